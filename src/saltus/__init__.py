@@ -1,0 +1,26 @@
+"""saltus: mechanics that jumps. Bodies that slide, stick, roll, tug at each other and collide."""
+
+from __future__ import annotations
+
+import importlib
+
+__version__ = "0.1.0"
+
+_MODULES = ("contacts", "diagnostics", "engines", "hybrid", "io", "laws", "links", "numerics", "scenarios", "shapes",
+            "surfaces", "systems", "validation", "views")  # fmt: skip
+_NAMES = {"simulate": "saltus.simulate", "Run": "saltus.simulate", "ScenarioError": "saltus.errors"}
+
+__all__ = ["__version__", *_MODULES, *_NAMES]
+
+
+def __getattr__(name: str):
+    """Load what is asked for, so that `import saltus` alone stays quick."""
+    if name in _MODULES:
+        return importlib.import_module(f"saltus.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
+    raise AttributeError(f"module 'saltus' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

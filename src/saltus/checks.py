@@ -1,0 +1,89 @@
+"""The wording of argument errors, so that all of them sound alike.
+
+Every check raises `ValueError` with one sentence for what is wrong (with the value), what is
+allowed, and what to do. Checks look at concrete numbers only: a traced value passes.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+
+def concrete(value: Any) -> np.ndarray | None:
+    """The numbers of `value`, or None where they are not known yet (inside jit, grad or vmap)."""
+    if type(value).__name__.endswith("Tracer"):
+        return None
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return None
+
+
+def _fail(name: str, rule: str, value: Any, advice: str) -> None:
+    text = f"`{name}` must be {rule}, got {value}."
+    raise ValueError(f"{text} {advice}" if advice else text)
+
+
+def _offender(values: np.ndarray, bad: np.ndarray) -> Any:
+    """The first value that breaks the rule, with its index when there are several."""
+    if values.ndim == 0:
+        return float(values)
+    index = tuple(int(i) for i in np.argwhere(bad)[0])
+    where = ", ".join(str(i) for i in index)
+    return f"{float(values[index])} at index {where}"
+
+
+def _require(name: str, value: Any, rule: str, test: Any, advice: str) -> None:
+    values = concrete(value)
+    if values is None:
+        return
+    bad = ~np.asarray(test(values))
+    if bad.any():
+        _fail(name, rule, _offender(values, bad), advice)
+
+
+def finite(name: str, value: Any, advice: str = "") -> None:
+    """Every number of `value` is finite."""
+    _require(name, value, "finite", np.isfinite, advice)
+
+
+def positive(name: str, value: Any, advice: str = "") -> None:
+    """Every number of `value` is finite and > 0."""
+    _require(name, value, "> 0", lambda x: np.isfinite(x) & (x > 0), advice)
+
+
+def nonnegative(name: str, value: Any, advice: str = "") -> None:
+    """Every number of `value` is finite and >= 0."""
+    _require(name, value, ">= 0", lambda x: np.isfinite(x) & (x >= 0), advice)
+
+
+def between(name: str, value: Any, low: float, high: float, advice: str = "") -> None:
+    """Every number of `value` lies in [low, high]."""
+    _require(name, value, f"in [{low:g}, {high:g}]", lambda x: (x >= low) & (x <= high), advice)
+
+
+def shaped(name: str, value: Any, shape: tuple[int | None, ...], advice: str = "") -> None:
+    """`value` has this shape; None stands for any length."""
+    found = np.shape(value)
+    if len(found) != len(shape) or any(
+        want is not None and want != n for n, want in zip(found, shape, strict=True)
+    ):
+        wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
+        _fail(name, f"of shape {wanted}", str(found), advice)
+
+
+def one_of(name: str, value: str, allowed: Iterable[str]) -> None:
+    """`value` is one of the words of `allowed`; the nearest one is suggested."""
+    allowed = list(allowed)
+    if value not in allowed:
+        raise ValueError(f"Unknown {name} {value!r}.{suggestion(value, allowed)} Known: {', '.join(allowed)}.")
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """` Did you mean 'x'?` for the nearest known word, or nothing."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,9 @@
+"""The contract between systems and engines; knows no mechanics."""
+
+from saltus.hybrid.event import Event
+from saltus.hybrid.guard import Guard, always
+from saltus.hybrid.outcome import OUTCOMES, Outcome
+from saltus.hybrid.state import Rate, State
+from saltus.hybrid.system import AbstractSystem, Quantity
+
+__all__ = ["OUTCOMES", "AbstractSystem", "Event", "Guard", "Outcome", "Quantity", "Rate", "State", "always"]

@@ -1,0 +1,42 @@
+"""What ends a segment of smooth flow."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from saltus.hybrid.state import State
+
+
+def always(state: State) -> Array:
+    """A guard that is watched in every mode."""
+    return jnp.asarray(True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Guard:
+    """A function of the state that ends a segment as it falls through zero.
+
+    For a rising crossing negate the function; for both directions list two guards. One guard
+    may watch many alike things at once: `function` and `armed` then return a 1-D array, and
+    the event carries the index. Scale the function so that values of order one are ordinary.
+
+    A guard that is zero or negative at the start of a segment does not fire before it has
+    been positive: nothing fires again on its own event.
+
+    Args:
+        name: Name of the event.
+        function: Value that falls through zero at the event; scalar or 1-D.
+        armed: Whether it is watched in this mode; same shape as the value, or scalar.
+        ends: Name of the outcome (`hybrid.outcome`) if the event ends the run.
+        message: With `ends`: a sentence for the user; `{t}` and `{index}` are filled in.
+    """
+
+    name: str
+    function: Callable[[State], Array]
+    armed: Callable[[State], Array] = always
+    ends: str | None = None
+    message: str = ""

@@ -1,0 +1,37 @@
+"""Why a run ended."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """Why a run ended: a name from `OUTCOMES` and a sentence with the figures."""
+
+    name: str
+    message: str
+
+    def __post_init__(self):
+        if self.name not in OUTCOMES:
+            raise ValueError(f"Unknown outcome {self.name!r}. Known: {', '.join(OUTCOMES)}.")
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run went as far as it was asked to."""
+        return OUTCOMES[self.name]
+
+
+# Name of each outcome, and whether the run went as far as it was asked to.
+OUTCOMES = {
+    "finished": True,  # reached `until`, or the event that ends the system's story
+    "too_many_events": False,
+    "accumulation": False,  # events pile up and the system has no mode for what follows
+    "stalled": False,  # the step size fell to rounding level
+    "too_many_steps": False,
+    "left_domain": False,  # a body left the region where its surface is defined
+    "ill_posed": False,  # the accelerations are not unique or do not exist (Painlevé)
+    "jammed": False,
+    "paradox": False,
+    "not_finite": False,
+}

@@ -1,0 +1,47 @@
+"""What a system is at an instant."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+
+class State(eqx.Module):
+    """A system at an instant; frozen.
+
+    `q`, `v` and `ledger` flow, `mode` only jumps. A system is free to choose the shapes, but
+    keeps them for a whole run.
+
+    Args:
+        t: Time [s].
+        q: Configuration.
+        v: Velocity variables; need not be the time derivative of `q` (quaternions).
+        ledger: What accumulates along the motion, such as the work of friction [J].
+        mode: Regime, as integers that index `system.mode_names`.
+    """
+
+    t: Float[Array, ""]
+    q: Float[Array, "..."]
+    v: Float[Array, "..."]
+    ledger: Float[Array, " ledger"]
+    mode: Int[Array, "..."]
+
+    @staticmethod
+    def of(t=0.0, q=(), v=(), ledger=(), mode=0) -> State:
+        """Build a state from numbers and lists."""
+        return State(
+            t=jnp.asarray(t, float),
+            q=jnp.asarray(q, float),
+            v=jnp.asarray(v, float),
+            ledger=jnp.asarray(ledger, float),
+            mode=jnp.asarray(mode, int),
+        )
+
+
+class Rate(eqx.Module):
+    """Time derivatives of the flowing parts of a `State`."""
+
+    q: Float[Array, "..."]
+    v: Float[Array, "..."]
+    ledger: Float[Array, " ledger"]

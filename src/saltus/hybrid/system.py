@@ -1,0 +1,76 @@
+"""What an engine needs to know of a system: how it flows, when it jumps, what it shows."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from typing import Any, ClassVar
+
+import equinox as eqx
+from jaxtyping import Array
+
+from saltus.hybrid.guard import Guard
+from saltus.hybrid.state import Rate, State
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantity:
+    """How one variable of a result is called and measured.
+
+    Args:
+        dims: Names of the dimensions after `time`.
+        units: SI units, as in "m s-1"; "1" for pure numbers.
+        long_name: A phrase for a plot's axis.
+    """
+
+    dims: tuple[str, ...]
+    units: str
+    long_name: str
+
+
+class AbstractSystem(eqx.Module):
+    """A hybrid system: smooth flow within a mode, guards that end it, jumps between.
+
+    Numbers are differentiable leaves; choices are static fields. Every method but
+    `event_data` is traced by JAX, so it branches with `jnp.where` or `lax.cond`, never `if`
+    on numbers.
+    """
+
+    kind: ClassVar[str]
+    mode_names: ClassVar[tuple[str, ...]] = ("flow",)
+
+    @abc.abstractmethod
+    def rate(self, state: State) -> Rate:
+        """Time derivatives in the mode of `state`; NaN outside the domain shortens the step."""
+
+    def guards(self) -> tuple[Guard, ...]:
+        """All guards of the system, in any order; the same list for every mode."""
+        return ()
+
+    def jump(self, state: State, guard: str, index: Array) -> State:
+        """The state after the event of `guard` (for its element `index`)."""
+        return state
+
+    def project(self, state: State) -> State:
+        """The nearest state that satisfies the constraints; applied after every step."""
+        return state
+
+    def settle(self, state: State, guard: str, index: Array) -> State | None:
+        """What follows when events of `guard` pile up without end; None if nothing is known."""
+        return None
+
+    @abc.abstractmethod
+    def quantities(self) -> dict[str, Quantity]:
+        """Name and meaning of everything that `observe` returns."""
+
+    @abc.abstractmethod
+    def observe(self, state: State) -> dict[str, Array]:
+        """The quantities of one state, by name."""
+
+    def coordinates(self) -> dict[str, list[Any]]:
+        """Labels of the dimensions that have some, such as {"axis": ["x", "y", "z"]}."""
+        return {}
+
+    def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
+        """What belongs to an event beside its time, name and index: floats, ints, strings, vectors."""
+        return {}
