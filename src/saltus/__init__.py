@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import importlib
 
+from saltus import _jax_settings
+
 __version__ = "0.1.0"
 
 _MODULES = ("contacts", "diagnostics", "engines", "hybrid", "io", "laws", "links", "numerics", "scenarios", "shapes",
             "surfaces", "systems", "validation", "views")  # fmt: skip
 _NAMES = {"simulate": "saltus.simulate", "Run": "saltus.simulate", "ScenarioError": "saltus.errors"}
+
+_jax_settings.apply()
 
 __all__ = ["__version__", *_MODULES, *_NAMES]
 
