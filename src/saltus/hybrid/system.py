@@ -74,3 +74,7 @@ class AbstractSystem(eqx.Module):
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """What belongs to an event beside its time, name and index: floats, ints, strings, vectors."""
         return {}
+
+    def event_quantities(self) -> dict[str, Quantity]:
+        """Units and meaning of what `event_data` returns, where the common names of `io` do not tell."""
+        return {}
