@@ -6,7 +6,7 @@ import xarray as xr
 import saltus as sl
 from saltus import io
 from saltus.errors import ScenarioError
-from saltus.hybrid import AbstractSystem, Event, Outcome, Quantity, Rate, State
+from saltus.hybrid import AbstractSystem, Event, Outcome, Quantity, Rate, State, Trajectory
 
 
 class Ball(AbstractSystem):
@@ -54,9 +54,17 @@ def bounce(t, before=2.0, after=3.0, **data):
     return Event("floor", 0, t, state(t, before), state(t, after, mode=1), data)
 
 
+def trajectory(knots, events=()):
+    """A record whose states keep their values between the knots."""
+
+    def flow(states, times):
+        return State(t=times, q=states.q, v=states.v, ledger=states.ledger, mode=states.mode)
+
+    return Trajectory(knots, tuple(events), Outcome("finished", "Reached t = 1 s."), flow)
+
+
 def dataset(times=(0.0, 0.5, 1.0), events=(), **attributes):
-    outcome = Outcome("finished", "Reached t = 1 s.")
-    return io.to_dataset(Ball(), states(times), times, list(events), outcome, attributes)
+    return io.to_dataset(Ball(), trajectory(states(times), events), times, attributes)
 
 
 def test_the_time_of_a_jump_appears_twice_with_both_values():
@@ -123,7 +131,7 @@ def test_any_number_of_samples_is_observed(n):
     times = np.linspace(0.0, 1.0, n)
     rows = np.stack([times] * 3, axis=1)
     many = State(t=times, q=rows, v=0 * rows, ledger=rows[:, :1], mode=np.zeros(n, int))
-    data = io.to_dataset(Ball(), many, times, [], Outcome("finished", ""), {})
+    data = io.to_dataset(Ball(), trajectory(many), times)
     np.testing.assert_array_equal(data.position[:, 1], times)
 
 
@@ -180,4 +188,15 @@ def test_a_quantity_that_the_system_does_not_name_is_an_error():
             return {}
 
     with pytest.raises(ValueError, match="does not name"):
-        io.to_dataset(Silent(), states([0.0]), [0.0], [], Outcome("finished", ""), {})
+        io.to_dataset(Silent(), trajectory(states([0.0])), [0.0])
+
+
+def test_a_number_of_times_means_evenly_over_the_run():
+    data = io.to_dataset(Ball(), trajectory(states([2.0, 3.0, 4.0])), 5)
+    np.testing.assert_array_equal(data.time, [2.0, 2.5, 3.0, 3.5, 4.0])
+
+
+@pytest.mark.parametrize("times", [1, 2.5, -3])
+def test_too_few_times_are_refused(times):
+    with pytest.raises(ValueError, match="whole number >= 2"):
+        io.to_dataset(Ball(), trajectory(states([0.0, 1.0])), times)

@@ -19,7 +19,7 @@ from saltus.io.events import event_table
 from saltus.io.files import atomic_write, check_writable
 
 if TYPE_CHECKING:
-    from saltus.hybrid import AbstractSystem, Event, Outcome, State
+    from saltus.hybrid import AbstractSystem, Event, Outcome, State, Trajectory
 
 NETCDF_SUFFIXES = (".nc", ".nc4", ".netcdf")
 SUFFIXES = (*NETCDF_SUFFIXES, ".zarr")
@@ -30,10 +30,8 @@ _SMALLEST_BLOCK, _LARGEST_BLOCK = 256, 16384
 
 def to_dataset(
     system: AbstractSystem,
-    states: State,
-    times: Any,
-    events: Sequence[Event],
-    outcome: Outcome,
+    trajectory: Trajectory,
+    times: int | Any = 1001,
     attributes: Mapping[str, Any] | None = None,
 ) -> xr.Dataset:
     """The observed quantities of a run over time, and its events.
@@ -43,13 +41,12 @@ def to_dataset(
 
     Args:
         system: Names the quantities (`quantities`, `observe`, `coordinates`).
-        states: Sampled states, with a leading time axis.
-        times: Times of the samples, rising [s].
-        events: What happened, in order.
-        outcome: Why the run ended.
+        trajectory: The motion, with its events and its outcome.
+        times: How many samples, evenly over the run, or their times, rising [s].
         attributes: More attributes of the dataset, such as the text of the scenario.
     """
-    times = np.asarray(times, float)
+    times = _sample_times(trajectory, times)
+    states, times, side = _with_jumps(trajectory.states(times), times, trajectory.events)
     states, times, side = _with_jumps(states, times, events)
     observed = observe(system, states)
     order = list(system.quantities())
@@ -60,11 +57,19 @@ def to_dataset(
         side,
         {"units": "1", "long_name": "sample (0), before (-1) or after (1) a jump"},
     )
-    variables.update(event_table(system, events, _sizes(variables)))
+    variables.update(event_table(system, trajectory.events, _sizes(variables)))
     coordinates = {"time": ("time", times, {"units": "s", "long_name": "time"})}
     sizes = _sizes(variables)
     coordinates.update({name: (name, labels) for name, labels in system.coordinates().items() if name in sizes})
-    return xr.Dataset(variables, coordinates, _attributes(system, outcome, attributes))
+    return xr.Dataset(variables, coordinates, _attributes(system, trajectory.outcome, attributes))
+
+
+def _sample_times(trajectory: Trajectory, times: int | Any) -> np.ndarray:
+    if np.ndim(times) > 0:
+        return np.asarray(times, float)
+    if int(times) != times or times < 2:
+        raise ValueError(f"`times` must be a list of times, or how many of them: a whole number >= 2, got {times}.")
+    return np.linspace(float(trajectory.start.t), float(trajectory.end.t), int(times))
 
 
 def observe(system: AbstractSystem, states: State) -> dict[str, np.ndarray]:
