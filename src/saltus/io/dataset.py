@@ -47,7 +47,6 @@ def to_dataset(
     """
     times = _sample_times(trajectory, times)
     states, times, side = _with_jumps(trajectory.states(times), times, trajectory.events)
-    states, times, side = _with_jumps(states, times, events)
     observed = observe(system, states)
     order = list(system.quantities())
     names = sorted(observed, key=lambda name: order.index(name) if name in order else -1)
@@ -99,10 +98,10 @@ def _with_jumps(states: State, times: np.ndarray, events: Sequence[Event]) -> tu
     import jax
 
     jumps = _jumps(events)
-    moments = np.array([event.t for event, _ in jumps], float)
+    sides = [side for first, last in jumps for side in (first.before, last.after)]
+    moments = np.array([float(state.t) for state in sides])
     keep = ~np.isin(times, moments)
-    sides = [side for pair in jumps for side in (pair[0].before, pair[1].after)]
-    all_times = np.concatenate([times[keep], np.repeat(moments, 2)])
+    all_times = np.concatenate([times[keep], moments])
     side = np.concatenate([np.zeros(keep.sum(), np.int8), np.tile(np.array([-1, 1], np.int8), len(jumps))])
     order = np.lexsort((side, all_times))
 
@@ -116,7 +115,7 @@ def _jumps(events: Sequence[Event]) -> list[tuple[Event, Event]]:
     """First and last event of each instant: events at one time are one jump."""
     jumps: list[tuple[Event, Event]] = []
     for event in events:
-        if jumps and float(jumps[-1][1].t) == float(event.t):
+        if jumps and float(jumps[-1][1].after.t) == float(event.before.t):
             jumps[-1] = (jumps[-1][0], event)
         else:
             jumps.append((event, event))
