@@ -34,7 +34,7 @@ def test_a_system_at_rest_has_a_closed_balance():
 
 def test_the_drift_is_the_largest_relative_change_of_a_length():
     lengths = xr.Variable(("time", "rod"), [[1.0, 2.0], [1.0, 2.002], [0.9999, 2.0]])
-    assert diagnostics.constraint_drift(run([0], [0], [0]).assign(rod_length=lengths)) == pytest.approx(1e-3)
+    assert diagnostics.constraint_drift(xr.Dataset({"rod_length": lengths})) == pytest.approx(1e-3)
 
 
 def test_quaternions_should_keep_their_norm():
@@ -50,7 +50,7 @@ def test_a_system_without_constraints_has_no_drift():
 
 def test_periods_of_a_sine_are_right_to_the_accuracy_of_a_spline():
     times = np.linspace(0.0, 10.0, 1001)
-    series = xr.DataArray(np.sin(2 * np.pi * times / 1.25), coords={"time": times})
+    series = xr.DataArray(np.sin(2 * np.pi * times / 1.25 + 0.3), coords={"time": times})
     found = diagnostics.periods(series, level=0.0)
     assert len(found) == 7
     np.testing.assert_allclose(found, 1.25, rtol=1e-7)  # 125 samples per period

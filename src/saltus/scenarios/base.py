@@ -17,7 +17,7 @@ from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
     from saltus.hybrid import AbstractSystem, State
-    from saltus.simulate import Run
+    from saltus.simulation import Run
 
 # The methods of `engines.steppers`, which cannot be asked without importing JAX.
 ADAPTIVE_METHODS = ("dopri8", "dopri5", "tsit5", "bosh3", "kvaerno5", "kvaerno3")
@@ -89,7 +89,7 @@ class Scenario(Model):
 
     def simulate(self, progress: Callable[[float, int], None] | None = None) -> Run:
         """Run the scenario; `progress` is called with the time reached and the number of events."""
-        from saltus.simulate import simulate
+        from saltus.simulation import simulate
 
         system, start = self.assemble()
         return simulate(system, start, self.end_time, progress=progress, **self.options())

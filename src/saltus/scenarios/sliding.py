@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import pydantic
 
@@ -16,25 +16,18 @@ if TYPE_CHECKING:
 
 
 class SurfaceModel(Model):
-    """The table [surface]: a class of `saltus.surfaces` and its parameters."""
-
-    class_name: ClassVar[str]
+    """The table [surface]: a type that `saltus.surfaces.named` knows, and its parameters."""
 
     def build(self) -> AbstractSurface:
         """The surface of the library."""
-        from saltus import surfaces
+        from saltus.surfaces import named
 
-        return getattr(surfaces, self.class_name)(**self.parameters_of_class())
-
-    def parameters_of_class(self) -> dict[str, Any]:
-        """The arguments of the class."""
-        return self.model_dump(exclude={"type"})
+        return named(self.model_dump())
 
 
 class SphereModel(SurfaceModel):
     """A bowl, its bottom at the origin."""
 
-    class_name = "Sphere"
     type: Literal["sphere"]
     radius: Positive
 
@@ -42,7 +35,6 @@ class SphereModel(SurfaceModel):
 class DomeModel(SurfaceModel):
     """The upper half of a sphere, its top at the origin."""
 
-    class_name = "Dome"
     type: Literal["dome"]
     radius: Positive
 
@@ -50,7 +42,6 @@ class DomeModel(SurfaceModel):
 class PlaneModel(SurfaceModel):
     """A level or tilted plane."""
 
-    class_name = "Plane"
     type: Literal["plane"]
     slope_x: float = 0.0
     slope_y: float = 0.0
@@ -59,7 +50,6 @@ class PlaneModel(SurfaceModel):
 class ParaboloidModel(SurfaceModel):
     """z = a x² + b y² + c x."""
 
-    class_name = "Paraboloid"
     type: Literal["paraboloid"]
     a: float
     b: float
@@ -69,7 +59,6 @@ class ParaboloidModel(SurfaceModel):
 class SaddleModel(SurfaceModel):
     """z = a x² - b y²."""
 
-    class_name = "Saddle"
     type: Literal["saddle"]
     a: float
     b: float
@@ -78,7 +67,6 @@ class SaddleModel(SurfaceModel):
 class GaussianModel(SurfaceModel):
     """A round hill."""
 
-    class_name = "Gaussian"
     type: Literal["gaussian"]
     amplitude: float
     width: Positive
@@ -87,7 +75,6 @@ class GaussianModel(SurfaceModel):
 class CosineModel(SurfaceModel):
     """A valley with cosine walls, going down along y."""
 
-    class_name = "Cosine"
     type: Literal["cosine"]
     amplitude: float
     wavenumber: float
@@ -97,7 +84,6 @@ class CosineModel(SurfaceModel):
 class ConeModel(SurfaceModel):
     """A funnel with a rounded tip."""
 
-    class_name = "Cone"
     type: Literal["cone"]
     slope: float
     rounding: Positive
@@ -106,7 +92,6 @@ class ConeModel(SurfaceModel):
 class ExpressionModel(SurfaceModel):
     """Arithmetic in x, y and named parameters."""
 
-    class_name = "Expression"
     type: Literal["expression"]
     z: str
     parameters: dict[str, float] = {}
@@ -116,9 +101,6 @@ class ExpressionModel(SurfaceModel):
         formula.check_names(self.parameters, taken=("x", "y"))
         formula.parse(self.z, ("x", "y", *self.parameters))
         return self
-
-    def parameters_of_class(self) -> dict[str, Any]:
-        return {"text": self.z, "parameters": self.parameters}
 
 
 AnySurface = Annotated[
@@ -170,7 +152,7 @@ class SlidingScenario(Scenario):
     """Point masses joined by rods, sliding on a surface."""
 
     kind: Literal["sliding"]
-    gravity: Nonnegative = 9.81
+    gravity: Positive = 9.81
     surface: AnySurface
     masses: Annotated[list[MassModel], pydantic.Field(min_length=1)]
     rods: list[RodModel] = []
