@@ -132,7 +132,8 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
     for index, (label, values) in enumerate(series.items()):
         times, broken = split_at_jumps(dataset, values)
         is_sum = label == "sum"
-        axes.plot(times, broken, color=INK if is_sum else colour(index), linestyle="--" if is_sum else "-", label=label)
+        ink = INK if is_sum else colour(index + 2)  # not the colours of the first masses
+        axes.plot(times, broken, color=ink, linestyle="--" if is_sum else "-", label=label)
     axes.set_ylabel("energy [J]")
     axes.set_title("energies")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)

@@ -5,17 +5,24 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from matplotlib.colors import LightSource, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from saltus.io import mode_names
+from saltus.views.animate import DPI
 from saltus.views.base import frame_times, words
-from saltus.views.ground import extent, ground
+from saltus.views.ground import Ground, extent, ground
 from saltus.views.style import INK, SURFACE, colour, new_figure
 
+SIZE = (6.4, 5.6)  # of the drawing [inches]
 TRAIL = 0.2  # share of the run that a trail shows
 
 
 class Scene:
-    """A drawing that shows one instant after another."""
+    """A drawing that shows one instant after another.
+
+    The ground stands still, so it is rendered once and lies as a picture behind what moves.
+    """
 
     def __init__(self, dataset: xr.Dataset, rods: list[tuple[int, int]]):
         self._position = dataset["position"].values
@@ -24,13 +31,17 @@ class Scene:
         self._mode_names = [words(name) for name in mode_names(dataset)]
         self._rods = rods
         self._dataset = dataset
-        self.drawing = new_figure(6.4, 5.6, constrained=False)
-        self._axes = self.drawing.add_axes((0.0, 0.0, 1.0, 0.95), projection="3d", computed_zorder=False)
-        self._draw_ground()
+        self.drawing = new_figure(*SIZE, constrained=False)
+        self.drawing.set_dpi(DPI)
+        around = ground(dataset, points=61)
+        self.drawing.figimage(_rendered_ground(dataset, around), zorder=-1)
+        self._axes = _space(self.drawing, dataset, around)
+        self._axes.set_axis_off()
+        self._axes.patch.set_visible(False)
         count = self._position.shape[1]
         self._trails = [self._line(colour(i), 1.3, zorder=5) for i in range(count)]
-        self._bars = [self._line(INK, 1.6, zorder=6) for _ in rods]
-        self._points = [self._line(colour(i), 0.0, zorder=7, marker="o", markersize=7.5) for i in range(count)]
+        self._bars = [self._line(INK, 1.8, zorder=6) for _ in rods]
+        self._points = [self._line(colour(i), 0.0, zorder=7, marker="o", markersize=8) for i in range(count)]
         self._caption = self.drawing.text(0.04, 0.94, "", fontsize=10, family="monospace")
 
     def _line(self, ink: str, width: float, **options):
@@ -59,48 +70,52 @@ class Scene:
         told = ", ".join(now) if len(now) <= 4 else ""
         return f"t = {self._times[row]:7.3f} s   {told}"
 
-    def _draw_ground(self) -> None:
-        (low_x, high_x), (low_y, high_y) = extent(self._dataset, padding=0.15)
-        around = ground(self._dataset, points=61)
-        heights = self._position[..., 2]
-        low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
-        if around is not None and np.isfinite(around.z).any():
-            low, high = min(low, float(np.nanmin(around.z))), max(high, float(np.nanmax(around.z)))
-            x, y = np.meshgrid(around.x, around.y)
-            self._axes.plot_surface(x, y, around.z, facecolors=_shades(around), rstride=1, cstride=1, linewidth=0,
-                                    antialiased=False, shade=False, zorder=1)  # fmt: skip
-            self._axes.plot_wireframe(x, y, around.z, rstride=6, cstride=6, color="#8C857A", linewidth=0.4, zorder=2)
-        width = max(high_x - low_x, high_y - low_y)
-        depth = max(high - low, 0.15 * width)
-        self._axes.set(xlim=(low_x, high_x), ylim=(low_y, high_y), zlim=(low, low + depth))
-        # Shallow ground is drawn up to a third as high as it is wide, so that its shape can be seen.
-        tall = np.clip(depth, 0.33 * width, 1.2 * width)
-        self._axes.set_box_aspect((high_x - low_x, high_y - low_y, tall), zoom=1.05)
-        self._axes.set_xlabel("x [m]")
-        self._axes.set_ylabel("y [m]")
-        self._axes.set_zlabel("z [m]")
-        self._axes.view_init(elev=38, azim=-60)
-        for axis in (self._axes.xaxis, self._axes.yaxis, self._axes.zaxis):
-            axis.pane.set_facecolor((1, 1, 1, 0))
-            axis.pane.set_edgecolor("#DDDDDD")
-            axis._axinfo["grid"]["color"] = "#EEEEEE"
-            axis.set_major_locator(_few_ticks())
+
+def _rendered_ground(dataset: xr.Dataset, around: Ground | None) -> np.ndarray:
+    """The surface and the axes of space as a picture."""
+    drawing = new_figure(*SIZE, constrained=False)
+    drawing.set_dpi(DPI)
+    axes = _space(drawing, dataset, around)
+    if around is not None and np.isfinite(around.z).any():
+        x, y = np.meshgrid(around.x, around.y)
+        axes.plot_surface(x, y, around.z, facecolors=_shades(around), rstride=1, cstride=1, linewidth=0,
+                          antialiased=False, shade=False, zorder=1)  # fmt: skip
+        axes.plot_wireframe(x, y, around.z, rstride=6, cstride=6, color="#8C857A", linewidth=0.4, zorder=2)
+    drawing.canvas.draw()
+    return np.asarray(drawing.canvas.buffer_rgba()).copy()  # type: ignore[attr-defined]
 
 
-def _few_ticks():
-    from matplotlib.ticker import MaxNLocator
+def _space(drawing: Figure, dataset: xr.Dataset, around: Ground | None):
+    """Axes in three dimensions around the motion; the same for the ground and for what moves on it."""
+    axes = drawing.add_axes((-0.03, 0.0, 1.0, 0.97), projection="3d", computed_zorder=False)
+    (low_x, high_x), (low_y, high_y) = extent(dataset, padding=0.15)
+    heights = dataset["position"].values[..., 2]
+    low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
+    if around is not None and np.isfinite(around.z).any():
+        low, high = min(low, float(np.nanmin(around.z))), max(high, float(np.nanmax(around.z)))
+    width = max(high_x - low_x, high_y - low_y)
+    depth = max(high - low, 0.15 * width)
+    axes.set(xlim=(low_x, high_x), ylim=(low_y, high_y), zlim=(low, low + depth))
+    # Shallow ground is drawn a third as high as it is wide, so that its shape can be seen.
+    axes.set_box_aspect((high_x - low_x, high_y - low_y, np.clip(depth, 0.33 * width, 1.2 * width)), zoom=0.95)
+    axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
+    axes.view_init(elev=38, azim=-60)
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        axis.pane.set_facecolor((1, 1, 1, 0))
+        axis.pane.set_edgecolor("#DDDDDD")
+        axis._axinfo["grid"]["color"] = "#EEEEEE"
+        axis.set_major_locator(MaxNLocator(5))
+    return axes
 
-    return MaxNLocator(5)
 
-
-def _shades(around) -> np.ndarray:
-    """The colour of each patch, lit from one side."""
+def _shades(around: Ground) -> np.ndarray:
+    """The colour of each patch, lit softly from one side."""
     z = np.where(np.isfinite(around.z), around.z, np.nanmin(around.z))
-    light = LightSource(azdeg=315, altdeg=50)
-    plain = np.broadcast_to(np.array([*to_rgb(SURFACE), 1.0]), (*z.shape, 4)).copy()
-    step_x, step_y = around.x[1] - around.x[0], around.y[1] - around.y[0]
-    stretch = 0.6 * (around.x[-1] - around.x[0]) / max(np.ptp(z), 1e-300)
-    shaded = light.shade_rgb(plain[..., :3], z, vert_exag=min(stretch, 1e6), dx=step_x, dy=step_y, fraction=0.9)
-    plain[..., :3] = shaded
-    plain[..., 3] = np.where(np.isfinite(around.z), 0.85, 0.0)
-    return plain
+    steep = np.ptp(z) / (around.x[-1] - around.x[0])
+    light = LightSource(azdeg=315, altdeg=55).hillshade(
+        z, vert_exag=0.4 / max(steep, 1e-12), dx=around.x[1] - around.x[0], dy=around.y[1] - around.y[0]
+    )
+    shades = np.empty((*z.shape, 4))
+    shades[..., :3] = np.array(to_rgb(SURFACE)) * (0.72 + 0.33 * light[..., None])
+    shades[..., 3] = np.where(np.isfinite(around.z), 0.9, 0.0)
+    return np.clip(shades, 0.0, 1.0)

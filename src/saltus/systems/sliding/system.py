@@ -290,7 +290,7 @@ class SlidingMasses(AbstractSystem):
 
     def coordinates(self) -> dict[str, list[Any]]:
         """Labels of the dimensions."""
-        return {"axis": ["x", "y", "z"]}
+        return {"axis": ["x", "y", "z"], "rod": [f"{i}-{j}" for i, j in self.rods.pairs]}
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """Which mass, and the mode it goes on in."""
