@@ -65,7 +65,7 @@ def _check_velocities(system: SlidingMasses, state: State) -> None:
         return
     where = system.places(state)
     direction = rod_geometry(system.rods, where.position).direction
-    speed = checks.concrete(jnp.sum(direction * system.rods.between(where.velocity), axis=-1))
+    speed = checks.concrete(direction.dot(system.rods.between(where.velocity)))
     ends = checks.concrete(where.speed)
     if speed is None or ends is None:
         return
@@ -85,9 +85,9 @@ def _without_stretching(system: SlidingMasses, state: State) -> State:
         return state
     where = system.places(state)
     direction = rod_geometry(system.rods, where.position).direction
-    speed = jnp.sum(direction * system.rods.between(where.velocity), axis=-1)
+    speed = direction.dot(system.rods.between(where.velocity))
     (dv,) = constrained_change(where, system.rods, state.mode, system.mass, speed[:, None])
-    return eqx.tree_at(lambda s: s.v, state, state.v + dv[:, : state.v.shape[1]])
+    return eqx.tree_at(lambda s: s.v, state, state.v + system.columns(dv))
 
 
 def _check_redundancy(system: SlidingMasses, state: State) -> None:
@@ -95,10 +95,10 @@ def _check_redundancy(system: SlidingMasses, state: State) -> None:
     if not system.rough or system.surface.flat or len(system.rods) > 300:
         return
     where = system.places(state)
-    normal = np.asarray(where.normal) if checks.concrete(where.normal) is not None else None
+    normal = checks.concrete(where.normal.stack())
     if normal is None or not len(system.rods):
         return
-    direction = np.asarray(rod_geometry(system.rods, where.position).direction)
+    direction = np.asarray(rod_geometry(system.rods, where.position).direction.stack())
     rows = np.zeros((len(system.rods), system.mass.size, 3))
     for r, (i, j) in enumerate(system.rods.pairs):
         rows[r, i] = direction[r] - normal[i] * (normal[i] @ direction[r])

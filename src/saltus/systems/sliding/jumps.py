@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from saltus.hybrid import State
-from saltus.systems.sliding.contact import FREE, PULLED, SLIP, STICK, constrained_change
+from saltus.systems.sliding.contact import FREE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
 
 if TYPE_CHECKING:
@@ -26,11 +26,10 @@ def stop(system: SlidingMasses, state: State, index) -> State:
     slipping = (state.mode < STICK) & (system.mu > 0.0)
     stopping = slipping & (where.speed < TOGETHER * STOP_SPEED)
     stopping = stopping.at[index].set(True)
-    slowing = -jnp.sum(now.acceleration * where.heading, axis=-1)
+    slowing = -now.motion.dot(where.heading)
     rest = where.speed[index] / jnp.where(slowing[index] > 0.0, slowing[index], jnp.inf)
 
-    columns = state.q.shape[1]
-    v, a = where.velocity[:, :columns], now.acceleration[:, :columns]
+    v, a = system.columns(where.velocity), system.columns(now.motion)
     still = stopping[:, None] | (state.mode == STICK)[:, None]
     q = state.q + jnp.where(still, 0.5 * rest * v, rest * v + 0.5 * rest**2 * a)
     stopped = State(state.t + rest, q, jnp.where(still, 0.0, v + rest * a), state.ledger, state.mode)
@@ -42,8 +41,7 @@ def set_off(system: SlidingMasses, state: State, stopped) -> State:
     resting = stopped | (state.mode == STICK)
     begins = _onset(system, state, resting)
     slips = resting & ~begins.held
-    columns = state.q.shape[1]
-    v = jnp.where(slips[:, None], NUDGE * begins.acceleration[:, :columns], state.v)
+    v = jnp.where(slips[:, None], NUDGE * system.columns(begins.motion), state.v)
     mode = jnp.where(begins.held, STICK, jnp.where(slips, SLIP, state.mode))
     return with_reaction_sign(system, State(state.t, state.q, v, state.ledger, mode), slips)
 
@@ -74,8 +72,7 @@ def release(system: SlidingMasses, state: State, index) -> State:
     later = _runge_kutta(system, state, moment)
     begins = _onset(system, later, later.mode == STICK)
     loose = ((later.mode == STICK) & ~begins.held).at[index].set(True)
-    columns = state.q.shape[1]
-    a = begins.acceleration[:, :columns]
+    a = system.columns(begins.motion)
     v = jnp.where(loose[:, None], 0.5 * moment * a, later.v)
     q = jnp.where(loose[:, None], later.q + moment**2 / 6.0 * a, later.q)
     mode = jnp.where(loose, SLIP, later.mode)
@@ -128,21 +125,22 @@ def land(system: SlidingMasses, state: State, index, restitution) -> State:
     height = system.surface.height(state.q[index, 0], state.q[index, 1])
     state = eqx.tree_at(lambda s: s.q, state, state.q.at[index, 2].set(height))
     where = system.places(state)
-    n = where.normal[index]
-    closing = jnp.sum(state.v[index] * n)
-    v = where.velocity.at[index].add(-(1.0 + restitution) * closing * n)
+    landing_here = jnp.arange(system.mass.size) == index
+    closing = where.velocity.dot(where.normal)
+    v = where.velocity - where.normal * jnp.where(landing_here, (1.0 + restitution) * closing, 0.0)
     if len(system.rods):
-        direction = system.rods.between(where.position)
-        direction = direction / jnp.sqrt(jnp.sum(direction**2, axis=-1))[:, None]
-        speed = jnp.sum(direction * system.rods.between(v), axis=-1)
-        touching = jnp.where(state.mode == FREE, FREE, SLIP).at[index].set(SLIP)
-        (dv,) = constrained_change(where, system.rods, touching, system.mass, speed[:, None])
+        rod = rod_geometry(system.rods, where.position)
+        stretching = rod.direction.dot(system.rods.between(v))
+        touching = jnp.where((state.mode == FREE) & ~landing_here, FREE, SLIP)
+        (dv,) = constrained_change(where, system.rods, touching, system.mass, stretching[:, None])
         v = v + dv
-    hit = (state.mode == STICK) & (jnp.sum(v**2, axis=-1) > STOP_SPEED**2)
-    v = jnp.where(((state.mode == STICK) & ~hit)[:, None], 0.0, v)
+    held = state.mode == STICK
+    hit = held & (v.length() > STOP_SPEED)
+    v = v.map(lambda part: jnp.where(held & ~hit, 0.0, part))
     mode = jnp.where(hit, SLIP, state.mode)
-    lost = 0.5 * jnp.sum(system.mass[:, None] * (where.velocity**2 - v**2))
+    lost = 0.5 * jnp.sum(system.mass * (where.velocity.square() - v.square()))
     ledger = state.ledger.at[0].add(lost)
+    v = v.stack()
     # It stays on the surface if it does not bounce and the surface has to press on it.
     lying = State(state.t, state.q, v, ledger, mode.at[index].set(SLIP))
     pressed = system.forces(lying).normal_force[index] >= 0.0
