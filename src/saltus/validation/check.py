@@ -39,11 +39,15 @@ class Check:
 
 
 def difference(what: str, found: Any, wanted: Any, tolerance: float) -> Check:
-    """Largest distance of any number from its reference."""
+    """Largest distance of any number from its reference; where the reference is null, NaN is right."""
     found, wanted = np.asarray(found, float), np.asarray(wanted, float)
     if found.shape != wanted.shape:
         return Check(f"{what}: shape {found.shape} instead of {wanted.shape}", math.inf, tolerance)
-    return Check(what, float(np.max(np.abs(found - wanted), initial=0.0)), float(tolerance))
+    undefined = np.isnan(wanted)
+    if (np.isnan(found) != undefined).any():
+        return Check(f"{what}: defined where it should not be, or the reverse", math.inf, float(tolerance))
+    distance = np.abs(found - wanted)[~undefined]
+    return Check(what, float(np.max(distance, initial=0.0)), float(tolerance))
 
 
 def fact(what: str, holds: bool) -> Check:

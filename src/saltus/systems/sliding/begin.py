@@ -120,7 +120,7 @@ def _with_modes(system: SlidingMasses, state: State) -> State:
         some = checks.concrete(resting)
         if some is None or some.any():
             state = jumps.set_off(system, at_rest, resting)
-    for _ in range(3):
+    for _ in range(jumps.SIGN_SWEEPS):
         state = jumps.with_reaction_sign(system, state, state.mode != FREE)
     if not system.adhesion:
         lifted = (system.forces(state).normal_force < 0.0) & (state.mode == SLIP)
