@@ -78,3 +78,7 @@ class AbstractSystem(eqx.Module):
         carry a motion over its last moments in closed form).
         """
         return {}
+
+    def event_quantities(self) -> dict[str, Quantity]:
+        """Units and meaning of what `event_data` returns, where the common names of `io` do not tell."""
+        return {}

@@ -122,7 +122,7 @@ def _in_modes(system: SlidingMasses, state: State) -> State:
             (jnp.where(resting[:, None], 0.0, state.v), jnp.where(resting, STICK, state.mode)),
         )
         state = jax.lax.cond(resting.any(), lambda s: jumps.set_off(system, s), lambda s: s, at_rest)
-    for _ in range(2 if system.rough else 1):
+    for _ in range(jumps.SIGN_SWEEPS if system.rough else 1):
         state = jumps.with_reaction_sign(system, state, state.mode != FREE)
     if not system.adhesion:
         lifted = (system.forces(state).normal_force < 0.0) & (state.mode == SLIP)
