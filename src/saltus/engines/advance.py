@@ -194,7 +194,7 @@ def _one_step(flat, armed, stepper, control, until, capacity, carry: _Carry) -> 
     g = carry.g
     if armed.size:
         between = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
-        glances = jax.vmap(flat.guards)(carry.t + GLANCES * h, between)
+        glances = jax.vmap(flat.guards)(carry.t + GLANCES * h, jax.lax.optimization_barrier(between))
         g = glances[-1]
         doubt = keep & suspicious(jnp.concatenate([carry.g[None], glances]), armed).any()
         status, keep = jnp.where(doubt, Status.doubtful, status), keep & ~doubt
