@@ -54,8 +54,8 @@ def _check_domain(system: SlidingMasses, q) -> None:
 
 def _check_rods_have_length(system: SlidingMasses, state: State) -> None:
     length = checks.concrete(state.ledger[1:])
-    if length is not None and (length <= 0.0).any():
-        r = int(np.argmin(length))
+    if length is not None and not (length > 0.0).all():
+        r = int(np.argmin(np.where(length > 0.0, np.inf, 0.0)))
         i, j = system.rods.pairs[r]
         raise ValueError(f"Rod {r} has no length: masses {i} and {j} start at the same place. Move one of them.")
 
