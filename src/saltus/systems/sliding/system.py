@@ -300,11 +300,15 @@ class SlidingMasses(AbstractSystem):
         return {"axis": ["x", "y", "z"], "rod": [f"{i}-{j}" for i, j in self.rods.pairs]}
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """Which mass, and the mode it goes on in."""
+        """Which mass, the mode it goes on in, energy lost; for a stop also who stopped with it."""
         if guard == "ill_posed":
             return {"rod": index}
         lost = float(after.ledger[0] - before.ledger[0])
-        return {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
+        data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
+        if guard == "stop":
+            stopped = np.flatnonzero(np.asarray(jumps.stopping(self, before, index)))
+            data |= {"t": float(after.t), "together_with": ",".join(str(i) for i in stopped if i != index)}
+        return data
 
 
 def _checked_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:
