@@ -139,14 +139,10 @@ def flow(
         lambda carry: _one_step(flat, armed, stepper, control, until, capacity, carry),
         start,
     )
-    return Flow(
-        flat.state(end.t, end.y), end.h, end.status, end.t_next, end.times, end.vectors, end.count, end.steps
-    )
+    return Flow(flat.state(end.t, end.y), end.h, end.status, end.t_next, end.times, end.vectors, end.count, end.steps)
 
 
-def taken(
-    flat: FlatSystem, stepper: Stepper, control: Control, t: Scalar, y: Flat, h: Scalar
-) -> tuple[Flat, Step]:
+def taken(flat: FlatSystem, stepper: Stepper, control: Control, t: Scalar, y: Flat, h: Scalar) -> tuple[Flat, Step]:
     """One step, with the constraints restored."""
     step = stepper(flat.rate, t, y, h)
     return (flat.project(t + h, step.y) if control.project else step.y), step
