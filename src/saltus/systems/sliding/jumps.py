@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 STOP_SPEED = 1e-9  # [m/s]; below it a mass is brought to its stop in closed form, to second order
 TOGETHER = 3.0  # masses slower than so many stop speeds stop together with the one that stops
 NUDGE = 1e-12  # [s]; a mass starts from rest with the velocity that it has after this time
+HAIR = 1e-12  # [m]; how deep a mass is in the surface when it counts as landed, so that rounding does not land it
 SIGN_SWEEPS = 3  # friction on |N| is piecewise linear: with moderate mu the signs of N settle in one or two
 PROBE_TIME = 1e-4  # [s]; time over which the growth of a torn-loose mass's acceleration is measured
 RELEASE_PATH = 1e-12  # [m]; a torn-loose mass moves as time cubed; it is let go after this path
