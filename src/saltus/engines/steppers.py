@@ -6,6 +6,7 @@ compiles quickly, or unrolled, which runs twice as fast for small states; implic
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -100,6 +101,7 @@ class ImplicitStepper(eqx.Module):
         return Step(y_new, error, rate(t, y), rate(t + h, y_new))
 
 
+@functools.lru_cache
 def stepper(method: str, rtol: float = 1e-10, unroll: bool = False) -> ExplicitStepper | ImplicitStepper:
     """The stepper of this name."""
     checks.one_of("method", method, METHODS)
