@@ -347,7 +347,9 @@ def illposed(case: Case) -> list[Check]:
     """The denominator of the rod force, and whether it is positive."""
     checks = []
     for index, one in enumerate(case["states"]):
-        moving = system({"surface": case["surface"], "rods": case.get("rods", [[0, 1]]), **one})
+        # D is stated for a reaction that presses: the law that does not ask for its sign.
+        whole = {"surface": case["surface"], "rods": case.get("rods", [[0, 1]]), "friction_law": "signed", **one}
+        moving = system(whole)
         found = float(moving.denominator(moving.state(pairs(one["q"]), pairs(one["v"]))))
         size = sum(abs(term) for term in one["terms"])
         checks.append(difference(f"D of state {index}", found, one["D"], INSTANT * size))
