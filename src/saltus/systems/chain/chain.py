@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -20,6 +20,31 @@ from saltus.systems.chain.layout import Motion, Regime, units, unpack
 from saltus.systems.chain.tension import Pull, edge_last, forces, velocity_changes
 
 LINKS = ("rod", "string")
+
+
+class Balance(NamedTuple):
+    """A chain at an instant, with the forces along it.
+
+    Args:
+        place, velocity, regime: Its parts.
+        edge: The edge link.
+        along, across: Unit vectors of the links.
+        directions: In which the forces act; zero where there is none.
+        tension: Tensions of the hanging links and, at entry k, of the edge link [N].
+        table_mass: Mass on the table; 1 if none is left [kg].
+        capstan: Tension outside / inside the edge.
+    """
+
+    place: Motion
+    velocity: Motion
+    regime: Regime
+    edge: Edge
+    along: Array
+    across: Array
+    directions: Array
+    tension: Array
+    table_mass: Array
+    capstan: Array
 
 
 class Chain(AbstractSystem):
@@ -171,8 +196,8 @@ class Chain(AbstractSystem):
         hangs = jnp.arange(self.n_links) < regime.hanging
         return hangs & ~regime.loose if self.strings else hangs
 
-    def tensions(self, state: State, stuck: Array | None = None) -> tuple[Array, Array, Edge]:
-        """Tensions of the hanging links and, at entry k, of the edge link; their directions; the edge link.
+    def balance(self, state: State, stuck: Array | None = None) -> Balance:
+        """The forces along the chain.
 
         Args:
             state: The chain.
@@ -181,62 +206,66 @@ class Chain(AbstractSystem):
         place, velocity, regime = unpack(state, self.strings)
         edge = Edge.of(place, velocity)
         stuck = regime.stuck if stuck is None else stuck
-        along, _ = units(place.angle)
-        along = jnp.where(self.taut(regime)[:, None], along, 0.0)
+        along, across = units(place.angle)
+        carrying = jnp.where(self.taut(regime)[:, None], along, 0.0)
         on_table = regime.hanging < self.n_links
-        directions = edge_last(along, jnp.where(on_table, edge.direction, 0.0), regime.hanging)
+        directions = edge_last(carrying, jnp.where(on_table, edge.direction, 0.0), regime.hanging)
         table = jnp.where(on_table, self.table_mass(regime.hanging), 1.0)
-        compliance = jnp.where(stuck, 0.0, 1.0 / (self.capstan(edge.angle) * table))
+        capstan = self.capstan(edge.angle)
+        compliance = jnp.where(stuck, 0.0, 1.0 / (capstan * table))
         drag = jnp.where(stuck, 0.0, self.table_friction * self.gravity)
         pull = Pull(compliance, self.gravity * edge.direction[0] + edge.centrifugal + drag)
         demand = self.lengths(place) * velocity.angle**2
-        return forces(directions, demand, pull, self.mass, regime.hanging), directions, edge
+        tension = forces(directions, demand, pull, self.mass, regime.hanging)
+        return Balance(place, velocity, regime, edge, along, across, directions, tension, table, capstan)
 
     def rate(self, state: State) -> Rate:
         """Time derivatives of angles, lengths and edge particle, and the power of friction."""
-        place, velocity, regime = unpack(state, self.strings)
-        tension, directions, edge = self.tensions(state)
+        now = self.balance(state)
+        place, velocity, regime = now.place, now.velocity, now.regime
         down = jnp.array([1.0, 0.0]) * self.gravity
-        acceleration = down + velocity_changes(directions, tension, self.mass, regime.hanging)
+        acceleration = down + velocity_changes(now.directions, now.tension, self.mass, regime.hanging)
         relative = acceleration[:-1] - acceleration[1:]
-        along, across = units(place.angle)
         hangs = jnp.arange(self.n_links) < regime.hanging
-        turning = jnp.sum(across * relative, axis=1)
+        turning = jnp.sum(now.across * relative, axis=1)
         length_rate, length_acceleration = None, None
         if place.length is not None:
             slack = hangs & ~self.taut(regime)
-            stretching = jnp.sum(along * relative, axis=1) + place.length * velocity.angle**2
+            stretching = jnp.sum(now.along * relative, axis=1) + place.length * velocity.angle**2
             length_rate = jnp.where(slack, velocity.length, 0.0)
             length_acceleration = jnp.where(slack, stretching, 0.0)
             turning = turning - jnp.where(slack, 2 * velocity.length * velocity.angle, 0.0)
         lengths = self.lengths(place)
         turning = turning / jnp.where(lengths == 0.0, 1.0, lengths)
-        edge_velocity, edge_acceleration = self._edge_rates(edge, velocity, acceleration, regime)
+        edge_velocity, edge_acceleration = self._edge_rates(now, acceleration[regime.hanging])
         zero = jnp.zeros(())
         return Rate(
             q=Motion(jnp.where(hangs, velocity.angle, 0.0), length_rate, edge_velocity, zero).vector(),
             v=Motion(jnp.where(hangs, turning, 0.0), length_acceleration, edge_acceleration, zero).vector(),
-            ledger=self._friction_power(tension, edge, regime),
+            ledger=self._friction_power(now),
         )
 
-    def _edge_rates(self, edge: Edge, velocity: Motion, acceleration, regime: Regime):
+    def _edge_rates(self, now: Balance, free: Array) -> tuple[Array, Array]:
         """Velocity and acceleration of the edge particle; on a circle while the table part sticks."""
-        free = acceleration[regime.hanging]
-        across = edge.perpendicular
-        circling = across * (across @ free) - edge.direction * edge.centrifugal
+        if not self.frictional:
+            return now.velocity.edge, free
+        across = now.edge.perpendicular
+        circling = across * (across @ free) - now.edge.direction * now.edge.centrifugal
         return (
-            jnp.where(regime.stuck, across * edge.across, velocity.edge),
-            jnp.where(regime.stuck, circling, free),
+            jnp.where(now.regime.stuck, across * now.edge.across, now.velocity.edge),
+            jnp.where(now.regime.stuck, circling, free),
         )
 
-    def _friction_power(self, tension, edge: Edge, regime: Regime) -> Float[Array, " 3"]:
-        moving = (regime.hanging < self.n_links) & ~regime.stuck
-        table = self.table_friction * self.gravity * self.table_mass(regime.hanging)
-        over_edge = tension[regime.hanging] * -jnp.expm1(-self.edge_friction * (jnp.pi / 2 - edge.angle))
-        return jnp.where(moving, edge.speed, 0.0) * jnp.stack([table, over_edge, jnp.zeros(())])
+    def _friction_power(self, now: Balance) -> Float[Array, " 3"]:
+        moving = (now.regime.hanging < self.n_links) & ~now.regime.stuck
+        table = self.table_friction * self.gravity * now.table_mass
+        over_edge = now.tension[now.regime.hanging] * (1.0 - 1.0 / now.capstan)
+        return jnp.where(moving, now.edge.speed, 0.0) * jnp.stack([table, over_edge, jnp.zeros(())])
 
     def project(self, state: State) -> State:
         """While the table part sticks, the edge particle back on its circle."""
+        if not self.frictional:
+            return state
         place, velocity, regime = unpack(state, self.strings)
         edge = Edge.of(place, velocity)
         on_circle = jnp.where(regime.stuck, edge.direction * place.held, place.edge)

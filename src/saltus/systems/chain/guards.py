@@ -8,9 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.hybrid import Guard, State
-from saltus.systems.chain.edge import Edge
-from saltus.systems.chain.layout import unpack
-from saltus.systems.chain.results import particles
+from saltus.systems.chain.layout import Regime
 
 if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
@@ -41,23 +39,28 @@ def guards(chain: Chain) -> tuple[Guard, ...]:
 
 
 class _View:
-    """The functions of the guards; the tensions of a state are computed once for all of them."""
+    """The functions of the guards; what they share is computed once per state."""
 
     def __init__(self, chain: Chain):
         self.chain = chain
-        self.weight = chain.gravity * jnp.mean(chain.mass)
-        self._last = None, None
+        self._state, self._balance = None, None
 
-    def regime(self, state: State):
-        return unpack(state, self.chain.strings)[2]
+    def now(self, state: State):
+        """The forces along the chain in this state."""
+        if self._state is not state:
+            self._state, self._balance = state, self.chain.balance(state)
+        return self._balance
 
-    def edge(self, state: State) -> Edge:
-        return Edge.of(*unpack(state, self.chain.strings)[:2])
+    def regime(self, state: State) -> Regime:
+        return Regime.of(state.mode)
 
-    def tensions(self, state: State):
-        if self._last[0] is not state:
-            self._last = state, self.chain.tensions(state)
-        return self._last[1]
+    @property
+    def weight(self) -> Array:
+        return self.chain.gravity * jnp.mean(self.chain.mass)
+
+    @property
+    def speed_scale(self) -> Array:
+        return jnp.sqrt(self.chain.gravity * jnp.mean(self.chain.length))
 
     def hangs(self, state: State) -> Array:
         return jnp.arange(self.chain.n_links) < self.regime(state).hanging
@@ -65,55 +68,52 @@ class _View:
     def on_table(self, state: State) -> Array:
         return self.regime(state).hanging < self.chain.n_links
 
-    def left_to_cross(self, state: State) -> Array:
-        last = self.chain.n_links - 1
-        length = self.chain.length[jnp.minimum(self.regime(state).hanging, last)]
-        return 1.0 - self.edge(state).length / length
+    def slides(self, state: State) -> Array:
+        return self.on_table(state) & ~self.regime(state).stuck
 
-    def more_follow(self, state: State) -> Array:
-        regime = self.regime(state)
-        return (regime.hanging < self.chain.n_links - 1) & ~regime.stuck
+    def left_to_cross(self, state: State) -> Array:
+        length = self.chain.length[jnp.minimum(self.regime(state).hanging, self.chain.n_links - 1)]
+        return 1.0 - self.now(state).edge.length / length
 
     def last_follows(self, state: State) -> Array:
-        regime = self.regime(state)
-        return (regime.hanging == self.chain.n_links - 1) & ~regime.stuck
+        return self.slides(state) & (self.regime(state).hanging == self.chain.n_links - 1)
+
+    def more_follow(self, state: State) -> Array:
+        return self.slides(state) & ~self.last_follows(state)
 
     def link_tension(self, state: State) -> Array:
-        return self.tensions(state)[0][:-1] / self.weight + MARGIN
+        return self.now(state).tension[:-1] / self.weight + MARGIN
 
     def tension_watched(self, state: State) -> Array:
         return self.hangs(state) & ~self.regime(state).loose
 
     def clearance(self, state: State) -> Array:
-        positions, _ = particles(self.chain, state)
-        off = jnp.arange(self.chain.mass.size) <= self.regime(state).hanging
-        return jnp.min(jnp.where(off, positions[:, 1], jnp.inf)) / jnp.mean(self.chain.length) + MARGIN
+        """How far the hanging particle nearest to the plane of the table's side is outside of it."""
+        now = self.now(state)
+        outward = jnp.where(self.hangs(state), self.chain.lengths(now.place) * now.along[:, 1], 0.0)
+        nearest = jnp.minimum(jnp.min(jnp.cumsum(outward[::-1])), 0.0) + now.place.edge[1]
+        return nearest / jnp.mean(self.chain.length) + MARGIN
 
     def edge_force(self, state: State) -> Array:
-        tension, _, edge = self.tensions(state)
-        return tension[self.regime(state).hanging] * edge.direction[0] / self.weight
+        now = self.now(state)
+        return now.tension[now.regime.hanging] * now.edge.direction[0] / self.weight
 
     def edge_watched(self, state: State) -> Array:
         return self.on_table(state) & ~self.regime(state).lifted
 
     def slack_left(self, state: State) -> Array:
-        place, _, _ = unpack(state, self.chain.strings)
-        return 1.0 - jnp.abs(self.chain.lengths(place)) / self.chain.length
+        return 1.0 - jnp.abs(self.now(state).place.length) / self.chain.length
 
     def grip(self, state: State) -> Array:
-        tension, _, edge = self.tensions(state)
-        hanging = self.regime(state).hanging
-        holding = self.chain.static_friction * self.chain.table_mass(hanging) * self.chain.gravity
-        return (holding - tension[hanging] / self.chain.capstan(edge.angle)) / self.weight
-
-    def slides(self, state: State) -> Array:
-        return self.on_table(state) & ~self.regime(state).stuck
+        now = self.now(state)
+        holding = self.chain.static_friction * now.table_mass * self.chain.gravity
+        return (holding - now.tension[now.regime.hanging] / now.capstan) / self.weight
 
     def table_speed(self, state: State) -> Array:
-        return self.edge(state).speed / jnp.sqrt(self.chain.gravity * jnp.mean(self.chain.length))
+        return self.now(state).edge.speed / self.speed_scale
 
     def swing(self, state: State) -> Array:
-        return -self.edge(state).across / jnp.sqrt(self.chain.gravity * jnp.mean(self.chain.length))
+        return -self.now(state).edge.across / self.speed_scale
 
     def swings(self, state: State) -> Array:
         regime = self.regime(state)

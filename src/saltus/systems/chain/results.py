@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid import Quantity, State
@@ -66,23 +67,22 @@ def _sums_to_edge(links: Array) -> Array:
 
 def observe(chain: Chain, state: State) -> dict[str, Array]:
     """The quantities of one state."""
-    place, velocity, regime = unpack(state, chain.strings)
     position, speed = particles(chain, state)
-    tension, _, edge = chain.tensions(state)
+    now = chain.balance(state)
+    regime, edge, tension = now.regime, now.edge, now.tension
     k = regime.hanging
     on_table = k < chain.n_links
     pull = tension[k]
-    inside = pull / chain.capstan(edge.angle)
+    inside = pull / now.capstan
     index = jnp.arange(chain.n_links)
     behind = jnp.cumsum(chain.mass[::-1])[::-1][1:]
-    table = jnp.where(on_table, chain.table_mass(k), 1.0)
     edge_force = jnp.stack([-pull * edge.direction[0], inside - pull * edge.direction[1]])
     slack = regime.loose & (index < k) if chain.strings else jnp.zeros(chain.n_links, bool)
-    angle = jnp.where(index < k, place.angle, jnp.where(index == k, edge.angle, jnp.pi / 2))
+    angle = jnp.where(index < k, now.place.angle, jnp.where(index == k, edge.angle, jnp.pi / 2))
     return {
         "position": position,
         "velocity": speed,
-        "tension": jnp.where(index <= k, tension[:-1], inside * behind / table),
+        "tension": jnp.where(index <= k, tension[:-1], inside * behind / now.table_mass),
         "link_angle": angle,
         "edge_force": jnp.where(on_table, edge_force, 0.0),
         "off_table": k + 1,
@@ -101,7 +101,7 @@ def event_data(chain: Chain, guard: str, index: int, before: State, after: State
     """What belongs to an event beside its time."""
     loss = float(after.ledger[2] - before.ledger[2])
     if guard in ("crossing", "exit"):
-        angle, speed, impulse, velocity = (jnp.asarray(x) for x in _crossing_numbers(chain, before))
+        angle, speed, impulse, velocity = (np.asarray(x) for x in _crossing_numbers(chain, before, after))
         return {
             "particle": int(before.mode[0]) + 2,
             "angle": float(angle),
@@ -118,8 +118,12 @@ def event_data(chain: Chain, guard: str, index: int, before: State, after: State
 
 
 @eqx.filter_jit
-def _crossing_numbers(chain: Chain, before: State):
-    from saltus.systems.chain.jumps import Crossing
-
-    jerk = Crossing.of(chain, before)
-    return jerk.angle, jerk.speed, jerk.impulses[before.mode[0]], jerk.velocity
+def _crossing_numbers(chain: Chain, before: State, after: State):
+    """Angle, table speed, impulse of the new link, velocity of the crossing particle."""
+    place, velocity, regime = unpack(before, chain.strings)
+    edge = Edge.of(place, velocity)
+    change = particles(chain, after)[1] - particles(chain, before)[1]
+    off = (jnp.arange(chain.mass.size) <= regime.hanging)[:, None]
+    # Impulses between hanging particles cancel: what they lose together is the new link's.
+    lost = -jnp.sum(jnp.where(off, chain.mass[:, None] * change, 0.0), axis=0)
+    return edge.angle, edge.speed, lost @ edge.direction, unpack(after, chain.strings)[1].edge

@@ -10,7 +10,6 @@ import numpy as np
 
 from saltus import checks
 from saltus.hybrid import State
-from saltus.systems.chain.edge import Edge
 from saltus.systems.chain.layout import Motion, Regime, unpack
 
 if TYPE_CHECKING:
@@ -119,12 +118,10 @@ def from_angles(chain: Chain, angle: Any, edge: Any, angle_rate: Any, edge_veloc
 
 def _stuck_where_held(chain: Chain, state: State) -> State:
     """The state, stuck if static friction holds the table part."""
-    place, velocity, regime = unpack(state, chain.strings)
-    tension, _, edge = chain.tensions(state, stuck=jnp.asarray(True))
-    k = regime.hanging
-    holding = chain.static_friction * chain.table_mass(k) * chain.gravity
-    holds = tension[k] / chain.capstan(edge.angle) <= holding
-    length = Edge.of(place, velocity).length
-    place = place._replace(held=jnp.where(holds, length, 0.0))
+    place, _, regime = unpack(state, chain.strings)
+    now = chain.balance(state, stuck=jnp.asarray(True))
+    holding = chain.static_friction * now.table_mass * chain.gravity
+    holds = now.tension[regime.hanging] / now.capstan <= holding
+    place = place._replace(held=jnp.where(holds, now.edge.length, 0.0))
     mode = regime._replace(stuck=holds, unmoved=holds).integers()
     return State(state.t, place.vector(), state.v, state.ledger, mode)

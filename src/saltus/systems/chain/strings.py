@@ -118,7 +118,7 @@ def _tensile(chain: Chain, state: State, undecided: Bool[Array, " n"]) -> State:
 
     def wrong(loose):
         trial = _with_loose(chain, state, loose)
-        tension, _, _ = chain.tensions(trial)
+        tension = chain.balance(trial).tension
         lengthening = Motion.of(chain.rate(trial).v, True).length
         pushes = ~loose & (tension[:-1] < -PUSHES * weight)
         lengthens = loose & (lengthening > PUSHES * chain.gravity)

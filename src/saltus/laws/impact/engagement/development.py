@@ -70,32 +70,28 @@ class Cone(NamedTuple):
         """Where the angle on the sheet has grown by `turn`, and the impulse for unit energy on the way."""
 
         def ongoing(carry):
-            _, _, _, open_, count = carry
-            return open_ & (count < MOST_STEPS)
+            _, _, _, _, sweeps, count = carry
+            return (sweeps < NEWTON_SWEEPS) & (count < MOST_STEPS)
 
         def march(carry):
-            delta, left, impulse, _, count = carry
-            size = self.panel(delta)
+            (delta, left, impulse), _, size, _, sweeps, count = carry
             covered, gained = self._panel_sums(delta, sign * size, left)
-            full = covered < left
-            return (
-                jnp.where(full, delta + sign * size, delta),
-                jnp.where(full, left - covered, left),
-                jnp.where(full, impulse + gained, impulse),
-                full,
-                count + 1,
+            there = delta + sign * size
+            onward = (sweeps == 0) & (covered < left)
+            secant = size * left / covered
+            shorter = jnp.where(sweeps == 0, secant, size - (covered - left) / self.angle_rate(there))
+            following = (
+                jnp.where(onward, there, delta),
+                jnp.where(onward, left - covered, left),
+                jnp.where(onward, impulse + gained, impulse),
             )
+            size = jnp.where(onward, self.panel(there), shorter)
+            return following, there, size, impulse + gained, jnp.where(onward, 0, sweeps + 1), count + 1
 
-        carry = (delta, turn, jnp.zeros_like(turn), jnp.asarray(True), 0)
-        delta, left, impulse, _, _ = lax.while_loop(ongoing, march, carry)
-
-        def sweep(_, carry):
-            size, _ = carry
-            covered, gained = self._panel_sums(delta, sign * size, left)
-            return size - (covered - left) / self.angle_rate(delta + sign * size), gained
-
-        size, gained = lax.fori_loop(0, NEWTON_SWEEPS, sweep, (left / self.angle_rate(delta), impulse))
-        return delta + sign * size, impulse + gained
+        zero = jnp.zeros_like(turn)
+        carry = ((delta, turn, zero), delta, self.panel(delta), zero, 0, 0)
+        _, final, _, impulse, _, _ = lax.while_loop(ongoing, march, carry)
+        return final, impulse
 
     def _panel_sums(self, delta, size, left):
         """Angle on the sheet over a panel, and impulse (m_t m_h int sin(psi left) cos(delta) sqrt(A) / R^(3/2))."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
@@ -65,10 +66,8 @@ class InnerMotion(NamedTuple):
 
     def end(self) -> InnerState:
         """The state as the link has just stopped lengthening."""
-        first, stretching, _ = self.start(jnp.asarray(FIRST_TAU))
-        return lax.cond(
-            stretching < 0, lambda: self._end_within_start(stretching), lambda: self._end_by_marching(first)
-        )
+        state, stretching = self._end_within_start()
+        return lax.cond(stretching > 0, self._end_by_marching, lambda here: here, state)
 
     @property
     def table_share(self) -> Float[Array, ""]:
@@ -123,36 +122,47 @@ class InnerMotion(NamedTuple):
         acceleration = self._link_direction() - self.table_share * pull[..., None] * direction
         return velocity, direction, speed, turning, acceleration
 
-    def _end_within_start(self, last: Float[Array, ""]) -> InnerState:
-        lengthening = self._lengthening()
+    def _end_within_start(self) -> tuple[InnerState, Array]:
+        """The end, found by Newton, if it comes before FIRST_TAU; else the state there, still lengthening."""
 
-        def sweep(_, carry):
-            tau, _ = carry
-            state, value, slope = self.start(tau)
-            return jnp.clip(tau - value / slope, 0.0, FIRST_TAU), state
+        def ongoing(carry):
+            _, _, stretching, count = carry
+            beyond = (count == 1) & (stretching > 0)
+            return (count < NEWTON_SWEEPS) & ~beyond
 
-        guess = FIRST_TAU * lengthening / (lengthening - last)
-        return lax.fori_loop(0, NEWTON_SWEEPS, sweep, (guess, InnerState(*[jnp.zeros_like(guess)] * 6)))[1]
+        def sweep(carry):
+            tau, _, _, count = carry
+            state, stretching, slope = self.start(tau)
+            secant = FIRST_TAU * self._lengthening() / (self._lengthening() - stretching)
+            following = jnp.where(count == 0, secant, tau - stretching / slope)
+            return jnp.clip(following, 0.0, FIRST_TAU), state, stretching, count + 1
+
+        empty = InnerState(*[jnp.zeros_like(self.angle)] * 6)
+        carry = (jnp.full_like(self.angle, FIRST_TAU), empty, jnp.zeros_like(self.angle), 0)
+        _, state, stretching, count = lax.while_loop(ongoing, sweep, carry)
+        return state, jnp.where(count == 1, stretching, 0.0)
 
     def _end_by_marching(self, first: InnerState) -> InnerState:
+        """Steps until the link shortens, then the last one again with its length found by Newton."""
+
         def ongoing(carry):
-            _, ahead, count = carry
-            return (self._stretching(ahead) >= 0) & (count < MOST_STEPS)
+            _, _, _, sweeps, count = carry
+            return (sweeps < NEWTON_SWEEPS) & (count < MOST_STEPS)
 
         def march(carry):
-            _, ahead, count = carry
-            return ahead, self._step(ahead, self._step_size(ahead)), count + 1
-
-        here, ahead, _ = lax.while_loop(ongoing, march, (first, first, 0))
-        before, after = self._stretching(here), self._stretching(ahead)
-
-        def sweep(_, carry):
-            size, _ = carry
+            here, _, size, sweeps, count = carry
             there = self._step(here, size)
-            return size - self._stretching(there) / self._stretching_slope(there), there
+            left = self._stretching(there)
+            onward = (sweeps == 0) & (left >= 0)
+            before = self._stretching(here)
+            secant = size * before / (before - left)
+            shorter = jnp.where(sweeps == 0, secant, size - left / self._stretching_slope(there))
+            following = jax.tree.map(lambda x, y: jnp.where(onward, x, y), there, here)
+            size = jnp.where(onward, self._step_size(there), shorter)
+            return following, there, size, jnp.where(onward, 0, sweeps + 1), count + 1
 
-        guess = self._step_size(here) * before / (before - after)
-        return lax.fori_loop(0, NEWTON_SWEEPS, sweep, (guess, here))[1]
+        carry = (first, first, self._step_size(first), 0, 0)
+        return lax.while_loop(ongoing, march, carry)[1]
 
     def _step_size(self, state: InnerState):
         return STEP / jnp.sqrt(state.radial**2 + state.tangential**2 + state.r)
