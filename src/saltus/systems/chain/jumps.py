@@ -34,7 +34,7 @@ class Crossing(eqx.Module):
         impulses: Impulse of every link; entry k is the new link [N s].
         directions: Directions in which they act.
         velocity: Velocity of the crossing particle just after [m/s].
-        loss: Energy lost in the link [J].
+        loss: Energy lost [J].
     """
 
     angle: Array
@@ -57,8 +57,8 @@ class Crossing(eqx.Module):
             directions = strings.cut_where_folded(directions, regime.hanging)
         unit_impulses, mobility = transmitted(directions, chain.mass, regime.hanging)
         mass = chain.mass[regime.hanging + 1]
-        table = chain.table_mass(regime.hanging + 1) * chain.capstan(edge.angle)
-        scaled = chain.engagement(edge.angle, table / mass, mass * mobility)
+        table = chain.table_mass(regime.hanging + 1)
+        scaled = chain.engagement(edge.angle, table / mass, mass * mobility, chain.edge_friction)
         impulse = mass * edge.speed * scaled.impulse
         return Crossing(
             angle=edge.angle,
@@ -82,17 +82,13 @@ def cross(chain: Chain, state: State, index: Array) -> State:
     hangs = jnp.arange(chain.n_links) < k
     lengths = chain.lengths(place)
     rates = velocity.angle + jnp.where(hangs, jnp.sum(across * relative, axis=1) / lengths, 0.0)
-    new_along, new_across = units(jerk.angle)
+    _, new_across = units(jerk.angle)
     new_relative = velocity.edge + changes[k] - jerk.velocity
     after_place = Motion(place.angle.at[k].set(jerk.angle), place.length, jnp.zeros(2), place.held)
     after_velocity = Motion(
         rates.at[k].set(new_across @ new_relative / chain.length[k]), velocity.length, jerk.velocity, velocity.held
     )
-    # Friction over the edge does the rest of the work: the table part is heavier for the link by the capstan factor.
-    table = chain.table_mass(k + 1)
-    gained = 0.5 * table * (jerk.velocity @ jerk.velocity - jerk.speed**2)
-    over_edge = (chain.capstan(jerk.angle) - 1.0) * gained
-    ledger = state.ledger + jnp.stack([jnp.zeros(()), over_edge, jerk.loss])
+    ledger = state.ledger.at[2].add(jerk.loss)
     after = rebuilt(state, after_place, after_velocity, regime._replace(hanging=k + 1, unmoved=jnp.asarray(False)), ledger)
     if not chain.strings:
         return after

@@ -16,7 +16,8 @@ class Engagement(eqx.Module):
     Args:
         impulse: Impulse of the new link, / (m V) [-].
         velocity: Velocity of the crossing particle just after (down, outward), / V [-].
-        loss: Kinetic energy lost, / (m V^2) [-]; negative where a law creates energy.
+        loss: Kinetic energy lost, also to friction at the edge, / (m V^2) [-]; negative where a
+            law creates energy.
     """
 
     impulse: Float[Array, ""]
@@ -34,13 +35,16 @@ class AbstractEngagement(eqx.Module):
 
     The crossing particle moves outward with the table speed; the new link, at `angle` from the
     downward vertical, would lengthen, and a tensile impulse stops that. The hanging part and
-    the table part enter by one number each, so that the scaled jump has three arguments:
+    the table part enter by one number each, so that the scaled jump has three
+    arguments, and a fourth with friction at the edge:
 
     Args of the call:
         angle: Angle of the new link from the downward vertical, in (-pi/2, pi/2] [rad].
         table_mass: Mass still on the table / mass of the crossing particle, >= 0 [-].
         response: Mass of the crossing particle times the inverse inertia of the hanging part
             along the new link, > 0 [-].
+        edge_friction: Coefficient of the edge: the table mass counts exp(coefficient * turn)
+            times for the tether that turns round it, >= 0 [-].
     """
 
     name: ClassVar[str]
@@ -48,7 +52,11 @@ class AbstractEngagement(eqx.Module):
 
     @abc.abstractmethod
     def __call__(
-        self, angle: Float[Array, ""], table_mass: Float[Array, ""], response: Float[Array, ""]
+        self,
+        angle: Float[Array, ""],
+        table_mass: Float[Array, ""],
+        response: Float[Array, ""],
+        edge_friction: Float[Array, ""] | float = 0.0,
     ) -> Engagement:
         """The scaled jump."""
 

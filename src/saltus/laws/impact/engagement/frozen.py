@@ -13,13 +13,14 @@ class FrozenEngagement(AbstractEngagement):
     """An impulse that treats the direction of the edge link as fixed while it acts.
 
     The impulse is right to some percent, but the table speed that follows is not: like
-    `printed`, it creates energy.
+    `printed`, it creates energy. A link along the table does not turn at the edge, so that
+    friction there does not enter.
     """
 
     name: ClassVar[str] = "frozen"
     creates_energy: ClassVar[bool] = True
 
-    def __call__(self, angle, table_mass, response) -> Engagement:
+    def __call__(self, angle, table_mass, response, edge_friction=0.0) -> Engagement:
         angle, table_mass, response = as_floats(angle, table_mass, response)
         cosine, sine = jnp.cos(angle), jnp.sin(angle)
         inertia = 1 + table_mass

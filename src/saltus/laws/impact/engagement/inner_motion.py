@@ -1,13 +1,14 @@
-"""The motion inside a jerk: a particle pulled by a unit force and tethered over the edge to the table mass.
+"""Stage A of a jerk: a particle pulled by a unit force and tethered over the edge to the table mass.
 
 In the stretched time tau of the jerk every angle of the chain is frozen; only the crossing
 particle moves, by an infinitesimal amount, but its direction seen from the edge turns by tens of
 degrees. Polar variables r, theta of the particle, V = dr/dtau, w = r dtheta/dtau; delta = theta -
-angle of the link; mass 1, force 1, start at r = 0 with V = 1 along the table (theta = pi/2).
+angle of the link; mass 1, force 1, start at r = 0 with V = 1 along the table (theta = pi/2);
+M = m_t exp(mu (pi/2 - theta)) is the table mass with the friction of the edge.
 
-    V' = (cos(delta) + c w^2/r) / (1 + m_t),   w' = -sin(delta) - V w/r
+    V' = (cos(delta) + c w^2/r) / (1 + M),   w' = -sin(delta) - V w/r
 
-c = 1 is mechanics; c = 1 + m_t is the system as printed by Vrbik, without the centrifugal term of
+c = 1 is mechanics; c = 1 + M is the system as printed by Vrbik, without the centrifugal term of
 the table mass. With d tau = r ds nothing is divided by r, the system is invariant under
 r -> k^2 r, (V, w) -> k (V, w), s -> s/k, and a step of 0.5/sqrt(V^2 + w^2 + r) of 12-point Gauss
 collocation is exact to 1e-17 for every angle, mass and response (measured in extended precision).
@@ -40,6 +41,7 @@ class InnerState(NamedTuple):
         delta: Angle from the link to the particle, seen from the edge [rad].
         radial, tangential: The particle's velocity along and across its direction.
         tau: Impulse of the link so far.
+        rubbing: Work of friction at the edge.
         gain: (1 + m_t) (|v|^2 - 1) / 2, without cancellation.
     """
 
@@ -48,20 +50,22 @@ class InnerState(NamedTuple):
     radial: Float[Array, ""]
     tangential: Float[Array, ""]
     tau: Float[Array, ""]
+    rubbing: Float[Array, ""]
     gain: Float[Array, ""]
 
 
 class InnerMotion(NamedTuple):
-    """Stage A of a jerk: a unit force on the link until it stops lengthening.
+    """A unit force on the link until it stops lengthening.
 
     Args:
-        angle, table_mass, response: As for the law.
+        angle, table_mass, response, edge_friction: As for the law.
         centrifugal: 1 (mechanics) or 0 (as printed): share of the table's centrifugal term.
     """
 
     angle: Float[Array, ""]
     table_mass: Float[Array, ""]
     response: Float[Array, ""]
+    edge_friction: Float[Array, ""]
     centrifugal: float
 
     def end(self) -> InnerState:
@@ -69,10 +73,14 @@ class InnerMotion(NamedTuple):
         state, stretching = self._end_within_start()
         return lax.cond(stretching > 0, self._end_by_marching, lambda here: here, state)
 
-    @property
-    def table_share(self) -> Float[Array, ""]:
-        """Share of the force along the tether that the table takes."""
-        return self.table_mass / (1 + self.table_mass)
+    def lengthening(self) -> Float[Array, ""]:
+        """1 - sin(angle) without cancellation: how fast the link lengthens at first."""
+        return 2 * jnp.sin((jnp.pi / 2 - self.angle) / 2) ** 2
+
+    def dragged(self, theta: Array) -> tuple[Array, Array]:
+        """Table mass as the tether feels it, and the part of it that is friction."""
+        rubbed = self.table_mass * jnp.expm1(self.edge_friction * (jnp.pi / 2 - theta))
+        return self.table_mass + rubbed, rubbed
 
     def start(self, tau: Float[Array, ""]) -> tuple[InnerState, Array, Array]:
         """State at a small `tau`, the link's rate of lengthening there, and the derivative of that rate.
@@ -83,12 +91,15 @@ class InnerMotion(NamedTuple):
         nodes, weights = gauss_nodes(POINTS)
         mean, first_moment = jnp.asarray(mean_matrix(POINTS)), jnp.asarray(mean_matrix(POINTS, 1))
 
-        def sweep(_, acceleration):
-            return self._start_field(tau * nodes, mean @ acceleration, first_moment @ acceleration)[-1]
+        def sweep(_, carry):
+            acceleration, _ = carry
+            found = self._start_field(tau * nodes, mean @ acceleration, first_moment @ acceleration)
+            return found[-2:]
 
-        acceleration = lax.fori_loop(0, PICARD_SWEEPS, sweep, jnp.zeros((POINTS, 2)))
+        carry = (jnp.zeros((POINTS, 2)), jnp.zeros(POINTS))
+        acceleration, rubbing = lax.fori_loop(0, PICARD_SWEEPS, sweep, carry)
         mean_end, moment_end = weights @ acceleration, (weights * nodes) @ acceleration
-        velocity, direction, speed, turning, end_acceleration = self._start_field(tau, mean_end, moment_end)
+        velocity, direction, speed, turning, end_acceleration, _ = self._start_field(tau, mean_end, moment_end)
         change = tau * mean_end
         unit = self._link_direction()
         state = InnerState(
@@ -97,20 +108,17 @@ class InnerMotion(NamedTuple):
             radial=velocity @ direction,
             tangential=tau * turning,
             tau=tau,
+            rubbing=tau * (weights @ rubbing),
             gain=(1 + self.table_mass) / 2 * (change[0] ** 2 + change[1] * (2 + change[1])),
         )
-        stretching = self._lengthening() - self.response * tau - unit @ change
+        stretching = self.lengthening() - self.response * tau - unit @ change
         return state, stretching, -self.response - unit @ end_acceleration
 
     def _link_direction(self) -> Float[Array, " 2"]:
         return jnp.stack([jnp.cos(self.angle), jnp.sin(self.angle)])
 
-    def _lengthening(self) -> Float[Array, ""]:
-        """1 - sin(angle) without cancellation: how fast the link lengthens at first."""
-        return 2 * jnp.sin((jnp.pi / 2 - self.angle) / 2) ** 2
-
     def _start_field(self, tau, mean, moment):
-        """Velocity, direction, mean speed, w/tau and acceleration from means of the acceleration."""
+        """Velocity, direction, mean speed, w/tau, acceleration and edge power from means of the acceleration."""
         outward = jnp.array([0.0, 1.0])
         spread = jnp.asarray(tau)[..., None]
         velocity = outward + spread * mean
@@ -118,9 +126,10 @@ class InnerMotion(NamedTuple):
         speed = jnp.sqrt(jnp.sum(average**2, axis=-1))
         direction = average / speed[..., None]
         turning = direction[..., 0] * moment[..., 1] - direction[..., 1] * moment[..., 0]
-        pull = direction @ self._link_direction() + self.centrifugal * tau * turning**2 / speed
-        acceleration = self._link_direction() - self.table_share * pull[..., None] * direction
-        return velocity, direction, speed, turning, acceleration
+        mass, rubbed = self.dragged(jnp.arctan2(direction[..., 1], direction[..., 0]))
+        pull = (direction @ self._link_direction() + self.centrifugal * tau * turning**2 / speed) / (1 + mass)
+        acceleration = self._link_direction() - (mass * pull)[..., None] * direction
+        return velocity, direction, speed, turning, acceleration, rubbed * pull * jnp.sum(velocity * direction, axis=-1)
 
     def _end_within_start(self) -> tuple[InnerState, Array]:
         """The end, found by Newton, if it comes before FIRST_TAU; else the state there, still lengthening."""
@@ -133,12 +142,12 @@ class InnerMotion(NamedTuple):
         def sweep(carry):
             tau, _, _, count = carry
             state, stretching, slope = self.start(tau)
-            secant = FIRST_TAU * self._lengthening() / (self._lengthening() - stretching)
+            secant = FIRST_TAU * self.lengthening() / (self.lengthening() - stretching)
             following = jnp.where(count == 0, secant, tau - stretching / slope)
             return jnp.clip(following, 0.0, FIRST_TAU), state, stretching, count + 1
 
-        empty = InnerState(*[jnp.zeros_like(self.angle)] * 6)
-        carry = (jnp.full_like(self.angle, FIRST_TAU), empty, jnp.zeros_like(self.angle), 0)
+        zero = jnp.zeros_like(self.angle)
+        carry = (zero + FIRST_TAU, InnerState(*[zero] * len(InnerState._fields)), zero, 0)
         _, state, stretching, count = lax.while_loop(ongoing, sweep, carry)
         return state, jnp.where(count == 1, stretching, 0.0)
 
@@ -173,21 +182,23 @@ class InnerMotion(NamedTuple):
 
     def _stretching_slope(self, state: InnerState):
         cosine = jnp.cos(state.delta)
-        pull = self.table_share * (state.r * cosine + self.centrifugal * state.tangential**2)
+        mass, _ = self.dragged(state.delta + self.angle)
+        pull = mass / (1 + mass) * (state.r * cosine + self.centrifugal * state.tangential**2)
         return -state.r * (1 + self.response) + pull * cosine
 
     def _rate(self, state: InnerState) -> InnerState:
-        r, delta, radial, tangential, _, _ = state
+        r, delta, radial, tangential, _, _, _ = state
         cosine, sine = jnp.cos(delta), jnp.sin(delta)
-        inertia = 1 + self.table_mass
-        turning = self.centrifugal + (1 - self.centrifugal) * inertia
+        mass, rubbed = self.dragged(delta + self.angle)
+        pull = (r * cosine + self.centrifugal * tangential**2) / (1 + mass)
         return InnerState(
             r=r * radial,
             delta=tangential,
-            radial=(r * cosine + turning * tangential**2) / inertia,
+            radial=pull + (1 - self.centrifugal) * tangential**2,
             tangential=-r * sine - radial * tangential,
             tau=r,
-            gain=r * (radial * cosine - inertia * tangential * sine),
+            rubbing=rubbed * pull * radial,
+            gain=r * (1 + self.table_mass) * (radial * cosine / (1 + mass) - tangential * sine),
         )
 
     def _step(self, state: InnerState, size) -> InnerState:

@@ -7,8 +7,8 @@ from typing import ClassVar
 import jax.numpy as jnp
 
 from saltus.laws.impact.engagement.base import AbstractEngagement, Engagement, as_floats
-from saltus.laws.impact.engagement.development import Cone
 from saltus.laws.impact.engagement.inner_motion import InnerMotion
+from saltus.laws.impact.engagement.taut_motion import final_motion
 from saltus.numerics.differentiable import by_forward_jacobian
 
 
@@ -17,19 +17,26 @@ class LimitEngagement(AbstractEngagement):
 
     Stage A pulls until the link stops lengthening, stage B turns the crossing particle at
     constant length of the link until it moves straight away from the edge. All energy is lost
-    in A. The finite-force motion converges to it like log(F)/F. Accurate to some 1e-15.
+    in A (and to friction at the edge). The finite-force motion converges to it like log(F)/F.
+    Accurate to some 1e-15.
     """
 
     name: ClassVar[str] = "limit"
 
-    def __call__(self, angle, table_mass, response) -> Engagement:
-        return Engagement.of(_limit(*as_floats(angle, table_mass, response)))
+    def __call__(self, angle, table_mass, response, edge_friction=0.0) -> Engagement:
+        return Engagement.of(_limit(*as_floats(angle, table_mass, response, edge_friction)))
 
 
 @by_forward_jacobian
-def _limit(angle, table_mass, response):
-    state = InnerMotion(angle, table_mass, response, centrifugal=1.0).end()
-    delta, speed, impulse = Cone(table_mass, 1 / response).final_motion(state)
-    loss = state.tau - response * state.tau**2 / 2 - state.r * jnp.cos(state.delta)
+def _limit(angle, table_mass, response, edge_friction):
+    jerk = InnerMotion(angle, table_mass, response, edge_friction, centrifugal=1.0)
+    pulled = jerk.end()
+    delta, end = final_motion(jerk, pulled)
+    work = pulled.tau - response * pulled.tau**2 / 2 - pulled.r * jnp.cos(pulled.delta)
     direction = angle + delta
-    return jnp.stack([state.tau + impulse, speed * jnp.cos(direction), speed * jnp.sin(direction), loss])
+    return jnp.stack([
+        pulled.tau + end.impulse,
+        end.radial * jnp.cos(direction),
+        end.radial * jnp.sin(direction),
+        work + pulled.rubbing + end.rubbing,
+    ])  # fmt: skip

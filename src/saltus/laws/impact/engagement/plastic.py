@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -22,31 +23,30 @@ class PlasticEngagement(AbstractEngagement):
 
     name: ClassVar[str] = "plastic"
 
-    def __call__(self, angle, table_mass, response) -> Engagement:
-        return Engagement.of(_plastic(*as_floats(angle, table_mass, response)))
+    def __call__(self, angle, table_mass, response, edge_friction=0.0) -> Engagement:
+        return Engagement.of(_plastic(*as_floats(angle, table_mass, response, edge_friction)))
 
 
 @by_forward_jacobian
-def _plastic(angle, table_mass, response):
+def _plastic(angle, table_mass, response, edge_friction):
     cosine, sine = jnp.cos(angle), jnp.sin(angle)
     lengthening = 2 * jnp.sin((jnp.pi / 2 - angle) / 2) ** 2  # 1 - sin(angle)
 
     def pulled(impulse):
-        """Momentum (per mass) with the link's impulse alone, its size, and size - 1 without cancellation."""
-        size = jnp.sqrt((impulse * cosine) ** 2 + (1 + impulse * sine) ** 2)
-        return size, impulse * (impulse + 2 * sine) / (1 + size)
+        """Size q of the particle's momentum with the link's impulse alone, q - 1, and the table mass as felt."""
+        down, outward = impulse * cosine, 1 + impulse * sine
+        size = jnp.sqrt(down**2 + outward**2)
+        felt = table_mass * jnp.exp(edge_friction * jnp.arctan2(down, outward))
+        return size, impulse * (impulse + 2 * sine) / (1 + size), felt
 
     def mismatch(impulse):
-        """Rate at which the link still lengthens, and its derivative; strictly falling in the impulse."""
-        size, _ = pulled(impulse)
-        share = (table_mass / size + 1) / (1 + table_mass)
-        value = 1 - response * impulse - share * (impulse + sine)
-        slope = -response - (1 + table_mass * cosine**2 / size**3) / (1 + table_mass)
-        return value, slope
+        """Rate at which the link still lengthens; falls as the impulse grows."""
+        size, _, felt = pulled(impulse)
+        return 1 - response * impulse - (felt / size + 1) / (1 + felt) * (impulse + sine)
 
     def sweep(_, carry):
         low, high, impulse = carry
-        value, slope = mismatch(impulse)
+        value, slope = jax.jvp(mismatch, (impulse,), (jnp.ones_like(impulse),))
         low, high = jnp.where(value > 0, impulse, low), jnp.where(value > 0, high, impulse)
         newton = impulse - value / slope
         inside = (newton >= low) & (newton <= high)
@@ -55,8 +55,9 @@ def _plastic(angle, table_mass, response):
     most = lengthening / response
     guess = lengthening / (1 + response)
     _, _, impulse = lax.fori_loop(0, SWEEPS, sweep, (jnp.zeros_like(most), most, guess))
-    size, excess = pulled(impulse)
-    share = (table_mass / size + 1) / (1 + table_mass)
-    gain = excess * (1 + excess / (2 * (1 + table_mass)))
+    size, excess, felt = pulled(impulse)
+    speed_gain = excess / (1 + felt)  # |v| - 1
+    gain = (1 + table_mass) * speed_gain * (1 + speed_gain / 2)
     loss = impulse - response * impulse**2 / 2 - gain
+    share = (felt / size + 1) / (1 + felt)
     return jnp.stack([impulse, share * impulse * cosine, share * (1 + impulse * sine), loss])

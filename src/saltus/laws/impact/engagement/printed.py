@@ -24,13 +24,13 @@ class PrintedEngagement(AbstractEngagement):
     name: ClassVar[str] = "printed"
     creates_energy: ClassVar[bool] = True
 
-    def __call__(self, angle, table_mass, response) -> Engagement:
-        return Engagement.of(_printed(*as_floats(angle, table_mass, response)))
+    def __call__(self, angle, table_mass, response, edge_friction=0.0) -> Engagement:
+        return Engagement.of(_printed(*as_floats(angle, table_mass, response, edge_friction)))
 
 
 @by_forward_jacobian
-def _printed(angle, table_mass, response):
-    state = InnerMotion(angle, table_mass, response, centrifugal=0.0).end()
+def _printed(angle, table_mass, response, edge_friction):
+    state = InnerMotion(angle, table_mass, response, edge_friction, centrifugal=0.0).end()
     direction = angle + state.delta
     cosine, sine = jnp.cos(direction), jnp.sin(direction)
     down = state.radial * cosine - state.tangential * sine
