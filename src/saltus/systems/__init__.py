@@ -1,5 +1,6 @@
-"""Systems of bodies: what moves, when it jumps, and what it shows."""
+"""Systems: what moves, when it jumps, what it shows."""
 
 from saltus.systems.chain import Chain
+from saltus.systems.sliding import SlidingMasses
 
-__all__ = ["Chain"]
+__all__ = ["Chain", "SlidingMasses"]

@@ -1,0 +1,172 @@
+"""Where the masses are, how they touch the surface, and the forces between mass, surface and rods.
+
+Notation as in Tinti & Gallotti (2019), with their misprints corrected: n normal, t unit velocity,
+W = sqrt(1 + f_x² + f_y²), kappa = normal part of the acceleration, e rod direction, h rod force
+(> 0 pushes the masses apart), N reaction of the surface.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from saltus.links import Mobility, Rods
+from saltus.numerics.vectors import Vectors, zeros
+from saltus.surfaces.base import AbstractSurface
+
+PerMass = Float[Array, " n"]
+PerRod = Float[Array, " r"]
+
+SLIP, PULLED, STICK, FREE = range(4)
+MODE_NAMES = ("slip", "pulled", "stick", "free")
+
+
+class Places(eqx.Module):
+    """Positions and velocities in space, and the surface under each mass."""
+
+    position: Vectors
+    velocity: Vectors
+    normal: Vectors
+    bend: PerMass  # kappa: the acceleration along the normal that keeps a mass on the surface
+
+    @property
+    def speed(self) -> PerMass:
+        """Speed of each mass [m s-1]."""
+        return self.velocity.length()
+
+    @property
+    def heading(self) -> Vectors:
+        """Unit velocity of each mass; zero at rest."""
+        return self.velocity * self.velocity.inverse_length()
+
+    def along_surface(self, vectors: Vectors) -> Vectors:
+        """The tangential parts of vectors."""
+        return vectors - self.normal * self.normal.dot(vectors)
+
+
+def places(surface: AbstractSurface, q, v, free: Bool[Array, " n"] | None) -> Places:
+    """Where the masses are; those not `free` lie on the surface (None: all of them)."""
+    x, y = q[:, 0], q[:, 1]
+    vx, vy = v[:, 0], v[:, 1]
+    fx, fy = surface.gradient(x, y)
+    fxx, fxy, fyy = surface.curvature(x, y)
+    z, vz = surface.height(x, y), fx * vx + fy * vy
+    if free is not None:
+        z, vz = jnp.where(free, q[:, 2], z), jnp.where(free, v[:, 2], vz)
+    upward = jax.lax.rsqrt(1.0 + fx**2 + fy**2)  # 1 / W
+    return Places(
+        position=Vectors(x, y, z),
+        velocity=Vectors(vx, vy, vz),
+        normal=Vectors(-fx * upward, -fy * upward, upward),
+        bend=(vx**2 * fxx + 2.0 * vx * vy * fxy + vy**2 * fyy) * upward,
+    )
+
+
+class Forces(eqx.Module):
+    """Forces and accelerations at an instant.
+
+    Args:
+        rod_force: Force in each rod, > 0 pushes its ends apart; 0 for a rod between held masses [N].
+        normal_force: Reaction of the surface along its upward normal [N].
+        motion: Acceleration of each mass, as `Vectors` [m s-2].
+        load: Force that a held mass must be held against, tangential [N].
+        denominator: D of each rod; the problem is well posed while all are > 0 [1/kg].
+    """
+
+    rod_force: PerRod
+    normal_force: PerMass
+    motion: Vectors
+    load: Vectors
+    denominator: PerRod
+
+    @property
+    def acceleration(self) -> Float[Array, "n 3"]:
+        """Acceleration of each mass [m s-2]."""
+        return self.motion.stack()
+
+
+class Rod(eqx.Module):
+    """Length and direction of each rod, from its second end to its first."""
+
+    length: PerRod
+    inverse_length: PerRod
+    direction: Vectors
+
+
+def rod_geometry(rods: Rods, position: Vectors) -> Rod:
+    """Length and direction of each rod."""
+    difference = rods.between(position)
+    inverse = jax.lax.rsqrt(difference.square())
+    return Rod(difference.square() * inverse, inverse, difference * inverse)
+
+
+def forces(
+    where: Places,
+    rods: Rods,
+    mode,
+    mass: PerMass,
+    mu_signed: PerMass,
+    gravity,
+    applied: Vectors | None = None,
+    tangent: bool = False,
+) -> Forces:
+    """Rod forces, reactions and accelerations from the corrected equations.
+
+    Args:
+        where: Positions and velocities.
+        rods: The network.
+        mode: Mode of each mass.
+        mass: Masses [kg].
+        mu_signed: Friction coefficient times the sign with which the reaction enters it.
+        gravity: Acceleration of gravity [m s-2].
+        applied: Further force on each mass, tangential; used for static friction [N].
+        tangent: Part 1 of the paper: normal parts of the rod forces neglected.
+    """
+    held, free = mode == STICK, mode == FREE
+    none = zeros(mass.shape)
+    n = none.where(free, where.normal)
+    c = none.where(free, where.normal - where.heading * mu_signed)
+    inverse_mass = jnp.where(held, 0.0, 1.0 / mass)
+    weight = Vectors(none.x, none.y, none.x - gravity)
+    support = where.bend + gravity * where.normal.z
+    own = weight + c * support
+    if applied is not None:
+        own = own + applied * (1.0 / mass)
+    own = none.where(held, own)
+
+    if len(rods) == 0:
+        pull, answer, h, denominator = none, none, jnp.zeros(0), jnp.ones(1)
+    else:
+        rod = rod_geometry(rods, where.position)
+        mobility = Mobility(inverse_mass, none, none) if tangent else Mobility(inverse_mass, n, c)
+        stretch = rods.between(where.velocity).square() * rod.inverse_length
+        b = -rod.direction.dot(rods.between(own)) - stretch
+        h = rods.solve(rod.direction, mobility, b[:, None])[:, 0]
+        pull = rods.pull(h, rod.direction)
+        answer = mobility.answer(pull)
+        denominator = rods.diagonal(rod.direction, mobility)
+
+    reaction = mass * support - (0.0 if tangent else n.dot(pull))
+    downhill = weight + where.normal * (gravity * where.normal.z)
+    return Forces(
+        rod_force=h,
+        normal_force=jnp.where(free, 0.0, reaction),
+        motion=own + answer,
+        load=downhill * mass + where.along_surface(pull),
+        denominator=denominator,
+    )
+
+
+def constrained_change(where: Places, rods: Rods, mode, mass: PerMass, mismatch: Float[Array, "r k"]) -> list[Vectors]:
+    """Smallest changes (mass-weighted) of the masses, along the surface, that change the rods by `-mismatch`.
+
+    Returns:
+        One set of vectors per column of `mismatch`.
+    """
+    n = zeros(mass.shape).where(mode == FREE, where.normal)
+    mobility = Mobility(jnp.where(mode == STICK, 0.0, 1.0 / mass), n, n)
+    rod = rod_geometry(rods, where.position)
+    h = rods.solve(rod.direction, mobility, -mismatch)
+    return [mobility.answer(rods.pull(h[:, k], rod.direction)) for k in range(mismatch.shape[1])]
