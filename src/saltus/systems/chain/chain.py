@@ -80,7 +80,6 @@ class Chain(AbstractSystem):
     edge_friction: Float[Array, ""]
     engagement: AbstractEngagement
     material: str = eqx.field(static=True)
-    frictional: bool = eqx.field(static=True)
     ends_off_table: bool = eqx.field(static=True)
 
     def __init__(
@@ -117,8 +116,6 @@ class Chain(AbstractSystem):
         self.edge_friction = jnp.asarray(edge_friction, float)
         self.engagement = engagement
         self.material = material
-        known = checks.concrete(static_friction)
-        self.frictional = known is None or bool(known > 0.0)
         self.ends_off_table = bool(ends_off_table)
         if engagement.creates_energy:
             warnings.warn(
@@ -247,8 +244,6 @@ class Chain(AbstractSystem):
 
     def _edge_rates(self, now: Balance, free: Array) -> tuple[Array, Array]:
         """Velocity and acceleration of the edge particle; on a circle while the table part sticks."""
-        if not self.frictional:
-            return now.velocity.edge, free
         across = now.edge.perpendicular
         circling = across * (across @ free) - now.edge.direction * now.edge.centrifugal
         return (
@@ -264,8 +259,6 @@ class Chain(AbstractSystem):
 
     def project(self, state: State) -> State:
         """While the table part sticks, the edge particle back on its circle."""
-        if not self.frictional:
-            return state
         place, velocity, regime = unpack(state, self.strings)
         edge = Edge.of(place, velocity)
         on_circle = jnp.where(regime.stuck, edge.direction * place.held, place.edge)

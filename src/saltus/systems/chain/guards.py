@@ -26,13 +26,12 @@ def guards(chain: Chain) -> tuple[Guard, ...]:
         Guard("slack" if chain.strings else "compression", view.link_tension, view.tension_watched),
         Guard("under_table", view.clearance, lambda state: ~view.regime(state).swung_under),
         Guard("lift_off", view.edge_force, view.edge_watched),
+        Guard("slip", view.grip, lambda state: view.on_table(state) & view.regime(state).stuck),
+        Guard("stick", view.table_speed, lambda state: view.slides(state) & (chain.static_friction > 0.0)),
     ]
     if chain.strings:
         listed.append(Guard("taut", view.slack_left, lambda state: view.hangs(state) & view.regime(state).loose))
-    if chain.frictional:
-        listed.append(Guard("slip", view.grip, lambda state: view.on_table(state) & view.regime(state).stuck))
-        listed.append(Guard("stick", view.table_speed, view.slides))
-    if chain.frictional and chain.ends_off_table:
+    if chain.ends_off_table:
         held = "The table part is held for ever: the swing of the first link ends at t = {t:.9g} s without a slip."
         listed.append(Guard("held", view.swing, view.swings, "at_rest", held))
     return tuple(listed)

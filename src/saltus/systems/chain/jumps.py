@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.hybrid import State
+from saltus.laws.impact.engagement import FrozenEngagement
 from saltus.systems.chain import strings
 from saltus.systems.chain.edge import Edge
 from saltus.systems.chain.layout import Motion, Regime, units, unpack
@@ -46,8 +48,11 @@ class Crossing(eqx.Module):
     loss: Array
 
     @staticmethod
-    def of(chain: Chain, state: State) -> Crossing:
-        """The jerk of the particle that is at the edge in this state."""
+    def of(chain: Chain, state: State, last: bool = False) -> Crossing:
+        """The jerk of the particle that is at the edge in this state.
+
+        Nothing is left on the table behind the `last` one. All laws agree then.
+        """
         place, velocity, regime = unpack(state, chain.strings)
         edge = Edge.of(place, velocity)
         along, _ = units(place.angle)
@@ -58,7 +63,8 @@ class Crossing(eqx.Module):
         unit_impulses, mobility = transmitted(directions, chain.mass, regime.hanging)
         mass = chain.mass[regime.hanging + 1]
         table = chain.table_mass(regime.hanging + 1)
-        scaled = chain.engagement(edge.angle, table / mass, mass * mobility, chain.edge_friction)
+        law = FrozenEngagement() if last else chain.engagement
+        scaled = law(edge.angle, table / mass, mass * mobility, chain.edge_friction)
         impulse = mass * edge.speed * scaled.impulse
         return Crossing(
             angle=edge.angle,
@@ -71,10 +77,10 @@ class Crossing(eqx.Module):
         )
 
 
-def cross(chain: Chain, state: State, index: Array) -> State:
+def cross(chain: Chain, state: State, index: Array, last: bool = False) -> State:
     """The next particle leaves the table, and its link is jerked taut."""
     place, velocity, regime = unpack(state, chain.strings)
-    jerk = Crossing.of(chain, state)
+    jerk = Crossing.of(chain, state, last)
     k = regime.hanging
     changes = velocity_changes(jerk.directions, jerk.impulses, chain.mass, k)
     along, across = units(place.angle)
@@ -132,7 +138,7 @@ def stick(chain: Chain, state: State, index: Array) -> State:
 
 JUMPS = {
     "crossing": cross,
-    "exit": cross,
+    "exit": functools.partial(cross, last=True),
     "compression": note_compression,
     "slack": strings.release,
     "taut": strings.tighten,

@@ -28,7 +28,7 @@ def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int) ->
     _check_edge(chain, edge, hanging)
     zeros = np.zeros(hanging)
     state = from_angles(chain, zeros, edge, zeros, (0.0, 0.0), 0.0)
-    return _stuck_where_held(chain, state) if chain.frictional else state
+    return _stuck_where_held(chain, state)
 
 
 def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int, Any]:
@@ -121,7 +121,7 @@ def _stuck_where_held(chain: Chain, state: State) -> State:
     place, _, regime = unpack(state, chain.strings)
     now = chain.balance(state, stuck=jnp.asarray(True))
     holding = chain.static_friction * now.table_mass * chain.gravity
-    holds = now.tension[regime.hanging] / now.capstan <= holding
+    holds = (chain.static_friction > 0.0) & (now.tension[regime.hanging] / now.capstan <= holding)
     place = place._replace(held=jnp.where(holds, now.edge.length, 0.0))
     mode = regime._replace(stuck=holds, unmoved=holds).integers()
     return State(state.t, place.vector(), state.v, state.ledger, mode)
