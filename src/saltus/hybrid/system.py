@@ -55,6 +55,13 @@ class AbstractSystem(eqx.Module):
         """The nearest state that satisfies the constraints; applied after every step."""
         return state
 
+    def rough(self, state: State) -> Array | None:
+        """Whether the rate is not smooth near `state` although the motion is (a removable singularity).
+
+        Constant steps from there are taken by collocation, which keeps their order. None: nowhere.
+        """
+        return None
+
     def settle(self, state: State, guard: str, index: Array) -> State | None:
         """What follows when events of `guard` pile up without end; None if nothing is known."""
         return None

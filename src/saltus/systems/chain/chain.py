@@ -20,6 +20,7 @@ from saltus.systems.chain.layout import Motion, Regime, units, unpack
 from saltus.systems.chain.tension import Pull, edge_last, forces, velocity_changes
 
 LINKS = ("rod", "string")
+ROUGH = 0.2  # length of the edge link, in links, below which constant steps go by collocation
 
 
 class Balance(NamedTuple):
@@ -256,6 +257,12 @@ class Chain(AbstractSystem):
         table = self.table_friction * self.gravity * now.table_mass
         over_edge = now.tension[now.regime.hanging] * (1.0 - 1.0 / now.capstan)
         return jnp.where(moving, now.edge.speed, 0.0) * jnp.stack([table, over_edge, jnp.zeros(())])
+
+    def rough(self, state: State) -> Array:
+        """At the start of a phase, where the direction of the short edge link turns like 1/r for a small error."""
+        place, _, regime = unpack(state, self.strings)
+        near = jnp.sum(place.edge**2) < (ROUGH * jnp.mean(self.length)) ** 2
+        return near & (regime.hanging > 0) & (regime.hanging < self.n_links)
 
     def project(self, state: State) -> State:
         """While the table part sticks, the edge particle back on its circle."""
