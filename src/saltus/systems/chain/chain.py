@@ -13,10 +13,10 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.impact.engagement import ENGAGEMENTS, AbstractEngagement
-from saltus.systems.chain import jumps, results, starts
 from saltus.systems.chain import guards as guard_list
+from saltus.systems.chain import jumps, results, starts
 from saltus.systems.chain.edge import Edge
-from saltus.systems.chain.layout import Motion, Regime, units, unpack
+from saltus.systems.chain.layout import PULLS, Motion, Regime, units, unpack
 from saltus.systems.chain.tension import Pull, edge_last, forces, velocity_changes
 
 LINKS = ("rod", "string")
@@ -192,7 +192,7 @@ class Chain(AbstractSystem):
     def taut(self, regime: Regime) -> Array:
         """Which hanging links carry a force."""
         hangs = jnp.arange(self.n_links) < regime.hanging
-        return hangs & ~regime.loose if self.strings else hangs
+        return hangs & (regime.loose == PULLS) if self.strings else hangs
 
     def balance(self, state: State, stuck: Array | None = None) -> Balance:
         """The forces along the chain.
@@ -238,8 +238,8 @@ class Chain(AbstractSystem):
         edge_velocity, edge_acceleration = self._edge_rates(now, acceleration[regime.hanging])
         zero = jnp.zeros(())
         return Rate(
-            q=Motion(jnp.where(hangs, velocity.angle, 0.0), length_rate, edge_velocity, zero).vector(),
-            v=Motion(jnp.where(hangs, turning, 0.0), length_acceleration, edge_acceleration, zero).vector(),
+            q=Motion(jnp.where(hangs, velocity.angle, 0.0), length_rate, edge_velocity, zero, zero).vector(),
+            v=Motion(jnp.where(hangs, turning, 0.0), length_acceleration, edge_acceleration, zero, zero).vector(),
             ledger=self._friction_power(now),
         )
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.hybrid import Guard, State
-from saltus.systems.chain.layout import Regime
+from saltus.systems.chain.layout import LOOSE, UNTOLD, Regime
 
 if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
@@ -30,7 +30,7 @@ def guards(chain: Chain) -> tuple[Guard, ...]:
         Guard("stick", view.table_speed, lambda state: view.slides(state) & (chain.static_friction > 0.0)),
     ]
     if chain.strings:
-        listed.append(Guard("taut", view.slack_left, lambda state: view.hangs(state) & view.regime(state).loose))
+        listed.append(Guard("taut", view.slack_left, lambda state: view.hangs(state) & (view.regime(state).loose > 0)))
     if chain.ends_off_table:
         held = "The table part is held for ever: the swing of the first link ends at t = {t:.9g} s without a slip."
         listed.append(Guard("held", view.swing, view.swings, "at_rest", held))
@@ -81,10 +81,14 @@ class _View:
         return self.slides(state) & ~self.last_follows(state)
 
     def link_tension(self, state: State) -> Array:
-        return self.now(state).tension[:-1] / self.weight + MARGIN
+        """Tensions; for links that a jump has made to push, a clock that tells it right afterwards."""
+        now = self.now(state)
+        unit = MARGIN * jnp.sqrt(jnp.mean(self.chain.length) / self.chain.gravity)
+        clock = 1.0 - (state.t - now.place.since) / unit
+        return jnp.where(now.regime.loose == UNTOLD, clock, now.tension[:-1] / self.weight + MARGIN)
 
     def tension_watched(self, state: State) -> Array:
-        return self.hangs(state) & ~self.regime(state).loose
+        return self.hangs(state) & (self.regime(state).loose != LOOSE)
 
     def clearance(self, state: State) -> Array:
         """How far the hanging particle nearest to the plane of the table's side is outside of it."""

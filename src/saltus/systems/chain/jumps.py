@@ -13,7 +13,7 @@ from saltus.hybrid import State
 from saltus.laws.impact.engagement import FrozenEngagement
 from saltus.systems.chain import strings
 from saltus.systems.chain.edge import Edge
-from saltus.systems.chain.layout import Motion, Regime, units, unpack
+from saltus.systems.chain.layout import LOOSE, PULLS, UNTOLD, Motion, Regime, units, unpack
 from saltus.systems.chain.tension import edge_last, transmitted, velocity_changes
 
 if TYPE_CHECKING:
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 def rebuilt(state: State, place: Motion, velocity: Motion, regime: Regime, ledger: Array | None = None) -> State:
-    """The state with new parts."""
+    """The state with new parts, after a jump now."""
     ledger = state.ledger if ledger is None else ledger
+    place = place._replace(since=state.t)
     return State(state.t, place.vector(), velocity.vector(), ledger, regime.integers())
 
 
@@ -90,22 +91,29 @@ def cross(chain: Chain, state: State, index: Array, last: bool = False) -> State
     rates = velocity.angle + jnp.where(hangs, jnp.sum(across * relative, axis=1) / lengths, 0.0)
     _, new_across = units(jerk.angle)
     new_relative = velocity.edge + changes[k] - jerk.velocity
-    after_place = Motion(place.angle.at[k].set(jerk.angle), place.length, jnp.zeros(2), place.held)
-    after_velocity = Motion(
-        rates.at[k].set(new_across @ new_relative / chain.length[k]), velocity.length, jerk.velocity, velocity.held
-    )
+    after_place = place._replace(angle=place.angle.at[k].set(jerk.angle), edge=jnp.zeros(2))
+    rates = rates.at[k].set(new_across @ new_relative / chain.length[k])
+    after_velocity = velocity._replace(angle=rates, edge=jerk.velocity)
     ledger = state.ledger.at[2].add(jerk.loss)
     after = rebuilt(state, after_place, after_velocity, regime._replace(hanging=k + 1, unmoved=jnp.asarray(False)), ledger)
     if not chain.strings:
-        return after
+        return _noting_pushes(chain, after)
     stretching = velocity.length + jnp.where(hangs, jnp.sum(along * relative, axis=1), 0.0)
     return strings.sorted_out(chain, after, stretching)
+
+
+def _noting_pushes(chain: Chain, state: State) -> State:
+    """Rods that push from a jump on, for the guard to tell."""
+    place, velocity, regime = unpack(state, chain.strings)
+    pushes = chain.balance(state).tension[:-1] < -strings.PUSHES * chain.gravity * jnp.mean(chain.mass)
+    news = pushes & (jnp.arange(chain.n_links) < regime.hanging) & (regime.loose == PULLS)
+    return rebuilt(state, place, velocity, regime._replace(loose=jnp.where(news, UNTOLD, regime.loose)))
 
 
 def note_compression(chain: Chain, state: State, index: Array) -> State:
     """A rod begins to push: noted once per link."""
     place, velocity, regime = unpack(state, chain.strings)
-    return rebuilt(state, place, velocity, regime._replace(loose=regime.loose.at[index].set(True)))
+    return rebuilt(state, place, velocity, regime._replace(loose=regime.loose.at[index].set(LOOSE)))
 
 
 def note_under_table(chain: Chain, state: State, index: Array) -> State:
@@ -121,8 +129,15 @@ def note_lift_off(chain: Chain, state: State, index: Array) -> State:
 
 
 def slip(chain: Chain, state: State, index: Array) -> State:
-    """Static friction lets go."""
+    """Static friction lets go.
+
+    The table part starts with no acceleration where both coefficients are equal. A speed at the
+    level of rounding tells this start from the stop that the guard "stick" watches for.
+    """
     place, velocity, regime = unpack(state, chain.strings)
+    edge = Edge.of(place, velocity)
+    tiny = 1e-14 * jnp.sqrt(chain.gravity * edge.length)
+    velocity = velocity._replace(edge=edge.perpendicular * edge.across + edge.direction * tiny)
     no = jnp.asarray(False)
     return rebuilt(state, place, velocity, regime._replace(stuck=no, unmoved=no))
 

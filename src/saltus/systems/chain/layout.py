@@ -1,8 +1,8 @@
 """How the state of a chain is laid out: minimal coordinates, so that nothing drifts.
 
 `q` holds the angles of all n links, for strings the lengths of all n links, the place (X, Y) of
-the edge particle, and the length at which the edge link is held while the table part sticks. `v`
-holds their rates. Entries of links on the table are constant. `mode` holds the number of hanging
+the edge particle, the length at which the edge link is held while the table part sticks, and the
+time of the last jump. `v` holds their rates. Entries of links on the table are constant. `mode` holds the number of hanging
 links, four flags, and one flag per link.
 """
 
@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float, Int
 from saltus.hybrid import State
 
 FLAGS = 5  # entries of the mode before those of the links
+PULLS, LOOSE, UNTOLD = 0, 1, 2
 
 
 class Regime(NamedTuple):
@@ -27,7 +28,8 @@ class Regime(NamedTuple):
         unmoved: Whether the table part has not moved since the start.
         swung_under: Whether a particle has been under the table before.
         lifted: Whether the edge force has vanished before.
-        loose: Per link: slack (string), or has been under compression before (rod).
+        loose: Per link: PULLS, LOOSE (a slack string; a rod that has pushed before), or UNTOLD
+            (the same since the last jump, and not yet in the list of events).
     """
 
     hanging: Int[Array, ""]
@@ -35,12 +37,12 @@ class Regime(NamedTuple):
     unmoved: Bool[Array, ""]
     swung_under: Bool[Array, ""]
     lifted: Bool[Array, ""]
-    loose: Bool[Array, " n"]
+    loose: Int[Array, " n"]
 
     @staticmethod
     def of(mode: Int[Array, " m"]) -> Regime:
         """The regime that these integers mean."""
-        return Regime(mode[0], *(mode[1:FLAGS] != 0), mode[FLAGS:] != 0)
+        return Regime(mode[0], *(mode[1:FLAGS] != 0), mode[FLAGS:])
 
     def integers(self) -> Int[Array, " m"]:
         """The integers that mean this regime."""
@@ -56,24 +58,26 @@ class Motion(NamedTuple):
         length: Lengths of the links, only for strings [m].
         edge: Place of the edge particle (down, outward) [m].
         held: Length at which the edge link is held while the table part sticks [m].
+        since: Time of the last jump [s].
     """
 
     angle: Float[Array, " n"]
     length: Float[Array, " n"] | None
     edge: Float[Array, " 2"]
     held: Float[Array, ""]
+    since: Float[Array, ""]
 
     @staticmethod
     def of(vector: Float[Array, " m"], strings: bool) -> Motion:
         """The parts of `q` or `v`."""
-        n = (vector.size - 3) // (2 if strings else 1)
+        n = (vector.size - 4) // (2 if strings else 1)
         length = vector[n : 2 * n] if strings else None
-        return Motion(vector[:n], length, vector[-3:-1], vector[-1])
+        return Motion(vector[:n], length, vector[-4:-2], vector[-2], vector[-1])
 
     def vector(self) -> Float[Array, " m"]:
         """`q` or `v` of these parts."""
         parts = [self.angle] if self.length is None else [self.angle, self.length]
-        return jnp.concatenate([*parts, self.edge, jnp.asarray(self.held)[None]])
+        return jnp.concatenate([*parts, self.edge, jnp.stack([self.held, self.since])])
 
 
 def unpack(state: State, strings: bool) -> tuple[Motion, Motion, Regime]:

@@ -77,7 +77,7 @@ def observe(chain: Chain, state: State) -> dict[str, Array]:
     index = jnp.arange(chain.n_links)
     behind = jnp.cumsum(chain.mass[::-1])[::-1][1:]
     edge_force = jnp.stack([-pull * edge.direction[0], inside - pull * edge.direction[1]])
-    slack = regime.loose & (index < k) if chain.strings else jnp.zeros(chain.n_links, bool)
+    slack = (regime.loose > 0) & (index < k) if chain.strings else jnp.zeros(chain.n_links, bool)
     angle = jnp.where(index < k, now.place.angle, jnp.where(index == k, edge.angle, jnp.pi / 2))
     return {
         "position": position,

@@ -110,9 +110,9 @@ def from_angles(chain: Chain, angle: Any, edge: Any, angle_rate: Any, edge_veloc
     rates = jnp.zeros(n).at[:k].set(jnp.asarray(angle_rate, float))
     edge, edge_velocity = jnp.asarray(edge, float), jnp.asarray(edge_velocity, float)
     zero, no = jnp.zeros(()), jnp.asarray(False)
-    place = Motion(angles, chain.length if chain.strings else None, edge, zero)
-    velocity = Motion(rates, jnp.zeros(n) if chain.strings else None, edge_velocity, zero)
-    regime = Regime(jnp.asarray(k), no, no, no, no, jnp.zeros(n, bool))
+    place = Motion(angles, chain.length if chain.strings else None, edge, zero, jnp.asarray(t, float))
+    velocity = Motion(rates, jnp.zeros(n) if chain.strings else None, edge_velocity, zero, zero)
+    regime = Regime(jnp.asarray(k), no, no, no, no, jnp.zeros(n, int))
     return State(jnp.asarray(t, float), place.vector(), velocity.vector(), jnp.zeros(3), regime.integers())
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.hybrid import State
 from saltus.systems.chain.edge import Edge
-from saltus.systems.chain.layout import Motion, units, unpack
+from saltus.systems.chain.layout import LOOSE, PULLS, UNTOLD, Motion, units, unpack
 from saltus.systems.chain.tension import Pull, edge_last, forces, velocity_changes
 
 if TYPE_CHECKING:
@@ -36,14 +36,13 @@ def cut_where_folded(directions: Float[Array, "m 2"], pulled: Int[Array, ""]) ->
 
 def release(chain: Chain, state: State, index: Array) -> State:
     """A link's tension has fallen to zero: it goes slack."""
-    return _with_loose(chain, state, unpack(state, True)[2].loose.at[index].set(True))
+    return _with_loose(chain, state, unpack(state, True)[2].loose.at[index].set(LOOSE))
 
 
-def _with_loose(chain: Chain, state: State, loose: Bool[Array, " n"]) -> State:
+def _with_loose(chain: Chain, state: State, loose: Int[Array, " n"]) -> State:
     place, velocity, regime = unpack(state, chain.strings)
-    return State(
-        state.t, place.vector(), velocity.vector(), state.ledger, regime._replace(loose=loose).integers()
-    )
+    place = place._replace(since=state.t)
+    return State(state.t, place.vector(), velocity.vector(), state.ledger, regime._replace(loose=loose).integers())
 
 
 def tighten(chain: Chain, state: State, index: Array) -> State:
@@ -56,8 +55,7 @@ def tighten(chain: Chain, state: State, index: Array) -> State:
     )
     velocity = velocity._replace(length=jnp.where(turned, -velocity.length, velocity.length))
     k = regime.hanging
-    loose = regime.loose.at[index].set(False)
-    regime = regime._replace(loose=loose)
+    regime = regime._replace(loose=regime.loose.at[index].set(PULLS))
     edge = Edge.of(place, velocity)
     along, across = units(place.angle)
     carrying = jnp.where(chain.taut(regime)[:, None], along, 0.0)
@@ -72,11 +70,9 @@ def tighten(chain: Chain, state: State, index: Array) -> State:
     relative = changes[:-1] - changes[1:]
     hangs = jnp.arange(chain.n_links) < k
     safe = jnp.where(place.length == 0.0, 1.0, place.length)
-    after_velocity = Motion(
-        velocity.angle + jnp.where(hangs, jnp.sum(across * relative, axis=1) / safe, 0.0),
-        velocity.length,
-        velocity.edge + changes[k],
-        velocity.held,
+    after_velocity = velocity._replace(
+        angle=velocity.angle + jnp.where(hangs, jnp.sum(across * relative, axis=1) / safe, 0.0),
+        edge=velocity.edge + changes[k],
     )
     stretching = velocity.length + jnp.where(hangs, jnp.sum(along * relative, axis=1), 0.0)
     place = place._replace(length=place.length.at[index].set(chain.length[index]))
@@ -97,14 +93,14 @@ def sorted_out(chain: Chain, state: State, stretching: Float[Array, " n"]) -> St
         state: Its state, with the links' lengths of before.
         stretching: How fast each link lengthens now; rounding apart, zero for the taut ones [m/s].
     """
-    place, velocity, regime = unpack(state, True)
+    _, velocity, regime = unpack(state, True)
     hangs = jnp.arange(chain.n_links) < regime.hanging
     scale = jnp.sqrt(chain.gravity * jnp.mean(chain.length))
-    shortening = hangs & ~regime.loose & (stretching < -1e-12 * scale)
-    loose = regime.loose | shortening
-    velocity = velocity._replace(length=jnp.where(loose & hangs, stretching, 0.0))
+    shortening = hangs & (regime.loose == PULLS) & (stretching < -1e-12 * scale)
+    loose = jnp.where(shortening, UNTOLD, regime.loose)
+    velocity = velocity._replace(length=jnp.where((loose > 0) & hangs, stretching, 0.0))
     state = State(state.t, state.q, velocity.vector(), state.ledger, regime._replace(loose=loose).integers())
-    undecided = hangs & ~loose
+    undecided = hangs & (loose == PULLS)
     return _tensile(chain, state, undecided)
 
 
@@ -120,8 +116,8 @@ def _tensile(chain: Chain, state: State, undecided: Bool[Array, " n"]) -> State:
         trial = _with_loose(chain, state, loose)
         tension = chain.balance(trial).tension
         lengthening = Motion.of(chain.rate(trial).v, True).length
-        pushes = ~loose & (tension[:-1] < -PUSHES * weight)
-        lengthens = loose & (lengthening > PUSHES * chain.gravity)
+        pushes = (loose == PULLS) & (tension[:-1] < -PUSHES * weight)
+        lengthens = (loose > 0) & (lengthening > PUSHES * chain.gravity)
         return undecided & (pushes | lengthens)
 
     def ongoing(carry):
@@ -131,7 +127,7 @@ def _tensile(chain: Chain, state: State, undecided: Bool[Array, " n"]) -> State:
     def change_first(carry):
         loose, bad, count = carry
         first = jnp.argmax(bad)
-        loose = loose.at[first].set(~loose[first])
+        loose = loose.at[first].set(jnp.where(loose[first] == PULLS, UNTOLD, PULLS))
         return loose, wrong(loose), count + 1
 
     loose = unpack(state, True)[2].loose
