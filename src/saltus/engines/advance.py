@@ -249,14 +249,12 @@ def search(system: AbstractSystem, state: State, t_next: Scalar, stepper: Steppe
 
     g0 = flat.guards(t0, y0)
     resolution = 2 * EPS * jnp.maximum(1.0, jnp.abs(t_next) / jnp.maximum(h, 1e-300))
-    found = earliest_event(look, g0, y0, armed, resolution)
-    _, whole = look(jnp.asarray(1.0))
-    y = jnp.where(found.event, found.y, whole)
+    found = earliest_event(look, g0, armed, resolution)
     t = jnp.where(found.event, t0 + found.fraction * h, t_next)
     # What falls within rounding of the same instant is due as well.
     near = jnp.abs(found.g) * h <= 64 * EPS * jnp.maximum(jnp.abs(t), h) * found.fall
     due = found.event & armed & near & (found.fall > 0.0) & (g0 > 0.0)
-    return Searched(flat.state(t, y), found.event, found.guard, due.at[found.guard].set(found.event))
+    return Searched(flat.state(t, found.y), found.event, found.guard, due.at[found.guard].set(found.event))
 
 
 def advance(

@@ -114,7 +114,8 @@ def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
             if after is None:
                 return Outcome("accumulation", _piling_up(rule.name, limit, before)), before
         data = system.event_data(name, index, before, after)
-        events.append(Event(name, index, float(before.t), before, after, data))
+        moment = before.t if limit is None else after.t
+        events.append(Event(name, index, float(data.pop("t", moment)), before, after, data))
         record.add(after.t, _vector(after), after.mode)
         state = after
         if rule.ends is not None:

@@ -28,7 +28,10 @@ FRACTIONS = np.unique(np.concatenate([2.0 ** -np.arange(6.0, 24.0), np.arange(1,
 
 
 class Found(eqx.Module):
-    """The earliest event of a step, if there is one: when, which guard, how fast each guard falls, and the state."""
+    """The earliest event of a step: when, which guard, how fast each guard falls, and the state.
+
+    Without an event the state is the one at the end of the step.
+    """
 
     event: Bool[Array, ""]
     fraction: Scalar
@@ -57,7 +60,6 @@ def suspicious(g: Float[Array, "5 g"], armed: Bool[Array, " g"]) -> Bool[Array, 
 def earliest_event(
     look: Callable[[Scalar], tuple[Values, Flat]],
     g0: Values,
-    y0: Flat,
     armed: Bool[Array, " g"],
     resolution: Scalar,
 ) -> Found:
@@ -69,12 +71,11 @@ def earliest_event(
     Args:
         look: Guard values and the state at a fraction of the step, by re-integration.
         g0: Guard values at the start of the step.
-        y0: The state there.
         armed: Which guards count.
         resolution: Fraction of the step to which the event is located.
     """
     fractions = jnp.concatenate([jnp.zeros(1), jnp.asarray(FRACTIONS)])
-    looks = jax.lax.map(lambda x: look(x)[0], fractions[1:])
+    looks, at_looks = jax.lax.map(look, fractions[1:])
     g = jnp.concatenate([g0[None], looks])
     falls = (g[:-1] > 0.0) & (g[1:] <= 0.0)
     dips = (g[:-2] > g[1:-1]) & (g[1:-1] <= g[2:]) & (g[1:-1] > 0.0) & (g[2:] > 0.0)
@@ -111,7 +112,7 @@ def earliest_event(
             there,
         )
 
-    start = (pending, jnp.asarray(jnp.inf), jnp.asarray(0, dtype=int), (g0, y0))
+    start = (pending, jnp.asarray(jnp.inf), jnp.asarray(0, dtype=int), (looks[-1], at_looks[-1]))
     _, best, winner, (g_there, y_there) = jax.lax.while_loop(going_on, examine, start)
     interval = jnp.clip(jnp.searchsorted(fractions, best) - 1, 0, fractions.size - 2)
     fall = (g[interval] - g[interval + 1]) / (fractions[interval + 1] - fractions[interval])

@@ -60,27 +60,26 @@ def falling_root(
         dip: Whether the function is positive at both ends.
         max_steps: Bound on the evaluations; bisection alone needs about 60.
 
+    At least one point inside is looked at, so that what came with it is never empty.
+
     Returns:
         The point, what came with the value there, and whether the function is zero or negative
         anywhere that was looked at.
     """
     dip = jnp.asarray(dip)
     nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(function, low)[1])
-    middle = low + GOLDEN * (high - low)
-    value_middle, with_middle = function(middle)
-    # Seeking the lowest point, the middle is b between a and c. Seeking the root, b and a are the ends.
+    # Seeking the lowest point, b is at first the lower end; seeking the root, b and a are the ends.
     start = Bracket(
         a=low,
-        b=jnp.where(dip, middle, high),
+        b=jnp.where(dip, low, high),
         c=jnp.where(dip, high, low),
         fa=value_low,
-        fb=jnp.where(dip, value_middle, value_high),
+        fb=jnp.where(dip, value_low, value_high),
         fc=jnp.where(dip, value_high, value_low),
         extra_a=nothing,
-        extra_b=jax.tree.map(lambda x, y: jnp.where(dip, x, y), with_middle, nothing),
+        extra_b=nothing,
     )
-    seeking_low = dip & (value_middle > 0.0)
-    first = jnp.where(dip, 0.5, value_high / jnp.where(value_high == value_low, 1.0, value_high - value_low))
+    secant = value_high / jnp.where(value_high == value_low, 1.0, value_high - value_low)
 
     def going_on(carry):
         points, seeking_low, _, n = carry
@@ -88,7 +87,7 @@ def falling_root(
         # The lowest value is right to rounding when the point is right to the root of rounding.
         enough = jnp.where(seeking_low, 1e-9 * jnp.abs(high - low) + resolution, resolution)
         exact = (points.fb == 0.0) | ((points.fa == 0.0) & ~seeking_low)
-        return (width > enough) & ~exact & (n < max_steps)
+        return (n == 0) | ((width > enough) & ~exact & (n < max_steps))
 
     def narrow(carry):
         points, seeking_low, fraction, n = carry
@@ -101,9 +100,9 @@ def falling_root(
         seeking_low = seeking_low & (value > 0.0)
         return points, seeking_low, _next_fraction(points), n + 1
 
-    carry = (start, seeking_low, first, jnp.asarray(0, dtype=int))
+    carry = (start, dip, secant, jnp.asarray(0, dtype=int))
     points, seeking_low, _, _ = jax.lax.while_loop(going_on, narrow, carry)
-    take_a = (jnp.abs(points.fa) < jnp.abs(points.fb)) & ~seeking_low & (points.a != low)
+    take_a = (jnp.abs(points.fa) < jnp.abs(points.fb)) & ~seeking_low & (points.a != low) & (points.a != high)
     extra = jax.tree.map(lambda p, q: jnp.where(take_a, p, q), points.extra_a, points.extra_b)
     return jnp.where(take_a, points.a, points.b), extra, ~seeking_low
 

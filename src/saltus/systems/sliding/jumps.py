@@ -17,32 +17,38 @@ if TYPE_CHECKING:
 STOP_SPEED = 1e-9  # [m/s]; below it a mass is brought to its stop in closed form, to second order
 TOGETHER = 3.0  # masses slower than so many stop speeds stop together with the one that stops
 NUDGE = 1e-12  # [s]; a mass starts from rest with the velocity that it has after this time
-RELEASE_TIME = 1e-4  # [s]; a torn-loose mass moves as time cubed, and is let go after this time
+SIGN_SWEEPS = 3  # friction on |N| is piecewise linear: with moderate mu the signs of N settle in one or two
+PROBE_TIME = 1e-4  # [s]; time over which the growth of a torn-loose mass's acceleration is measured
+RELEASE_PATH = 1e-12  # [m]; a torn-loose mass moves as time cubed; it is let go after this path
 
 
 def stop(system: SlidingMasses, state: State, index) -> State:
     """A mass comes to a stop, alone or with others: it sticks, or turns and slips on."""
     where, now = system.places(state), system.forces(state)
-    slipping = (state.mode < STICK) & (system.mu > 0.0)
-    stopping = slipping & (where.speed < TOGETHER * STOP_SPEED)
-    stopping = stopping.at[index].set(True)
+    stops = stopping(system, state, index)
     slowing = -now.motion.dot(where.heading)
     rest = where.speed[index] / jnp.where(slowing[index] > 0.0, slowing[index], jnp.inf)
 
     v, a = system.columns(where.velocity), system.columns(now.motion)
-    still = stopping[:, None] | (state.mode == STICK)[:, None]
+    still = stops[:, None] | (state.mode == STICK)[:, None]
     q = state.q + jnp.where(still, 0.5 * rest * v, rest * v + 0.5 * rest**2 * a)
-    stopped = State(state.t + rest, q, jnp.where(still, 0.0, v + rest * a), state.ledger, state.mode)
-    return set_off(system, system.project(stopped), stopping)
+    mode = jnp.where(stops, STICK, state.mode)
+    return set_off(system, system.project(State(state.t + rest, q, jnp.where(still, 0.0, v + rest * a), state.ledger, mode)))
 
 
-def set_off(system: SlidingMasses, state: State, stopped) -> State:
-    """Masses at rest, those `stopped` now and those held before: who is held on, who slips, and where to."""
-    resting = stopped | (state.mode == STICK)
+def stopping(system: SlidingMasses, state: State, index):
+    """Which masses stop: the one of the event, and those that stop together with it."""
+    slipping = (state.mode < STICK) & (system.mu > 0.0)
+    return (slipping & (system.places(state).speed < TOGETHER * STOP_SPEED)).at[index].set(True)
+
+
+def set_off(system: SlidingMasses, state: State) -> State:
+    """Which of the masses in mode stick friction really holds; the others slip, and where to."""
+    resting = state.mode == STICK
     begins = _onset(system, state, resting)
     slips = resting & ~begins.held
     v = jnp.where(slips[:, None], NUDGE * system.columns(begins.motion), state.v)
-    mode = jnp.where(begins.held, STICK, jnp.where(slips, SLIP, state.mode))
+    mode = jnp.where(slips, SLIP, state.mode)
     return with_reaction_sign(system, State(state.t, state.q, v, state.ledger, mode), slips)
 
 
@@ -68,7 +74,9 @@ def release(system: SlidingMasses, state: State, index) -> State:
     At this instant its acceleration is still zero and grows with time, so the others move on
     for a moment with it held; then its speed is half of that acceleration times the moment.
     """
-    moment = RELEASE_TIME
+    probe = _runge_kutta(system, state, PROBE_TIME)
+    growth = jnp.max(_onset(system, probe, probe.mode == STICK).motion.length() * (probe.mode == STICK)) / PROBE_TIME
+    moment = jnp.clip(jnp.cbrt(6.0 * RELEASE_PATH / jnp.maximum(growth, 1e-9)), 1e-5, 1e-2)
     later = _runge_kutta(system, state, moment)
     begins = _onset(system, later, later.mode == STICK)
     loose = ((later.mode == STICK) & ~begins.held).at[index].set(True)

@@ -113,7 +113,8 @@ class SlidingMasses(AbstractSystem):
     # ---- states -------------------------------------------------------------------------------
 
     def state(self, position, velocity) -> State:
-        """A state with these horizontal positions and velocities, all masses slipping; nothing is checked."""
+        """A state with these horizontal positions and velocities, all masses slipping, pressed or
+        pulled as the reaction has it; nothing is checked."""
         q, v = jnp.asarray(position, float).reshape(-1, 2), jnp.asarray(velocity, float).reshape(-1, 2)
         if not self.adhesion:
             fx, fy = self.surface.gradient(q[:, 0], q[:, 1])
@@ -122,7 +123,10 @@ class SlidingMasses(AbstractSystem):
         mode = jnp.full(self.mass.shape, SLIP)
         state = State.of(0.0, q, v, jnp.zeros(1 + len(self.rods)), mode)
         lengths = rod_geometry(self.rods, self.places(state).position).length
-        return State(state.t, q, v, jnp.concatenate([jnp.zeros(1), lengths]), mode)
+        state = State(state.t, q, v, jnp.concatenate([jnp.zeros(1), lengths]), mode)
+        for _ in range(jumps.SIGN_SWEEPS if self.rough else 0):
+            state = jumps.with_reaction_sign(self, state, mode == SLIP)
+        return state
 
     def start(self, position, velocity=None, *, project: bool = False) -> State:
         """The state at the beginning, checked, with each mass in its right mode.
@@ -293,14 +297,18 @@ class SlidingMasses(AbstractSystem):
 
     def coordinates(self) -> dict[str, list[Any]]:
         """Labels of the dimensions."""
-        return {"axis": ["x", "y", "z"]}
+        return {"axis": ["x", "y", "z"], "rod": [f"{i}-{j}" for i, j in self.rods.pairs]}
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """Which mass, and the mode it goes on in."""
+        """Which mass, the mode it goes on in, energy lost; for a stop also who stopped with it."""
         if guard == "ill_posed":
             return {"rod": index}
         lost = float(after.ledger[0] - before.ledger[0])
-        return {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
+        data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
+        if guard == "stop":
+            stopped = np.flatnonzero(np.asarray(jumps.stopping(self, before, index)))
+            data |= {"t": float(after.t), "together_with": ",".join(str(i) for i in stopped if i != index)}
+        return data
 
 
 def _checked_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:
