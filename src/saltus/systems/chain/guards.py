@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MARGIN = 1e-9  # tensions in units of a particle's weight, lengths in units of a link: below, it is rounding
 
+STRETCH = 1e-14  # share of a link by which it may be longer before it counts as taut again
+
 
 def guards(chain: Chain) -> tuple[Guard, ...]:
     """All guards of a chain."""
@@ -105,7 +107,8 @@ class _View:
         return self.on_table(state) & ~self.regime(state).lifted
 
     def slack_left(self, state: State) -> Array:
-        return 1.0 - jnp.abs(self.now(state).place.length) / self.chain.length
+        """Share of a link that is slack; the margin makes a link that starts at full length count as slack."""
+        return 1.0 - jnp.abs(self.now(state).place.length) / self.chain.length + STRETCH
 
     def grip(self, state: State) -> Array:
         now = self.now(state)

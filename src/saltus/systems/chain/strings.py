@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.hybrid import State
 from saltus.systems.chain.edge import Edge
-from saltus.systems.chain.layout import LOOSE, PULLS, UNTOLD, Motion, units, unpack
+from saltus.systems.chain.layout import LOOSE, PULLS, UNTOLD, Motion, Regime, units, unpack
 from saltus.systems.chain.tension import Pull, edge_last, forces, velocity_changes
 
 if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
 
 PUSHES = 1e-9  # tension in units of a particle's weight below which a string goes slack
+FAINT = 1e-5  # speed in units of sqrt(gravity * length) below which links that throw each other come to rest
 
 
 def cut_where_folded(directions: Float[Array, "m 2"], pulled: Int[Array, ""]) -> Float[Array, "m 2"]:
@@ -54,14 +56,46 @@ def tighten(chain: Chain, state: State, index: Array) -> State:
         angle=jnp.where(turned, place.angle + jnp.pi, place.angle),
     )
     velocity = velocity._replace(length=jnp.where(turned, -velocity.length, velocity.length))
-    k = regime.hanging
     regime = regime._replace(loose=regime.loose.at[index].set(PULLS))
+    after, stretching, pulled = _jolt(chain, place, velocity, regime, index, folds=True)
+    # Two folded links can throw each other for ever, ever less. The rest of such a row is one jolt for both.
+    whole, none_stretching, whole_pulled = _jolt(chain, place, velocity, regime, index, folds=False)
+    taut = chain.taut(regime) & (jnp.arange(chain.n_links) != index)
+    faint = jnp.max(jnp.where(taut, -stretching, 0.0)) < FAINT * _speed_scale(chain)
+    after = jax.tree.map(lambda x, y: jnp.where(faint, x, y), whole, after)
+    stretching = jnp.where(faint, none_stretching, stretching).at[index].set(0.0)
+    still = regime.stuck & (jnp.where(faint, whole_pulled, pulled) == 0.0)
+    regime = regime._replace(stuck=still, unmoved=regime.unmoved & still)
+    place = place._replace(length=place.length.at[index].set(chain.length[index]))
+    jolted = State(state.t, place.vector(), after.vector(), state.ledger, regime.integers())
+    jolted = sorted_out(chain, jolted, stretching)
+    lost = chain.kinetic_energy(state) - chain.kinetic_energy(jolted)
+    return State(jolted.t, jolted.q, jolted.v, jolted.ledger.at[2].add(lost), jolted.mode)
+
+
+def _speed_scale(chain: Chain) -> Float[Array, ""]:
+    return jnp.sqrt(chain.gravity * jnp.mean(chain.length))
+
+
+def _jolt(chain: Chain, place: Motion, velocity: Motion, regime: Regime, index: Array, folds: bool):
+    """Velocities after the impulse that stops link `index`, how fast each link lengthens, and the edge's impulse.
+
+    Args:
+        chain: The chain.
+        place: Its configuration.
+        velocity: Its velocities before.
+        regime: Its regime; `index` is taut already.
+        index: The link.
+        folds: Whether links beyond a fold are left out; else all taut links keep their length.
+    """
+    k = regime.hanging
     edge = Edge.of(place, velocity)
     along, across = units(place.angle)
     carrying = jnp.where(chain.taut(regime)[:, None], along, 0.0)
     on_table = k < chain.n_links
     directions = edge_last(carrying, jnp.where(on_table, edge.direction, 0.0), k)
-    directions = cut_where_folded(directions, index)
+    if folds:
+        directions = cut_where_folded(directions, index)
     table = jnp.where(on_table, chain.table_mass(k), 1.0)
     closing = jnp.where(jnp.arange(chain.n_links) == index, velocity.length, 0.0)
     pull = Pull(1.0 / (chain.capstan(edge.angle) * table), jnp.zeros(()))
@@ -70,19 +104,12 @@ def tighten(chain: Chain, state: State, index: Array) -> State:
     relative = changes[:-1] - changes[1:]
     hangs = jnp.arange(chain.n_links) < k
     safe = jnp.where(place.length == 0.0, 1.0, place.length)
-    after_velocity = velocity._replace(
+    after = velocity._replace(
         angle=velocity.angle + jnp.where(hangs, jnp.sum(across * relative, axis=1) / safe, 0.0),
         edge=velocity.edge + changes[k],
     )
     stretching = velocity.length + jnp.where(hangs, jnp.sum(along * relative, axis=1), 0.0)
-    place = place._replace(length=place.length.at[index].set(chain.length[index]))
-    stretching = stretching.at[index].set(0.0)
-    still = regime.stuck & (impulses[k] == 0.0)
-    regime = regime._replace(stuck=still, unmoved=regime.unmoved & still)
-    after = State(state.t, place.vector(), after_velocity.vector(), state.ledger, regime.integers())
-    after = sorted_out(chain, after, stretching)
-    lost = chain.kinetic_energy(state) - chain.kinetic_energy(after)
-    return State(after.t, after.q, after.v, after.ledger + jnp.array([0.0, 0.0, 1.0]) * lost, after.mode)
+    return after, stretching, impulses[k]
 
 
 def sorted_out(chain: Chain, state: State, stretching: Float[Array, " n"]) -> State:
@@ -95,8 +122,7 @@ def sorted_out(chain: Chain, state: State, stretching: Float[Array, " n"]) -> St
     """
     _, velocity, regime = unpack(state, True)
     hangs = jnp.arange(chain.n_links) < regime.hanging
-    scale = jnp.sqrt(chain.gravity * jnp.mean(chain.length))
-    shortening = hangs & (regime.loose == PULLS) & (stretching < -1e-12 * scale)
+    shortening = hangs & (regime.loose == PULLS) & (stretching < -1e-12 * _speed_scale(chain))
     loose = jnp.where(shortening, UNTOLD, regime.loose)
     velocity = velocity._replace(length=jnp.where((loose > 0) & hangs, stretching, 0.0))
     state = State(state.t, state.q, velocity.vector(), state.ledger, regime._replace(loose=loose).integers())
