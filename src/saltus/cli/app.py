@@ -22,7 +22,7 @@ from saltus.errors import MissingExtraError, ScenarioError
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
 
 # Typer carries its own copy of click since 0.20; the class is the same by name.
-_ClickException = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")
+_ClickException: type[Exception] = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")
 
 app = typer.Typer(
     name="saltus",

@@ -47,10 +47,7 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("events", f"{facts['n_events']} ({events})" if events else "none"),
         ("energy", f"{energy['initial']:.6g} J at the start, {energy['final']:.6g} J at the end"),
         ("dissipated", f"{energy['dissipated']:.6g} J"),
-        (
-            "energy balance",
-            f"{energy['unaccounted']:.2g} J unaccounted ({energy['unaccounted_relative']:.1e} relative)",
-        ),
+        ("energy balance", unaccounted),
         ("constraint drift", "no constraints" if drift is None else f"{drift:.1e} relative"),
     ]
     if "wall_time" in facts:

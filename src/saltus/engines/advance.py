@@ -140,14 +140,10 @@ def flow(
         lambda carry: _one_step(flat, armed, stepper, control, until, capacity, carry),
         start,
     )
-    return Flow(
-        flat.state(end.t, end.y), end.h, end.status, end.t_next, end.times, end.vectors, end.count, end.steps
-    )
+    return Flow(flat.state(end.t, end.y), end.h, end.status, end.t_next, end.times, end.vectors, end.count, end.steps)
 
 
-def taken(
-    flat: FlatSystem, stepper: Stepper, control: Control, t: Scalar, y: Flat, h: Scalar
-) -> tuple[Flat, Step]:
+def taken(flat: FlatSystem, stepper: Stepper, control: Control, t: Scalar, y: Flat, h: Scalar) -> tuple[Flat, Step]:
     """One step, with the constraints restored."""
     rough = flat.rough(t, y) if control.fixed else None
     if rough is None:
@@ -206,7 +202,7 @@ def _one_step(flat, armed, stepper, control, until, capacity, carry: _Carry) -> 
     g = carry.g
     if armed.size:
         between = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
-        glances = jax.vmap(flat.guards)(carry.t + GLANCES * h, between)
+        glances = jax.vmap(flat.guards)(carry.t + GLANCES * h, jax.lax.optimization_barrier(between))
         g = glances[-1]
         doubt = keep & suspicious(jnp.concatenate([carry.g[None], glances]), armed).any()
         status, keep = jnp.where(doubt, Status.doubtful, status), keep & ~doubt

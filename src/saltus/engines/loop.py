@@ -123,7 +123,7 @@ def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
             return Outcome(rule.ends, text or f"{rule.name} at t = {float(before.t):g} s."), state
         if not due.any():
             return None, state
-        still = np.asarray(_still_due(system, state, jnp.asarray(due)))
+        still = np.array(_still_due(system, state, jnp.asarray(due)))
         if not still.any():
             return None, state
         due, guard = still, int(np.argmax(still))
@@ -224,22 +224,34 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     )
 
     def flow(states: State, times) -> State:
-        return _moved_on(system, stepper, control, states, times)
+        return _moved_on(system, stepper, control, states, np.asarray(times))
 
     return Trajectory(knots, tuple(events), outcome, flow, record.steps)
 
 
-@eqx.filter_jit
 def _moved_on(system, stepper, control, states: State, times) -> State:
-    """Each state moved on to its time by one step."""
+    """Each state moved on to its time by one step, in blocks of a few sizes so that little is compiled."""
+    n = len(times)
+    size = max(states.q.size // max(n, 1), 1)
+    block = int(np.clip(65536 // size, 1, 256))
+    n_blocks = 1 << max(-(-n // block) - 1, 0).bit_length()
 
-    def one(pair):
-        state, t = pair
+    def in_blocks(x):
+        x = np.asarray(x)
+        filled = np.concatenate([x, np.broadcast_to(x[-1:], (n_blocks * block - n, *x.shape[1:]))])
+        return filled.reshape(n_blocks, block, *x.shape[1:])
+
+    moved = _move_blocks(system, stepper, control, jax.tree.map(in_blocks, states), in_blocks(times))
+    return jax.tree.map(lambda x: x.reshape(n_blocks * block, *x.shape[2:])[:n], moved)
+
+
+@eqx.filter_jit
+def _move_blocks(system, stepper, control, states: State, times) -> State:
+    def one(state, t):
         flat = FlatSystem(system, state)
         y0 = flat.vector(state)
         y, _ = taken(flat, stepper, control, state.t, y0, t - state.t)
         # A knot is itself: states at rest, where the rate may be undefined, stay as they are.
         return flat.state(t, jnp.where(t == state.t, y0, y))
 
-    size = max(states.q.size // max(times.size, 1), 1)
-    return jax.lax.map(one, (states, times), batch_size=int(np.clip(65536 // size, 1, 512)))
+    return jax.lax.map(lambda block: jax.vmap(one)(*block), (states, times))

@@ -18,10 +18,6 @@ Values = Float[Array, " g"]
 
 # Fractions of the step at which guards are looked at in every step, on the cubic through its ends.
 GLANCES = np.array([0.25, 0.5, 0.75, 1.0])
-# The quartic through five equal looks, on 33 points of the step.
-_FINE = np.linalg.solve(
-    np.vander(np.linspace(0.0, 1.0, 5), increasing=True).T, np.vander(np.linspace(0.0, 1.0, 33), 5, increasing=True).T
-).T
 # Fractions at which they are looked at in a doubtful step, by re-integration: evenly, and denser and
 # denser towards the start, where a bounce much shorter than the step may hide.
 FRACTIONS = np.unique(np.concatenate([2.0 ** -np.arange(6.0, 24.0), np.arange(1, 33) / 32.0]))
@@ -49,12 +45,13 @@ def cubic(y0: Array, slope0: Array, y1: Array, slope1: Array, x: Array) -> Array
 def suspicious(g: Float[Array, "5 g"], armed: Bool[Array, " g"]) -> Bool[Array, " g"]:
     """Which guards may fall through zero inside a step, from five equal looks at them.
 
-    The quartic through the looks tells the smallest value; their fourth difference tells how
-    much to trust it.
+    Between two looks a guard is at most about an eighth of its second difference below them; the
+    fourth difference tells how much to trust that.
     """
-    fine = jnp.asarray(_FINE) @ g
-    trust = jnp.abs(g[0] - 4.0 * g[1] + 6.0 * g[2] - 4.0 * g[3] + g[4])
-    return armed & (fine.min(axis=0) - trust <= 0.0) & (fine.max(axis=0) + trust > 0.0)
+    second = jnp.max(jnp.abs(g[:-2] - 2.0 * g[1:-1] + g[2:]), axis=0)
+    fourth = jnp.abs(g[0] - 4.0 * g[1] + 6.0 * g[2] - 4.0 * g[3] + g[4])
+    doubt = 0.2 * second + fourth
+    return armed & (g.min(axis=0) - doubt <= 0.0) & (g.max(axis=0) + doubt > 0.0)
 
 
 def earliest_event(
@@ -87,10 +84,21 @@ def earliest_event(
         """Fraction at which this guard falls in this interval; inf if it only comes near. And the state there."""
         dip = dips[interval, guard] & ~falls[interval, guard]
         end = jnp.where(dip, interval + 2, interval + 1)
+
+        def value(x):
+            g, y = look(x)
+            return g[guard], (g, y)
+
         x, y, reached = roots.falling_root(
-            lambda x: (lambda g, y: (g[guard], (g, y)))(*look(x)),
-            fractions[interval], fractions[end], g[interval, guard], g[end, guard], resolution, dip,
-        )  # fmt: skip
+            value,
+            fractions[interval],
+            fractions[end],
+            g[interval, guard],
+            g[end, guard],
+            (g[end], at_looks[end - 1]),
+            resolution,
+            dip,
+        )
         return jnp.where(reached, x, jnp.inf), y
 
     def going_on(carry):

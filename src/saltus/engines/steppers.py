@@ -74,9 +74,10 @@ class ExplicitStepper(eqx.Module):
         a, c = jnp.asarray(a), jnp.asarray(self.c)
 
         def stage(i, k):
-            # A sum, not a matrix product: it fuses with what follows.
-            ahead = jnp.sum(a[i][:, None] * k, axis=0)
-            return jax.lax.dynamic_update_index_in_dim(k, rate(t + c[i] * h, y + h * ahead), i, 0)
+            # The barriers keep XLA from computing the sum again for each of its uses.
+            ahead = jax.lax.optimization_barrier(y + h * jnp.sum(a[i][:, None] * k, axis=0))
+            new = jax.lax.optimization_barrier(rate(t + c[i] * h, ahead))
+            return jax.lax.dynamic_update_index_in_dim(k, new, i, 0)
 
         k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, y.size)))
         move, error = (jnp.sum(jnp.asarray(w)[:, None] * k, axis=0) for w in (self.b, self.b_error))

@@ -256,7 +256,9 @@ class _Plan:
         pad = n * w - self.size
         main = jax.vmap(jnp.diag)(jnp.concatenate([diagonal[self.order], jnp.ones(pad)]).reshape(n, w))
         parts = []
-        for (entry, block, i, j), base in zip(self.band, (jnp.zeros((n, w, w)), main, jnp.zeros((n, w, w))), strict=True):
+        for (entry, block, i, j), base in zip(
+            self.band, (jnp.zeros((n, w, w)), main, jnp.zeros((n, w, w))), strict=True
+        ):
             parts.append(base.at[block, i, j].add(couplings[entry]))
         lower, main, upper = parts
         rhs = jnp.concatenate([b[self.order], jnp.zeros((pad, b.shape[1]))]).reshape(n, w, -1)

@@ -38,6 +38,7 @@ def falling_root(
     high: Scalar,
     value_low: Scalar,
     value_high: Scalar,
+    with_high: Any,
     resolution: Scalar,
     dip: Bool[Array, ""] | bool = False,
     max_steps: int = 120,
@@ -45,7 +46,7 @@ def falling_root(
     """Where `function` falls through zero between `low` and `high`, and what `function` gives beside its value.
 
     Chandrupatla's method: inverse quadratic steps where they are safe, bisection elsewhere, so
-    that it ends for any continuous function. Of the last two points the one nearer to zero is taken.
+    that it ends for any continuous function. Of the last two points the one at or below zero is taken.
 
     With `dip` the function is positive at both ends; golden-section steps first look for a point
     where it is not, down to the lowest point to rounding level.
@@ -56,18 +57,16 @@ def falling_root(
         high: Upper end.
         value_low: Value at `low`, > 0.
         value_high: Value at `high`; <= 0 unless `dip`.
+        with_high: What came with the value at `high`.
         resolution: Width of the bracket at which the search stops.
         dip: Whether the function is positive at both ends.
         max_steps: Bound on the evaluations; bisection alone needs about 60.
-
-    At least one point inside is looked at, so that what came with it is never empty.
 
     Returns:
         The point, what came with the value there, and whether the function is zero or negative
         anywhere that was looked at.
     """
     dip = jnp.asarray(dip)
-    nothing = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(function, low)[1])
     # Seeking the lowest point, b is at first the lower end; seeking the root, b and a are the ends.
     start = Bracket(
         a=low,
@@ -76,8 +75,8 @@ def falling_root(
         fa=value_low,
         fb=jnp.where(dip, value_low, value_high),
         fc=jnp.where(dip, value_high, value_low),
-        extra_a=nothing,
-        extra_b=nothing,
+        extra_a=with_high,
+        extra_b=with_high,
     )
     secant = value_high / jnp.where(value_high == value_low, 1.0, value_high - value_low)
 
@@ -86,8 +85,8 @@ def falling_root(
         width = jnp.where(seeking_low, jnp.abs(points.c - points.a), jnp.abs(points.b - points.a))
         # The lowest value is right to rounding when the point is right to the root of rounding.
         enough = jnp.where(seeking_low, 1e-9 * jnp.abs(high - low) + resolution, resolution)
-        exact = (points.fb == 0.0) | ((points.fa == 0.0) & ~seeking_low)
-        return (n == 0) | ((width > enough) & ~exact & (n < max_steps))
+        exact = ~seeking_low & (jnp.where(points.fb > 0.0, points.fa, points.fb) == 0.0)
+        return (width > enough) & ~exact & (n < max_steps)
 
     def narrow(carry):
         points, seeking_low, fraction, n = carry
@@ -102,7 +101,7 @@ def falling_root(
 
     carry = (start, dip, secant, jnp.asarray(0, dtype=int))
     points, seeking_low, _, _ = jax.lax.while_loop(going_on, narrow, carry)
-    take_a = (jnp.abs(points.fa) < jnp.abs(points.fb)) & ~seeking_low & (points.a != low) & (points.a != high)
+    take_a = ~seeking_low & (points.fb > 0.0)
     extra = jax.tree.map(lambda p, q: jnp.where(take_a, p, q), points.extra_a, points.extra_b)
     return jnp.where(take_a, points.a, points.b), extra, ~seeking_low
 
@@ -122,7 +121,9 @@ def _narrowed_low(points: Bracket, x, value, extra) -> Bracket:
     c = jnp.where(better, jnp.where(right, points.c, points.b), jnp.where(right, x, points.c))
     fc = jnp.where(better, jnp.where(right, points.fc, points.fb), jnp.where(right, value, points.fc))
     kept = jax.tree.map(lambda p, q: jnp.where(better, p, q), extra, points.extra_b)
-    return Bracket(a, jnp.where(better, x, points.b), c, fa, jnp.where(better, value, points.fb), fc, points.extra_a, kept)
+    return Bracket(
+        a, jnp.where(better, x, points.b), c, fa, jnp.where(better, value, points.fb), fc, points.extra_a, kept
+    )
 
 
 def _turned(points: Bracket, x, value, extra) -> Bracket:

@@ -69,7 +69,9 @@ class Vectors(eqx.Module):
 
     def where(self, condition, other: Vectors) -> Vectors:
         """These vectors where the condition holds, the others elsewhere."""
-        return Vectors(*(jnp.where(condition, a, b) for a, b in zip((self.x, self.y, self.z), other.parts, strict=True)))
+        return Vectors(
+            *(jnp.where(condition, a, b) for a, b in zip((self.x, self.y, self.z), other.parts, strict=True))
+        )
 
     @property
     def parts(self) -> tuple[Values, Values, Values]:

@@ -51,7 +51,8 @@ def _paths(axes: Axes, dataset: xr.Dataset) -> None:
     if around is not None and np.isfinite(around.z).any():
         levels = 14
         axes.contourf(around.x, around.y, around.z, levels=levels, cmap="Greys", alpha=0.28)
-        lines = axes.contour(around.x, around.y, around.z, levels=levels, colors=FAINT, linewidths=0.5)
+        lines = axes.contour(around.x, around.y, around.z, levels=levels, colors=FAINT, linewidths=0.5,
+                             linestyles="solid")  # fmt: skip
         axes.clabel(lines, lines.levels[::3], fontsize=6.5, fmt="%g m", colors="#777777")
     position = dataset["position"].values
     _, broken = split_at_jumps(dataset, position)
@@ -101,7 +102,9 @@ def _mark_places(axes: Axes, dataset: xr.Dataset) -> None:
 def _rod_force(axes: Axes, dataset: xr.Dataset) -> None:
     over_time(axes, dataset, "rod_force", "h", "rod")
     shade_undefined(axes, dataset, dataset["rod_force"].values)
-    axes.axhline(0.0, color=FAINT, linewidth=0.6, zorder=0)
+    low, high = axes.get_ylim()
+    if low < 0.0 < high:
+        axes.axhline(0.0, color=FAINT, linewidth=0.6, zorder=0)
     axes.set_ylabel("rod force [N]")
     axes.set_title("rod force (> 0 pushes the masses apart)")
     _side_legend(axes, dataset.sizes["rod"], "rod")

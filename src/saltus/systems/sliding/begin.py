@@ -79,8 +79,8 @@ def _check_rods(system: SlidingMasses, seen: _Seen) -> None:
     length, speed, ends = (checks.concrete(x) for x in (seen.rod_length, seen.stretching, seen.speed))
     if length is None or speed is None or ends is None or not length.size:
         return
-    if (length <= 0.0).any():
-        r = int(np.argmin(length))
+    if not (length > 0.0).all():  # the length of no rod at all comes out as NaN
+        r = int(np.argmin(length > 0.0))
         i, j = system.rods.pairs[r]
         raise ValueError(f"Rod {r} has no length: masses {i} and {j} start at the same place. Move one of them.")
     allowed = STRETCH * np.maximum(ends[system.rods.first] + ends[system.rods.second], 1e-12)

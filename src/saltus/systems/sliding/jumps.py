@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
-from saltus.hybrid import State
+from saltus.hybrid import Rate, State
 from saltus.systems.sliding.contact import FREE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
 
@@ -33,7 +34,9 @@ def stop(system: SlidingMasses, state: State, index) -> State:
     still = stops[:, None] | (state.mode == STICK)[:, None]
     q = state.q + jnp.where(still, 0.5 * rest * v, rest * v + 0.5 * rest**2 * a)
     mode = jnp.where(stops, STICK, state.mode)
-    return set_off(system, system.project(State(state.t + rest, q, jnp.where(still, 0.0, v + rest * a), state.ledger, mode)))
+    return set_off(
+        system, system.project(State(state.t + rest, q, jnp.where(still, 0.0, v + rest * a), state.ledger, mode))
+    )
 
 
 def stopping(system: SlidingMasses, state: State, index):
@@ -90,21 +93,15 @@ def release(system: SlidingMasses, state: State, index) -> State:
 def _runge_kutta(system: SlidingMasses, state: State, h) -> State:
     """The state a short time later in the same mode."""
 
-    def moved(rate, h):
-        return State(state.t + h, state.q + h * rate.q, state.v + h * rate.v, state.ledger + h * rate.ledger, state.mode)
+    def moved(rate: Rate, h) -> State:
+        q, v, ledger = state.q + h * rate.q, state.v + h * rate.v, state.ledger + h * rate.ledger
+        return State(state.t + h, q, v, ledger, state.mode)
 
     k1 = system.rate(state)
     k2 = system.rate(moved(k1, 0.5 * h))
     k3 = system.rate(moved(k2, 0.5 * h))
     k4 = system.rate(moved(k3, h))
-    mean = eqx.tree_at(
-        lambda r: (r.q, r.v, r.ledger),
-        k1,
-        tuple(
-            (getattr(k1, x) + 2.0 * getattr(k2, x) + 2.0 * getattr(k3, x) + getattr(k4, x)) / 6.0
-            for x in ("q", "v", "ledger")
-        ),
-    )
+    mean = jax.tree.map(lambda a, b, c, d: (a + 2.0 * b + 2.0 * c + d) / 6.0, k1, k2, k3, k4)
     return system.project(moved(mean, h))
 
 

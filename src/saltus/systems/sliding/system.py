@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -18,7 +17,17 @@ from saltus.numerics.vectors import Vectors
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.sliding import begin, jumps
 from saltus.systems.sliding.contact import (
-    FREE, MODE_NAMES, PULLED, SLIP, STICK, Forces, Places, constrained_change, forces, places, rod_geometry,
+    FREE,
+    MODE_NAMES,
+    PULLED,
+    SLIP,
+    STICK,
+    Forces,
+    Places,
+    constrained_change,
+    forces,
+    places,
+    rod_geometry,
 )  # fmt: skip
 from saltus.systems.sliding.stick import held_margin
 
@@ -114,7 +123,8 @@ class SlidingMasses(AbstractSystem):
 
     def state(self, position, velocity) -> State:
         """A state with these horizontal positions and velocities, all masses slipping, pressed or
-        pulled as the reaction has it; nothing is checked."""
+        pulled as the reaction has it; nothing is checked.
+        """
         q, v = jnp.asarray(position, float).reshape(-1, 2), jnp.asarray(velocity, float).reshape(-1, 2)
         if not self.adhesion:
             fx, fy = self.surface.gradient(q[:, 0], q[:, 1])
@@ -317,7 +327,9 @@ def _checked_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:
     seen = {}
     for r, (i, j) in enumerate(pairs):
         if i == j:
-            raise ValueError(f"Rod {r} joins mass {i} to itself. Give `rods` as pairs of different masses, such as (0, 1).")
+            raise ValueError(
+                f"Rod {r} joins mass {i} to itself. Give `rods` as pairs of different masses, such as (0, 1)."
+            )
         for k in (i, j):
             if not 0 <= k < n:
                 raise ValueError(f"Rod {r} joins mass {k}, but the masses are numbered 0 to {n - 1}.")
