@@ -78,6 +78,10 @@ class AbstractSystem(eqx.Module):
         """Labels of the dimensions that have some, such as {"axis": ["x", "y", "z"]}."""
         return {}
 
+    def attributes(self) -> dict[str, str | int | float]:
+        """What a result should say of the system beside its kind, such as the law it obeys."""
+        return {}
+
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """What belongs to an event beside its name and index: floats, ints, strings, vectors.
 

@@ -98,7 +98,7 @@ class Chain(AbstractSystem):
         ends_off_table: bool = False,
     ):
         if int(links) != links or links < 1:
-            raise ValueError(f"`links` must be a whole number >= 1, got {links}. A chain of n links has n + 1 particles.")
+            raise ValueError(f"`links` must be a whole number >= 1, got {links}. It has one particle more than links.")
         links = int(links)
         if isinstance(engagement, str):
             checks.one_of("engagement", engagement, ENGAGEMENTS)
@@ -294,6 +294,14 @@ class Chain(AbstractSystem):
     def observe(self, state: State) -> dict[str, Array]:
         """Places, velocities, tensions, edge force, energies."""
         return results.observe(self, state)
+
+    def attributes(self) -> dict[str, str | int | float]:
+        """The law of the jerk, and what the links are."""
+        return {"engagement": self.engagement.name, "links": self.material}
+
+    def event_quantities(self) -> dict[str, Quantity]:
+        """Units of what is told of a crossing."""
+        return results.EVENT_QUANTITIES
 
     def kinetic_energy(self, state: State) -> Float[Array, ""]:
         """Kinetic energy of all particles [J]."""

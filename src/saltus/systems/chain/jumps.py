@@ -95,7 +95,8 @@ def cross(chain: Chain, state: State, index: Array, last: bool = False) -> State
     rates = rates.at[k].set(new_across @ new_relative / chain.length[k])
     after_velocity = velocity._replace(angle=rates, edge=jerk.velocity)
     ledger = state.ledger.at[2].add(jerk.loss)
-    after = rebuilt(state, after_place, after_velocity, regime._replace(hanging=k + 1, unmoved=jnp.asarray(False)), ledger)
+    regime = regime._replace(hanging=k + 1, unmoved=jnp.asarray(False))
+    after = rebuilt(state, after_place, after_velocity, regime, ledger)
     if not chain.strings:
         return _noting_pushes(chain, after)
     stretching = velocity.length + jnp.where(hangs, jnp.sum(along * relative, axis=1), 0.0)

@@ -2,8 +2,8 @@
 
 `q` holds the angles of all n links, for strings the lengths of all n links, the place (X, Y) of
 the edge particle, the length at which the edge link is held while the table part sticks, and the
-time of the last jump. `v` holds their rates. Entries of links on the table are constant. `mode` holds the number of hanging
-links, four flags, and one flag per link.
+time of the last jump. `v` holds their rates. Entries of links on the table are constant. `mode`
+holds the number of hanging links, four flags, and one word per link.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ QUANTITIES = {
     "position": Quantity(("particle", "axis"), "m", "place of the particles, x down, y outward from the edge"),
     "velocity": Quantity(("particle", "axis"), "m s-1", "velocity of the particles"),
     "tension": Quantity(("link",), "N", "tension of the links, the edge link outside the edge"),
+    "link_length": Quantity(("link",), "m", "length of the links, along the bent edge link"),
     "link_angle": Quantity(("link",), "rad", "angle of the links from the downward vertical"),
     "edge_force": Quantity(("axis",), "N", "force of the edge on the chain"),
     "off_table": Quantity((), "1", "particles off the table"),
@@ -31,6 +32,15 @@ QUANTITIES = {
     "friction_loss": Quantity((), "J", "energy lost to friction since the start"),
     "dissipated_energy": Quantity((), "J", "energy lost since the start"),
     "mode": Quantity((), "1", "regime of the table part"),
+}
+
+EVENT_QUANTITIES = {
+    "particle": Quantity((), "1", "number of the particle that leaves the table, from the free end"),
+    "link": Quantity((), "1", "number of the link, from the free end"),
+    "angle": Quantity((), "rad", "angle of the new link from the downward vertical"),
+    "table_speed": Quantity((), "m s-1", "speed of the table part just before"),
+    "impulse": Quantity((), "N s", "impulse of the new link"),
+    "velocity_after": Quantity(("axis",), "m s-1", "velocity of the crossing particle just after"),
 }
 
 
@@ -79,10 +89,13 @@ def observe(chain: Chain, state: State) -> dict[str, Array]:
     edge_force = jnp.stack([-pull * edge.direction[0], inside - pull * edge.direction[1]])
     slack = (regime.loose > 0) & (index < k) if chain.strings else jnp.zeros(chain.n_links, bool)
     angle = jnp.where(index < k, now.place.angle, jnp.where(index == k, edge.angle, jnp.pi / 2))
+    lengths = jnp.sqrt(jnp.sum((position[:-1] - position[1:]) ** 2, axis=1))
+    bent = jnp.sqrt(jnp.sum(position[:-1] ** 2, axis=1)) - position[1:, 1]
     return {
         "position": position,
         "velocity": speed,
         "tension": jnp.where(index <= k, tension[:-1], inside * behind / now.table_mass),
+        "link_length": jnp.where((index == k) & on_table, bent, lengths),
         "link_angle": angle,
         "edge_force": jnp.where(on_table, edge_force, 0.0),
         "off_table": k + 1,
