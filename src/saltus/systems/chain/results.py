@@ -12,6 +12,7 @@ from jaxtyping import Array
 from saltus.hybrid import Quantity, State
 from saltus.systems.chain.edge import Edge
 from saltus.systems.chain.layout import units, unpack
+from saltus.systems.chain.tension import edge_last, transmitted
 
 if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
@@ -39,6 +40,7 @@ EVENT_QUANTITIES = {
     "link": Quantity((), "1", "number of the link, from the free end"),
     "angle": Quantity((), "rad", "angle of the new link from the downward vertical"),
     "table_speed": Quantity((), "m s-1", "speed of the table part just before"),
+    "response": Quantity((), "1", "inverse inertia of the hanging part along the new link, times the crossing mass"),
     "impulse": Quantity((), "N s", "impulse of the new link"),
     "velocity_after": Quantity(("axis",), "m s-1", "velocity of the crossing particle just after"),
 }
@@ -114,11 +116,12 @@ def event_data(chain: Chain, guard: str, index: int, before: State, after: State
     """What belongs to an event beside its time."""
     loss = float(after.ledger[2] - before.ledger[2])
     if guard in ("crossing", "exit"):
-        angle, speed, impulse, velocity = (np.asarray(x) for x in _crossing_numbers(chain, before, after))
+        angle, speed, response, impulse, velocity = (np.asarray(x) for x in _crossing_numbers(chain, before, after))
         return {
             "particle": int(before.mode[0]) + 2,
             "angle": float(angle),
             "table_speed": float(speed),
+            "response": float(response),
             "impulse": float(impulse),
             "velocity_after": [float(x) for x in velocity],
             "energy_loss": loss,
@@ -132,11 +135,14 @@ def event_data(chain: Chain, guard: str, index: int, before: State, after: State
 
 @eqx.filter_jit
 def _crossing_numbers(chain: Chain, before: State, after: State):
-    """Angle, table speed, impulse of the new link, velocity of the crossing particle."""
+    """Angle, table speed, response of the hanging part, impulse of the new link, velocity of the crossing particle."""
     place, velocity, regime = unpack(before, chain.strings)
     edge = Edge.of(place, velocity)
     change = particles(chain, after)[1] - particles(chain, before)[1]
     off = (jnp.arange(chain.mass.size) <= regime.hanging)[:, None]
     # Impulses between hanging particles cancel: what they lose together is the new link's.
     lost = -jnp.sum(jnp.where(off, chain.mass[:, None] * change, 0.0), axis=0)
-    return edge.angle, edge.speed, lost @ edge.direction, unpack(after, chain.strings)[1].edge
+    along = jnp.where(chain.taut(regime)[:, None], units(place.angle)[0], 0.0)
+    _, mobility = transmitted(edge_last(along, edge.direction, regime.hanging), chain.mass, regime.hanging)
+    response = chain.mass[regime.hanging + 1] * mobility
+    return edge.angle, edge.speed, response, lost @ edge.direction, unpack(after, chain.strings)[1].edge
