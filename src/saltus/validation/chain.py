@@ -256,9 +256,7 @@ def _minima(went: Run, crossed: list[Event], values: Case, allowed: Case) -> lis
     steps = np.arange(LOOKS) / LOOKS
     times = np.append((knots[:-1, None] + np.diff(knots)[:, None] * steps).ravel(), knots[-1])
     bounds = [float(went.trajectory.start.t), *(event.t for event in crossed)]
-    phases = [
-        times[(times >= begin) & (times < end)] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)
-    ]
+    phases = [times[(times >= begin) & (times < end)] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
     at_ends = _extremes(went.system, jax.tree.map(lambda *x: jnp.stack(x), *(event.before for event in crossed)))
     seen = _looked_at(went, np.concatenate(phases))
     edges = np.cumsum([0, *(len(phase) for phase in phases)])

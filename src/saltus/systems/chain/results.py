@@ -22,6 +22,7 @@ QUANTITIES = {
     "velocity": Quantity(("particle", "axis"), "m s-1", "velocity of the particles"),
     "tension": Quantity(("link",), "N", "tension of the links, the edge link outside the edge"),
     "link_length": Quantity(("link",), "m", "length of the links, along the bent edge link"),
+    "distance": Quantity(("link",), "m", "distance of the ends of the links, along the bent edge link"),
     "link_angle": Quantity(("link",), "rad", "angle of the links from the downward vertical"),
     "edge_force": Quantity(("axis",), "N", "force of the edge on the chain"),
     "off_table": Quantity((), "1", "particles off the table"),
@@ -93,11 +94,10 @@ def observe(chain: Chain, state: State) -> dict[str, Array]:
     angle = jnp.where(index < k, now.place.angle, jnp.where(index == k, edge.angle, jnp.pi / 2))
     lengths = jnp.sqrt(jnp.sum((position[:-1] - position[1:]) ** 2, axis=1))
     bent = jnp.sqrt(jnp.sum(position[:-1] ** 2, axis=1)) - position[1:, 1]
-    return {
+    seen = {
         "position": position,
         "velocity": speed,
         "tension": jnp.where(index <= k, tension[:-1], inside * behind / now.table_mass),
-        "link_length": jnp.where((index == k) & on_table, bent, lengths),
         "link_angle": angle,
         "edge_force": jnp.where(on_table, edge_force, 0.0),
         "off_table": k + 1,
@@ -110,6 +110,9 @@ def observe(chain: Chain, state: State) -> dict[str, Array]:
         "dissipated_energy": state.ledger.sum(),
         "mode": jnp.where(on_table, jnp.where(regime.stuck, 1, 0), 2),
     }
+    # The lengths of rods should stay what they are, and diagnostics look at that; those of strings change.
+    name = "distance" if chain.strings else "link_length"
+    return seen | {name: jnp.where((index == k) & on_table, bent, lengths)}
 
 
 def event_data(chain: Chain, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
