@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from saltus.numerics.vectors import Turn, Vec
 
-# Order of the Taylor series and step in radians turned at the fastest possible rate. The series of
+# Order of the Taylor series and step in radians turned. The series of
 # Euler's equations converges for about 1.5 rad, so a step loses (0.1 / 1.5)^13 = 5e-16 at most.
 ORDER = 12
 STEP = 0.1
@@ -132,19 +132,20 @@ def _pure(v: Array) -> Array:
 
 def _turn(body_omega: Array, inertia: Array, duration: Array, series: Callable) -> Float[Array, " 4"]:
     momentum = inertia * body_omega
-    fastest = jnp.sqrt(jnp.sum(momentum * momentum)) / jnp.min(inertia)
-    n_steps = jnp.maximum(jnp.ceil(jnp.abs(jax.lax.stop_gradient(fastest * duration)) / STEP), 1.0)
-    step = duration / n_steps
 
     def one(carry):
-        k, q, lost = carry
-        change = series(q, rotate_back(q, momentum) / inertia, inertia, step) + lost
+        left, q, lost = carry
+        omega = rotate_back(q, momentum) / inertia
+        speed = jnp.sqrt(jax.lax.stop_gradient(jnp.sum(omega * omega)))
+        longest = STEP / jnp.maximum(speed, 1e-300)
+        step = jnp.clip(left, -longest, longest)
+        change = series(q, omega, inertia, step) + lost
         new = q + change
-        return k + 1.0, new, change - (new - q)
+        return left - step, new, change - (new - q)
 
     # Kahan's summation: the rounding of the sum would otherwise exceed every other error.
     q = jnp.zeros(4).at[0].set(1.0) + 0.0 * momentum[0]
-    _, q, _ = jax.lax.while_loop(lambda carry: carry[0] < n_steps, one, (jnp.zeros_like(n_steps), q, jnp.zeros_like(q)))
+    _, q, _ = jax.lax.while_loop(lambda carry: carry[0] != 0.0, one, (duration, q, jnp.zeros_like(q)))
     return normalised(q)
 
 

@@ -109,8 +109,8 @@ class Body(eqx.Module):
 
     def fastest_turn(self) -> Array:
         """Bound of the angular speed for all times of free motion [rad s-1]."""
-        momentum = self.angular_momentum()
-        return jnp.sqrt(jnp.sum(momentum * momentum)) / jnp.min(self.inertia)
+        spin = rotation.rotate_back(self.quaternion, self.angular_velocity)
+        return jnp.sqrt(jnp.sum(self.inertia * spin**2) / jnp.min(self.inertia))
 
     def after(self, duration: Array | float, gravity=0.0) -> Body:
         """The body after free motion for a time of either sign [s]."""
