@@ -13,8 +13,8 @@ from jaxtyping import Array, Float
 from saltus.contacts.pair import Facing, Pair, best_of, face, growth_of, level_at, newton_step, pick, width_of
 from saltus.numerics import vectors
 from saltus.numerics.vectors import Sym, Turn, Vec
-from saltus.shapes.base import AbstractShape
 from saltus.shapes.ball import Ball
+from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body
 from saltus.shapes.ellipsoid import Ellipsoid
 
