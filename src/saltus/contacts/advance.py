@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.contacts.pair import Facing, Pair
-from saltus.numerics.vectors import Turn, Vec
+from saltus.numerics.components import Turn, Vec
 from saltus.shapes.body import Body
 
 # Rounds of the search for a long safe step; each costs one evaluation of the bound.

@@ -12,7 +12,7 @@ from saltus.contacts.gap import Separation, ascend, gap, separate, start_directi
 from saltus.contacts.local import local_motion
 from saltus.contacts.pair import Facing, Pair, face
 from saltus.numerics import rotation
-from saltus.numerics.vectors import Turn, Vec
+from saltus.numerics.components import Turn, Vec
 from saltus.shapes.body import Body
 
 # A gap below this fraction of the size counts as a touch (rounding of the gap itself is 3e-16).

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from saltus.contacts.pair import Facing, Pair, best_of, face, growth_of, level_at, newton_step, pick, width_of
-from saltus.numerics import vectors
-from saltus.numerics.vectors import Sym, Turn, Vec
+from saltus.numerics import components
+from saltus.numerics.components import Sym, Turn, Vec
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body
@@ -106,7 +106,7 @@ def start_direction(pair: Pair) -> Vec:
     """
     one, two = _spread(pair.shape1, pair.turn1), _spread(pair.shape2, pair.turn2)
     concentric = pair.offset.dot(pair.offset) < 1e-24 * pair.size() ** 2
-    offset = vectors.where(concentric, pair.turn1.e1, pair.offset)
+    offset = components.where(concentric, pair.turn1.e1, pair.offset)
 
     def balance(_, weight):
         z = one.blend(two, weight).solve(offset)
@@ -171,7 +171,7 @@ def _quick_ellipsoids(pair: Pair, n: Vec, rounds: int = ELLIPSOID_ROUNDS) -> Vec
         apart = pair.offset - y1 - y2
         g = n.dot(apart)
         wins = g > width
-        kept, width = vectors.where(wins, n, kept), jnp.where(wins, g, width)
+        kept, width = components.where(wins, n, kept), jnp.where(wins, g, width)
         bend = jax.tree.map(lambda a, b, c, d: (a - c) / h1 + (b - d) / h2, one, two, _square(y1), _square(y2))
         bend = jax.tree.map(lambda a, b, unit: a + (1.0 - g) * b + g * unit, bend, _square(n), Sym(1, 0, 0, 1, 0, 1))
         return kept, width, (n + bend.solve(apart - n * g)).unit()
@@ -250,9 +250,9 @@ def polish(pair: Pair, found: Facing) -> tuple[Vec, Vec, Vec]:
     rounding = 1e-15 * (pair.size() + pair.offset.norm())
     helps = face(pair, n).width >= found.width - rounding
     return (
-        vectors.where(helps, n, found.n),
-        vectors.where(helps, point1, found.point1),
-        vectors.where(helps, point2, found.point2),
+        components.where(helps, n, found.n),
+        components.where(helps, point1, found.point1),
+        components.where(helps, point2, found.point2),
     )
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from saltus.contacts.gap import Separation
 from saltus.numerics import rotation
-from saltus.numerics.vectors import Vec, tangent_basis
+from saltus.numerics.components import Vec, tangent_basis
 from saltus.shapes.body import Body
 
 

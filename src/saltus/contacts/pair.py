@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from saltus.numerics.vectors import Sym, Turn, Vec, tangent_basis
+from saltus.numerics.components import Sym, Turn, Vec, tangent_basis
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body
 

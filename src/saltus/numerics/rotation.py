@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from saltus.numerics.vectors import Turn, Vec
+from saltus.numerics.components import Turn, Vec
 
 # Order of the Taylor series and step in radians turned. The series of
 # Euler's equations converges for about 1.5 rad, so a step loses (0.1 / 1.5)^13 = 5e-16 at most.

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from saltus.numerics.vectors import Sym, Vec
+from saltus.numerics.components import Sym, Vec
 
 
 class AbstractShape(eqx.Module):

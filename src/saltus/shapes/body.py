@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.numerics import rotation
-from saltus.numerics.vectors import Turn, Vec
+from saltus.numerics.components import Turn, Vec
 from saltus.shapes.base import AbstractShape
 
 

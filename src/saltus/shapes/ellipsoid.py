@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from saltus import checks
-from saltus.numerics.vectors import Sym, Vec
+from saltus.numerics.components import Sym, Vec
 from saltus.shapes.base import AbstractShape
 
 

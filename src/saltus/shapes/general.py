@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from saltus.numerics.vectors import Vec
+from saltus.numerics.components import Vec
 
 # Directions of the quadrature: 2 x 48^2 give 1e-10 and better for bodies that are smooth and not thin.
 DIRECTIONS = 48

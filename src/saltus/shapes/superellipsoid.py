@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
+from saltus.numerics.components import Sym, Vec
 from saltus.numerics.gamma import gamma
-from saltus.numerics.vectors import Sym, Vec
 from saltus.shapes.base import AbstractShape
 
 # Newton steps for the multiplier of the support function; the fifth leaves 1e-16 for any exponents.

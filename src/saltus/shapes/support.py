@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
+from saltus.numerics.components import Sym, Vec, tangent_basis
 from saltus.numerics.sphere import sphere_rule
-from saltus.numerics.vectors import Sym, Vec, tangent_basis
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.general import DIRECTIONS, principal_frame, smooth_excess, widest_radius
 
