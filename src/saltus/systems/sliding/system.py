@@ -319,8 +319,9 @@ class SlidingMasses(AbstractSystem):
         lost = float(after.ledger[0] - before.ledger[0])
         data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
         if guard == "stop":
-            stopped = np.flatnonzero(np.asarray(jumps.stopping(self, before, index)))
-            data |= {"t": float(after.t), "together_with": ",".join(str(i) for i in stopped if i != index)}
+            stood = jumps.stopped(self, before, self.places(after).speed < jumps.STOP_SPEED)
+            others = [str(i) for i in np.flatnonzero(np.asarray(stood)) if i != index]
+            data |= {"t": float(after.t), "together_with": ",".join(others)}
         return data
 
 
