@@ -5,5 +5,6 @@ from saltus.hybrid.guard import Guard, always
 from saltus.hybrid.outcome import OUTCOMES, Outcome
 from saltus.hybrid.state import Rate, State
 from saltus.hybrid.system import AbstractSystem, Quantity
+from saltus.hybrid.trajectory import Trajectory
 
-__all__ = ["OUTCOMES", "AbstractSystem", "Event", "Guard", "Outcome", "Quantity", "Rate", "State", "always"]
+__all__ = ["OUTCOMES", "AbstractSystem", "Event", "Guard", "Outcome", "Quantity", "Rate", "State", "Trajectory", "always"]

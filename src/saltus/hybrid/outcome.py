@@ -25,6 +25,7 @@ class Outcome:
 # Name of each outcome, and whether the run went as far as it was asked to.
 OUTCOMES = {
     "finished": True,  # reached `until`, or the event that ends the system's story
+    "at_rest": True,  # no end was asked for, and nothing moves any more
     "too_many_events": False,
     "accumulation": False,  # events pile up and the system has no mode for what follows
     "stalled": False,  # the step size fell to rounding level

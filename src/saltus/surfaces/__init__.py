@@ -1,0 +1,25 @@
+"""What masses slide on: surfaces z = f(x, y)."""
+
+from saltus.surfaces.base import AbstractSurface
+from saltus.surfaces.cone import Cone
+from saltus.surfaces.cosine import Cosine
+from saltus.surfaces.expression import Expression
+from saltus.surfaces.gaussian import Gaussian
+from saltus.surfaces.graph import Graph
+from saltus.surfaces.paraboloid import Paraboloid, Saddle
+from saltus.surfaces.plane import Plane
+from saltus.surfaces.sphere import Dome, Sphere
+
+__all__ = [
+    "AbstractSurface",
+    "Cone",
+    "Cosine",
+    "Dome",
+    "Expression",
+    "Gaussian",
+    "Graph",
+    "Paraboloid",
+    "Plane",
+    "Saddle",
+    "Sphere",
+]

@@ -1,0 +1,60 @@
+# Everything sets up what it needs in .venv, from python3 alone (or uv where it is installed).
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+
+ifneq ($(UV),)
+CREATE := uv venv --quiet --python $(PYTHON) $(VENV)
+INSTALL := uv pip install --quiet --python $(BIN)/python
+else
+CREATE := $(PYTHON) -m venv $(VENV)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+endif
+
+.PHONY: help demo test test-all lint bench docs clean
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/.run  ## two masses circle, stick and stop in a bowl; figure and animation in demo/
+	@mkdir -p demo
+	$(BIN)/saltus run bowl --out demo/bowl.nc --plot demo/bowl.png --animate demo/bowl.gif
+	@echo "Look at demo/bowl.png and demo/bowl.gif; the numbers are in demo/bowl.nc (xarray reads it)."
+
+test: $(VENV)/.test  ## the tests, without the slow ones
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q -m "not slow"
+
+test-all: $(VENV)/.test  ## all tests, property tests with more examples
+	SALTUS_HYPOTHESIS=thorough $(BIN)/python -m pytest -n 2 --dist loadfile -q
+
+lint: $(VENV)/.lint  ## style, types, and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+bench: $(VENV)/.bench  ## measure against other programs; results in benchmarks/results
+	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/.docs  ## the documentation as a website in site/
+	$(BIN)/mkdocs build --strict
+
+clean:  ## remove what the other verbs made
+	rm -rf $(VENV) demo site build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "saltus needs Python 3.11 or later; set PYTHON=..., as in: make PYTHON=python3.12 demo" >&2; exit 2; }
+	$(CREATE)
+
+# The stamps are remade only when pyproject.toml changes.
+$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
+	$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
+	$(INSTALL) -e ".[$*]"
+	@touch $@ $(VENV)/.run

@@ -1,0 +1,53 @@
+"""Constant steps, as the papers use them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax.numpy as jnp
+
+from saltus import checks
+from saltus.engines import loop
+from saltus.engines.advance import Control
+from saltus.engines.steppers import stepper
+from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.trajectory import Trajectory
+
+
+@dataclasses.dataclass(frozen=True)
+class FixedStep:
+    """Runs a hybrid system with a constant step; no error is estimated.
+
+    Guards are watched as by `EventDriven`: a step in which one fires is cut there, and the next
+    one ends on the grid again. Constraints are not restored after a step, so that their drift
+    shows the error of the scheme.
+
+    Args:
+        step: Length of a step, > 0 [s].
+        method: Name of the method; "rk4" is the papers' scheme.
+        project: Whether the constraints are restored after each step.
+        max_events: Events after which a run is ended.
+        max_steps: Steps after which a run is ended.
+    """
+
+    step: float
+    method: str = "rk4"
+    project: bool = False
+    max_events: int = 10_000
+    max_steps: int = 100_000_000
+
+    def __post_init__(self):
+        checks.positive("step", self.step, "It is the time from one state to the next, in seconds.")
+
+    def run(self, system: AbstractSystem, start: State, until: float, progress=None) -> Trajectory:
+        """Alternate smooth flow and jumps from `start` to time `until`."""
+        control = Control(
+            rtol=jnp.asarray(0.0),
+            atol=jnp.asarray(0.0),
+            step=jnp.asarray(float(self.step)),
+            origin=start.t,
+            fixed=True,
+            project=self.project,
+        )
+        method = stepper(self.method)
+        return loop.run(system, start, until, method, control, self.max_events, self.max_steps, progress)

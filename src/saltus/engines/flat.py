@@ -1,0 +1,81 @@
+"""A hybrid system as steppers see it: one vector that flows, one vector of guard values."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from saltus.hybrid import AbstractSystem, State
+
+Flat = Float[Array, " n"]
+Scalar = Float[Array, ""]
+
+
+def pack(q, v, ledger) -> Flat:
+    """One vector of all that flows."""
+    return jnp.concatenate([q.ravel(), v.ravel(), ledger])
+
+
+class FlatSystem(eqx.Module):
+    """A system in the mode of `like`, with its flowing parts packed into one vector."""
+
+    system: AbstractSystem
+    like: State
+
+    def state(self, t: Scalar, y: Flat) -> State:
+        """The state with these flowing parts."""
+        nq, nv = self.like.q.size, self.like.v.size
+        return State(
+            t=t,
+            q=y[:nq].reshape(self.like.q.shape),
+            v=y[nq : nq + nv].reshape(self.like.v.shape),
+            ledger=y[nq + nv :],
+            mode=self.like.mode,
+        )
+
+    def vector(self, state: State) -> Flat:
+        """The flowing parts of a state."""
+        return pack(state.q, state.v, state.ledger)
+
+    def rate(self, t: Scalar, y: Flat) -> Flat:
+        """Time derivative of the vector."""
+        rate = self.system.rate(self.state(t, y))
+        return pack(rate.q, rate.v, rate.ledger)
+
+    def project(self, t: Scalar, y: Flat) -> Flat:
+        """The nearest vector that satisfies the constraints."""
+        return self.vector(self.system.project(self.state(t, y)))
+
+    def guards(self, t: Scalar, y: Flat) -> Float[Array, " g"]:
+        """All guard values, one after the other."""
+        state = self.state(t, y)
+        values = [jnp.atleast_1d(guard.function(state)) for guard in self.system.guards()]
+        return jnp.concatenate(values) if values else jnp.zeros(0)
+
+    def guards_and_rates(self, t: Scalar, y: Flat, rate: Flat) -> tuple[Float[Array, " g"], Float[Array, " g"]]:
+        """All guard values and how fast they change along the flow."""
+        return jax.jvp(self.guards, (t, y), (jnp.ones_like(t), rate))
+
+    def armed(self) -> Bool[Array, " g"]:
+        """Which guard values are watched in this mode."""
+        sizes = self.guard_sizes()
+        masks = [
+            jnp.broadcast_to(guard.armed(self.like), (size,))
+            for guard, size in zip(self.system.guards(), sizes, strict=True)
+        ]
+        return jnp.concatenate(masks) if masks else jnp.zeros(0, bool)
+
+    def guard_sizes(self) -> tuple[int, ...]:
+        """How many values each guard has."""
+        return guard_sizes(self.system, self.like)
+
+
+def guard_sizes(system: AbstractSystem, like: State) -> tuple[int, ...]:
+    """How many values each guard of the system has; nothing is computed."""
+
+    def values(system, state):
+        return [jnp.atleast_1d(guard.function(state)) for guard in system.guards()]
+
+    return tuple(value.size for value in eqx.filter_eval_shape(values, system, like))

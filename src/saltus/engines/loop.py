@@ -1,0 +1,226 @@
+"""Alternate smooth flow and jumps until the end: the Python side of every engine."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from saltus.engines.accumulation import PileUp
+from saltus.engines.advance import EPS, Advance, Control, Status, advance, taken
+from saltus.engines.flat import FlatSystem, guard_sizes
+from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
+from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
+from saltus.hybrid.trajectory import Trajectory
+
+Progress = Callable[[float, int], None]
+
+FOREVER = 1e12  # [s]; what `until = inf` means: a run without an end must be ended by a guard
+RECORD = 1 << 21  # numbers kept per advance: the record of a large system is shorter
+
+
+@dataclasses.dataclass
+class _Record:
+    """The knots of a run as they come in."""
+
+    times: list
+    vectors: list
+    modes: list
+    steps: int = 0
+
+    def add(self, times, vectors, mode):
+        times = np.atleast_1d(np.asarray(times))
+        self.times.append(times)
+        self.vectors.append(np.asarray(vectors).reshape(times.size, -1))
+        self.modes.append(np.broadcast_to(np.asarray(mode), (times.size, *np.shape(mode))))
+
+
+def run(
+    system: AbstractSystem,
+    start: State,
+    until: float,
+    stepper: ExplicitStepper | ImplicitStepper,
+    control: Control,
+    max_events: int,
+    max_steps: int,
+    progress: Progress | None = None,
+) -> Trajectory:
+    """Flow, jump, flow on, from `start` to time `until`."""
+    end_time = min(until, FOREVER)
+    flat = FlatSystem(system, start)
+    names = _GuardNames(system, start)
+    capacity = int(np.clip(RECORD // max(flat.vector(start).size, 1), 16, 512))
+    record = _Record([], [], [])
+    record.add(start.t, flat.vector(start), start.mode)
+    events: list[Event] = []
+    pile_up = PileUp()
+    state, h = start, jnp.asarray(0.0)
+    t_segment = float(start.t)
+    while True:
+        came = advance(system, state, h, jnp.asarray(end_time), stepper, control, capacity)
+        status, count = Status(int(came.status)), int(came.count)
+        record.add(np.asarray(came.times)[:count], np.asarray(came.vectors)[:count], state.mode)
+        record.steps += int(came.steps)
+        state, h = came.state, came.h
+        if progress is not None:
+            progress(float(state.t), len(events))
+        if status is Status.event:
+            outcome, state = _fire(system, came, names, events, pile_up, record)
+            duration = float(state.t) - t_segment
+            t_segment = float(state.t)
+            # The flow after a jump may be much quicker than before it; a short segment warns of more.
+            h = jnp.asarray(min(float(came.h), max(4.0 * duration, 1e-6 * float(came.h))))
+        else:
+            outcome = _ending(status, until, state, record.steps, max_steps)
+        if outcome is None and len(events) >= max_events:
+            outcome = Outcome("too_many_events", _too_many(events, max_events))
+        if outcome is not None:
+            return _trajectory(system, start, record, events, outcome, stepper, control)
+
+
+def _fire(system, came: Advance, names: _GuardNames, events, pile_up: PileUp, record: _Record):
+    """Apply the jumps that are due; the outcome if one of them ends the run, and the state after."""
+    state = came.state
+    guard, due = int(came.guard), np.array(came.due)
+    while True:
+        due[guard] = False
+        rule, index = names.of(guard)
+        before = state
+        limit = pile_up.limit(rule.name, index, float(before.t))
+        if limit is None:
+            after = _jump(system, before, rule.name, jnp.asarray(index))
+            name = rule.name
+        else:
+            at_limit = eqx.tree_at(lambda s: s.t, before, jnp.asarray(limit))
+            after, name = _settle(system, at_limit, rule.name, jnp.asarray(index)), f"{rule.name}_settled"
+            if after is None:
+                return Outcome("accumulation", _piling_up(rule.name, limit, before)), before
+        data = system.event_data(name, index, before, after)
+        events.append(Event(name, index, float(before.t), before, after, data))
+        record.add(after.t, FlatSystem(system, after).vector(after), after.mode)
+        state = after
+        if rule.ends is not None:
+            text = rule.message.format(t=float(before.t), index=index)
+            return Outcome(rule.ends, text or f"{rule.name} at t = {float(before.t):g} s."), state
+        if not due.any():
+            return None, state
+        still = np.asarray(_still_due(system, state, jnp.asarray(due)))
+        if not still.any():
+            return None, state
+        due, guard = still, int(np.argmax(still))
+
+
+class _GuardNames:
+    """Which guard, and which of its elements, a flat index means."""
+
+    def __init__(self, system: AbstractSystem, start: State):
+        self.guards = system.guards()
+        self.offsets = np.cumsum([0, *guard_sizes(system, start)])
+
+    def of(self, flat_index: int) -> tuple[Guard, int]:
+        which = int(np.searchsorted(self.offsets, flat_index, side="right")) - 1
+        return self.guards[which], int(flat_index - self.offsets[which])
+
+
+@eqx.filter_jit
+def _jump(system: AbstractSystem, state: State, name: str, index) -> State:
+    return _same_types(state, system.jump(state, name, index))
+
+
+@eqx.filter_jit
+def _settle(system: AbstractSystem, state: State, name: str, index) -> State | None:
+    after = system.settle(state, name, index)
+    return None if after is None else _same_types(state, after)
+
+
+def _same_types(before: State, after: State) -> State:
+    """`after` with the types of `before`, so that a plain number in a jump does not cause a compilation."""
+    return jax.tree.map(lambda x, y: jnp.broadcast_to(jnp.asarray(y, dtype=x.dtype), x.shape), before, after)
+
+
+@eqx.filter_jit
+def _still_due(system: AbstractSystem, state: State, due):
+    """Which of the guards that were due at this instant are so after the jump of another."""
+    flat = FlatSystem(system, state)
+    y = flat.vector(state)
+    g, slope = flat.guards_and_rates(state.t, y, flat.rate(state.t, y))
+    near = jnp.abs(g) <= 64 * EPS * jnp.maximum(jnp.abs(state.t), 1.0) * jnp.abs(slope)
+    return due & flat.armed() & near & (slope < 0.0)
+
+
+def _ending(status: Status, until: float, state: State, steps: int, max_steps: int) -> Outcome | None:
+    """The outcome of a segment that ended without an event; None if it goes on."""
+    t = float(state.t)
+    if status is Status.reached:
+        if math.isinf(until):
+            return Outcome("at_rest", "Nothing moves any more and nothing will happen.")
+        return Outcome("finished", f"Reached t = {t:g} s.")
+    if status is Status.stalled:
+        return Outcome(
+            "stalled",
+            f"Stopped at t = {t:.6g} s: the step fell to rounding level, so the motion cannot be continued "
+            "smoothly. Look at the last states: a body may have met the border of its surface.",
+        )
+    if status is Status.not_finite:
+        return Outcome(
+            "not_finite",
+            f"Stopped at t = {t:.6g} s: the next constant step leads where the motion is not defined. "
+            "Use a smaller step or an adaptive method.",
+        )
+    if steps >= max_steps:
+        return Outcome("too_many_steps", f"Stopped at t = {t:.6g} s after {steps} steps. Raise max_steps to go on.")
+    return None
+
+
+def _too_many(events: list[Event], max_events: int) -> str:
+    last, before = events[-1], events[-2] if len(events) > 1 else events[-1]
+    return (
+        f"Stopped at t = {last.t:.6g} s after {max_events} events, the last on guard {last.name!r}, "
+        f"{last.t - before.t:.2g} s after the one before. Raise max_events to go on."
+    )
+
+
+def _piling_up(name: str, limit: float, state: State) -> str:
+    return (
+        f"Stopped at t = {float(state.t):.9g} s: events of guard {name!r} pile up at t = {limit:.12g} s, "
+        "and the system has no mode for what follows."
+    )
+
+
+def _trajectory(system, start, record: _Record, events, outcome, stepper, control) -> Trajectory:
+    vectors = np.concatenate(record.vectors)
+    nq, nv = start.q.size, start.v.size
+    count = len(vectors)
+    knots = State(
+        t=np.concatenate(record.times),
+        q=vectors[:, :nq].reshape(count, *start.q.shape),
+        v=vectors[:, nq : nq + nv].reshape(count, *start.v.shape),
+        ledger=vectors[:, nq + nv :],
+        mode=np.concatenate(record.modes),
+    )
+
+    def flow(states: State, times) -> State:
+        return _flow(system, stepper, control, states, times)
+
+    return Trajectory(knots, tuple(events), outcome, flow, record.steps)
+
+
+@eqx.filter_jit
+def _flow(system, stepper, control, states: State, times) -> State:
+    """Each state moved on to its time by one step."""
+
+    def one(pair):
+        state, t = pair
+        flat = FlatSystem(system, state)
+        y0 = flat.vector(state)
+        y, _ = taken(flat, stepper, control, state.t, y0, t - state.t, rare=True)
+        # A knot is itself: states at rest, where the rate may be undefined, stay as they are.
+        return flat.state(t, jnp.where(t == state.t, y0, y))
+
+    size = max(states.q.size // max(times.size, 1), 1)
+    return jax.lax.map(one, (states, times), batch_size=int(np.clip(65536 // size, 1, 512)))

@@ -1,0 +1,138 @@
+"""One step of a smooth flow: diffrax's methods behind one small signature.
+
+Explicit methods take their coefficients from diffrax and run here, unrolled for small states
+(twice as fast as the stage loop, which serves large states); implicit methods call diffrax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import diffrax
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from saltus import checks
+
+Flat = Float[Array, " n"]
+Scalar = Float[Array, ""]
+
+UNROLL_BELOW = 64  # numbers in the state; above, the stage loop compiles faster and runs as fast
+
+_ADAPTIVE = {
+    "dopri8": diffrax.Dopri8,
+    "dopri5": diffrax.Dopri5,
+    "tsit5": diffrax.Tsit5,
+    "bosh3": diffrax.Bosh3,
+    "kvaerno5": diffrax.Kvaerno5,
+    "kvaerno3": diffrax.Kvaerno3,
+}
+_FIXED = ("rk4",)
+METHODS = (*_ADAPTIVE, *_FIXED)
+
+
+class Step(eqx.Module):
+    """A step taken: where it led, its error estimate, the rates at both ends."""
+
+    y: Flat
+    error: Flat
+    rate_before: Flat
+    rate_after: Flat
+
+
+class ExplicitStepper(eqx.Module):
+    """Explicit Runge-Kutta step with given coefficients."""
+
+    a: tuple[tuple[float, ...], ...] = eqx.field(static=True)
+    b: tuple[float, ...] = eqx.field(static=True)
+    b_error: tuple[float, ...] = eqx.field(static=True)
+    c: tuple[float, ...] = eqx.field(static=True)
+    order: int = eqx.field(static=True)
+
+    def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar, rare: bool = False) -> Step:
+        """The step from (t, y) over h; `rare` steps are compiled small rather than fast."""
+        stages = self._unrolled if y.size < UNROLL_BELOW and not rare else self._looped
+        y_new, error, first, last = stages(rate, t, y, h)
+        ends_at_new = self.c[-1] == 1.0 and self.a[-1] == self.b[:-1]
+        return Step(y_new, error, first, last if ends_at_new else rate(t + h, y_new))
+
+    def _unrolled(self, rate, t, y, h):
+        k = [rate(t, y)]
+        for row, c in zip(self.a, self.c[1:], strict=True):
+            k.append(rate(t + c * h, y + h * _combination(row, k)))
+        return y + h * _combination(self.b, k), h * _combination(self.b_error, k), k[0], k[-1]
+
+    def _looped(self, rate, t, y, h):
+        n = len(self.b)
+        a = np.zeros((n, n))
+        for i, row in enumerate(self.a):
+            a[i + 1, : len(row)] = row
+        a, c = jnp.asarray(a), jnp.asarray(self.c)
+
+        def stage(i, k):
+            return k.at[i].set(rate(t + c[i] * h, y + h * (a[i] @ k)))
+
+        k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, y.size)))
+        return y + h * (jnp.asarray(self.b) @ k), h * (jnp.asarray(self.b_error) @ k), k[0], k[-1]
+
+
+class ImplicitStepper(eqx.Module):
+    """Step of an implicit diffrax method, for stiff flow; a failed root search gives NaN (step rejected)."""
+
+    solver: Any = eqx.field(static=True)
+    order: int = eqx.field(static=True)
+
+    def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar, rare: bool = False) -> Step:
+        """The step from (t, y) over h."""
+        term = diffrax.ODETerm(lambda t, y, args: rate(t, y))
+        memory = self.solver.init(term, t, t + h, y, None)
+        y_new, error, _, _, result = self.solver.step(term, t, t + h, y, None, memory, jnp.asarray(False))
+        good = result == diffrax.RESULTS.successful
+        y_new = jnp.where(good, y_new, jnp.nan)
+        return Step(y_new, error, rate(t, y), rate(t + h, y_new))
+
+
+def stepper(method: str, rtol: float = 1e-10) -> ExplicitStepper | ImplicitStepper:
+    """The stepper of this name."""
+    checks.one_of("method", method, METHODS)
+    if method == "rk4":
+        return ExplicitStepper(
+            a=((0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)),
+            b=(1 / 6, 1 / 3, 1 / 3, 1 / 6),
+            b_error=(0.0,) * 4,
+            c=(0.0, 0.5, 0.5, 1.0),
+            order=4,
+        )
+    if method.startswith("kvaerno"):
+        tight = diffrax.VeryChord(rtol=0.01 * rtol, atol=0.01 * rtol)
+        solver = _ADAPTIVE[method](root_finder=tight)
+        return ImplicitStepper(solver, int(method[-1]))
+    solver = _ADAPTIVE[method]()
+    tableau = solver.tableau
+    return ExplicitStepper(
+        a=tuple(tuple(float(x) for x in row) for row in tableau.a_lower),
+        b=tuple(float(x) for x in tableau.b_sol),
+        b_error=tuple(float(x) for x in tableau.b_error),
+        c=(0.0, *(float(x) for x in tableau.c)),
+        order=int(solver.order(None)),
+    )
+
+
+def is_fixed(method: str) -> bool:
+    """Whether the method has no error estimate and needs a constant step."""
+    return method in _FIXED
+
+
+def _combination(weights, stages):
+    """The sum of the stages with these weights; zero weights cost nothing."""
+    terms = [w * k for w, k in zip(weights, stages, strict=False) if w != 0.0]
+    if not terms:
+        return jnp.zeros_like(stages[0])
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total

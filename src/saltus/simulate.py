@@ -1,0 +1,119 @@
+"""simulate: the one entry point."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import time
+from collections.abc import Callable
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from saltus import checks
+from saltus.engines import EventDriven, FixedStep
+from saltus.engines.steppers import is_fixed
+from saltus.hybrid import AbstractSystem, Event, Outcome, State, Trajectory
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A simulated motion: the system, its trajectory, and how long it took.
+
+    Args:
+        system: What moved.
+        trajectory: How it moved.
+        wall_time: Seconds it took to compute.
+    """
+
+    system: AbstractSystem
+    trajectory: Trajectory
+    wall_time: float
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What happened, in order."""
+        return self.trajectory.events
+
+    @property
+    def outcome(self) -> Outcome:
+        """Why the run ended."""
+        return self.trajectory.outcome
+
+    @property
+    def end(self) -> State:
+        """The last state."""
+        return self.trajectory.end
+
+    def at(self, t: float, side: str = "after") -> State:
+        """The state at one time."""
+        return self.trajectory.at(t, side)
+
+    def states(self, times, side: str = "after") -> State:
+        """The states at these times, stacked."""
+        return self.trajectory.states(times, side)
+
+    def to_dataset(self, times: int | np.ndarray = 1001, attributes: dict | None = None) -> xr.Dataset:
+        """The run as an xarray dataset with names and units; the instant of a jump appears twice.
+
+        Args:
+            times: How many times, evenly over the run, or the times themselves [s].
+            attributes: Further attributes of the dataset.
+        """
+        from saltus.io.dataset import to_dataset
+
+        return to_dataset(self.system, self.trajectory, times, attributes or {})
+
+
+def simulate(
+    system: AbstractSystem,
+    start: State,
+    until: float,
+    *,
+    method: str | None = None,
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    step: float | None = None,
+    max_events: int = 10_000,
+    progress: Callable[[float, int], None] | None = None,
+) -> Run:
+    """Let a system move from `start` to time `until`.
+
+    Args:
+        system: What moves.
+        start: Its state at the beginning; systems build it with `system.start(...)`.
+        until: Time of the end [s]; inf if the system ends its own story.
+        method: "dopri8" (default), "tsit5", "dopri5", "bosh3"; "kvaerno5" for stiff flow;
+            "rk4" with `step` for constant steps.
+        rtol: Error allowed per step, relative to each component.
+        atol: Error allowed per step, absolute.
+        step: Constant step [s]; only with a method that has no error estimate.
+        max_events: Events after which the run is ended.
+        progress: Called now and then with the time reached and the number of events.
+    """
+    method = method or getattr(system, "method", "dopri8")
+    if not float(until) > float(start.t):
+        raise ValueError(f"`until` must be later than the start at t = {float(start.t):g} s, got {until}.")
+    if start.q.dtype != jnp.float64:
+        raise TypeError(f"The state is {start.q.dtype}; events need float64. Import saltus before you build arrays.")
+    engine = _engine(system, method, rtol, atol, step, max_events)
+    began = time.perf_counter()
+    trajectory = engine.run(system, start, float(until), progress)
+    return Run(system, trajectory, time.perf_counter() - began)
+
+
+def _engine(system, method, rtol, atol, step, max_events):
+    """The engine that these options ask for."""
+    special = getattr(system, "engine", "event_driven")
+    if special != "event_driven":
+        module = importlib.import_module(f"saltus.engines.{special}")
+        return module.engine(rtol=rtol, atol=atol, max_events=max_events)
+    if is_fixed(method):
+        if step is None:
+            raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")
+        return FixedStep(step=step, method=method, max_events=max_events)
+    if step is not None:
+        checks.positive("step", step)
+        return FixedStep(step=step, method=method, max_events=max_events)
+    return EventDriven(method=method, rtol=rtol, atol=atol, max_events=max_events)

@@ -1,0 +1,71 @@
+"""What every surface answers: height, gradient, curvature, and where it is defined."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float
+
+Values = Float[Array, "..."]
+
+
+def number(value: Any) -> Array:
+    """A parameter as a differentiable leaf."""
+    return jnp.asarray(value, float)
+
+
+def parameter(**options: Any) -> Any:
+    """Field of a surface that holds one differentiable number."""
+    return eqx.field(converter=number, **options)
+
+
+class AbstractSurface(eqx.Module):
+    """A surface z = f(x, y) that masses slide on; z is up.
+
+    Every method takes numbers or arrays of equal shape and works element by element, also under `jit`,
+    `grad` and `vmap`. A subclass needs `height` alone: gradient and curvature follow by differentiation.
+
+    Attributes:
+        flat: True if the curvature is zero everywhere.
+    """
+
+    flat: ClassVar[bool] = False
+
+    @abc.abstractmethod
+    def height(self, x: ArrayLike, y: ArrayLike) -> Values:
+        """Height z [m] over the point (x, y) [m]."""
+
+    def gradient(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
+        """Slopes (f_x, f_y) [-]."""
+        x, y = broadcast(x, y)
+        one, zero = jnp.ones_like(x), jnp.zeros_like(x)
+        return tuple(jax.jvp(self.height, (x, y), direction)[1] for direction in ((one, zero), (zero, one)))
+
+    def curvature(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
+        """Second derivatives (f_xx, f_xy, f_yy) [1/m]."""
+        x, y = broadcast(x, y)
+        one, zero = jnp.ones_like(x), jnp.zeros_like(x)
+        fxx, fxy = jax.jvp(self.gradient, (x, y), (one, zero))[1]
+        _, fyy = jax.jvp(self.gradient, (x, y), (zero, one))[1]
+        return fxx, fxy, fyy
+
+    def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
+        """Positive where the surface is defined, falling through zero at the border of its domain [-]."""
+        x, y = broadcast(x, y)
+        return jnp.ones_like(x)
+
+    def normal(self, x: ArrayLike, y: ArrayLike) -> Float[Array, "... 3"]:
+        """Unit vector out of the surface, upwards."""
+        fx, fy = self.gradient(x, y)
+        vector = jnp.stack([-fx, -fy, jnp.ones_like(fx)], axis=-1)
+        return vector / jnp.sqrt(1.0 + fx**2 + fy**2)[..., None]
+
+
+def broadcast(x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
+    """Both coordinates as float arrays of one shape."""
+    x, y = jnp.broadcast_arrays(jnp.asarray(x, float), jnp.asarray(y, float))
+    return x, y

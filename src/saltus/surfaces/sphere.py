@@ -1,0 +1,78 @@
+"""The inside and the outside of a sphere: a bowl and a dome."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float
+
+from saltus import checks
+from saltus.surfaces.base import AbstractSurface, Values, broadcast, parameter
+
+
+class Sphere(AbstractSurface):
+    """Bowl z = R - sqrt(R² - x² - y²): the lower half of a sphere, its bottom at the origin.
+
+    Heights near the bottom keep all their digits. Outside x² + y² < R² everything is NaN.
+
+    Args:
+        radius: Radius R of the sphere, > 0 [m].
+    """
+
+    radius: Float[Array, ""] = parameter()
+
+    def __check_init__(self):
+        checks.positive("radius", self.radius)
+
+    def height(self, x: ArrayLike, y: ArrayLike) -> Values:
+        x, y = broadcast(x, y)
+        return (x**2 + y**2) / (self.radius + self._depth(x, y))
+
+    def gradient(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
+        x, y = broadcast(x, y)
+        depth = self._depth(x, y)
+        return x / depth, y / depth
+
+    def curvature(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
+        x, y = broadcast(x, y)
+        cube = self._depth(x, y) ** 3
+        return (self.radius**2 - y**2) / cube, x * y / cube, (self.radius**2 - x**2) / cube
+
+    def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
+        x, y = broadcast(x, y)
+        return 1.0 - (x**2 + y**2) / self.radius**2
+
+    def _depth(self, x: Values, y: Values) -> Values:
+        """Vertical distance to the plane of the centre."""
+        return jnp.sqrt(self.radius**2 - x**2 - y**2)
+
+
+class Dome(AbstractSurface):
+    """Dome z = sqrt(R² - x² - y²) - R: the upper half of a sphere, its top at the origin.
+
+    Args:
+        radius: Radius R of the sphere, > 0 [m].
+    """
+
+    bowl: Sphere
+
+    def __init__(self, radius):
+        self.bowl = Sphere(radius)
+
+    @property
+    def radius(self) -> Float[Array, ""]:
+        """Radius of the sphere [m]."""
+        return self.bowl.radius
+
+    def height(self, x: ArrayLike, y: ArrayLike) -> Values:
+        return -self.bowl.height(x, y)
+
+    def gradient(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
+        fx, fy = self.bowl.gradient(x, y)
+        return -fx, -fy
+
+    def curvature(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
+        fxx, fxy, fyy = self.bowl.curvature(x, y)
+        return -fxx, -fxy, -fyy
+
+    def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
+        return self.bowl.margin(x, y)
