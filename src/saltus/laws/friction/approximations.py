@@ -23,8 +23,8 @@ _RATIOS = np.logspace(-3, 3, 1201)
 class FirstOrder(AbstractSpotLaw):
     """Zhuravlev's first-order form: v / (v + sqrt(a) u) and u / (u + sqrt(m) v).
 
-    Right slopes of the force for little slip and of the torque for little spin, wrong ones at the other ends. Measured maximal errors,
-    Hertz / uniform / punch: force 0.34 / 0.36 / 0.38, torque 0.39 / 0.40 / 0.42.
+    Right slopes of the force for little slip and of the torque for little spin, wrong ones at the other
+    ends. Measured maximal errors, Hertz / uniform / punch: force 0.34 / 0.36 / 0.38, torque 0.39 / 0.40 / 0.42.
 
     Args:
         mu: Friction coefficient, >= 0 [-].

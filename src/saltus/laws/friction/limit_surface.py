@@ -89,7 +89,7 @@ def _angle(gamma: float, force: Number, torque: Number) -> Number:
         return jnp.where(above, low, middle), jnp.where(above, middle, high)
 
     ends = jnp.zeros_like(force + torque), jnp.full_like(force + torque, jnp.pi / 2)
-    low, high = jax.lax.fori_loop(0, _HALVINGS, halve, ends)
+    low, _ = jax.lax.fori_loop(0, _HALVINGS, halve, ends)
     # The ends themselves are never reached by halving.
     low = jnp.where(torque <= 0.0, 0.0, low)
     return jnp.where(force <= 0.0, jnp.pi / 2, low)

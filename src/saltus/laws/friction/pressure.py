@@ -14,7 +14,7 @@ EXPONENTS = {"hertz": 2.5, "uniform": 2.0, "punch": 1.5}
 
 
 def exponent(pressure: str | float) -> float:
-    """gamma of a pressure given by name or by number.
+    """Exponent gamma of a pressure given by name or by number.
 
     >>> exponent("hertz")
     2.5

@@ -1,0 +1,202 @@
+"""A ball on two parallel rails."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from saltus import checks
+from saltus.contacts.ball_contact import across, normal_at
+from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
+from saltus.systems.ball_on_rails import creep, events, forces, stick
+from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Scalar
+from saltus.systems.ball_on_rails.stick import CREEP_BACKWARD, CREEP_FORWARD, FORWARD, MODES, OPEN, REST, SLIP, STICK
+from saltus.systems.ball_quantities import AXES, BALL_QUANTITIES, number
+
+
+class BallOnRails(AbstractSystem):
+    """A homogeneous ball on two parallel rails: sliding, creeping, spinning, rolling, losing a rail.
+
+    Point contacts (`Coulomb`, or a spot of radius 0) slide or stick one by one. Finite spots never stick while
+    they spin; once slip and spin have become proportional the motion goes on in closed form ("creep"), down to
+    exact rest. A rail is lost when its load vanishes; the ball then turns about the other (an edge), lands again
+    without bounce and without friction impulse, or leaves the rails, which ends the run. The run also ends
+    ("jammed") where the loads grow without bound, which needs mu > 1 / tan(half_angle).
+
+    Not covered: one rail stuck while the other slips, with spots larger than about radius * sin(2 half_angle).
+
+    Args:
+        mass: Mass, > 0 [kg].
+        radius: Radius of the ball, > 0 [m].
+        half_angle: Angle of the contact normals from the vertical, in (0, pi/2) [rad]. For 0 use `BallOnPlane`.
+        law: Friction law of both contacts.
+        slope: Inclination of the rails, x pointing downhill [rad].
+        gravity: [m/s2].
+        capture: How near to self-similar creep, as a share of the speed, before the motion goes on in closed form.
+    """
+
+    kind: ClassVar[str] = "rails"
+    mode_names: ClassVar[tuple[str, ...]] = MODES
+
+    mass: Scalar = eqx.field(converter=number)
+    radius: Scalar = eqx.field(converter=number)
+    half_angle: Scalar = eqx.field(converter=number)
+    law: AbstractFrictionLaw
+    slope: Scalar = eqx.field(converter=number, default=0.0)
+    gravity: Scalar = eqx.field(converter=number, default=9.81)
+    capture: Scalar = eqx.field(converter=number, default=1e-9)
+
+    def __check_init__(self):
+        checks.positive("mass", self.mass)
+        checks.positive("radius", self.radius)
+        checks.positive("gravity", self.gravity)
+        checks.positive("half_angle", self.half_angle, "For half_angle = 0 use `BallOnPlane`.")
+        checks.between("half_angle", self.half_angle, 0.0, float(np.nextafter(np.pi / 2, 0)), "It is in radians.")
+        checks.between("slope", self.slope, -1.5707, 1.5707, "It is in radians.")
+        checks.positive("capture", self.capture)
+
+    @property
+    def inertia(self) -> Scalar:
+        """Moment of inertia of the homogeneous ball [kg m2]."""
+        return 0.4 * self.mass * self.radius**2
+
+    @property
+    def point(self) -> bool:
+        """Whether the contacts are points, which can stick."""
+        if not isinstance(self.law, AbstractSpotLaw):
+            return True
+        radius = checks.concrete(self.law.spot_radius)
+        return radius is not None and not radius.any()
+
+    @property
+    def speed(self) -> Scalar:
+        """An ordinary speed of this ball, by which small ones are measured [m/s]."""
+        return jnp.sqrt(self.gravity * self.radius)
+
+    @property
+    def lengths(self) -> Array:
+        """What makes speeds [m/s] of the velocity variables."""
+        return jnp.ones(5).at[1:].set(self.radius)
+
+    def start(self, velocity: float = 0.0, angular_velocity=(0.0, 0.0, 0.0), position: float = 0.0) -> State:
+        """The ball on both rails, moving along them.
+
+        Args:
+            velocity: Along the rails [m/s].
+            angular_velocity: About x, y, z [rad/s]; y > 0 rolls forward.
+            position: Along the rails [m].
+        """
+        checks.shaped("angular_velocity", angular_velocity, (3,))
+        checks.finite("angular_velocity", angular_velocity)
+        checks.finite("velocity", velocity)
+        v = jnp.zeros(5).at[0].set(velocity).at[2:].set(jnp.asarray(angular_velocity, float))
+        determinant = checks.concrete(forces.seated(self, v).determinant)
+        if determinant is not None and determinant <= events.JAMMED:
+            raise ValueError(
+                f"The ball is jammed at the start: with mu = {float(self.law.mu):g} > 1 / tan(half_angle) these slips "
+                "have no finite loads. Use a smaller mu or half_angle, or another angular velocity."
+            )
+        return events.seated(self, State.of(0.0, [position, 0.0], v, [0.0, 0.0], [SLIP, SLIP]))
+
+    def rate(self, state: State) -> Rate:
+        """Velocities and accelerations in the present mode, and the power lost."""
+        contacts = self.contacts(state)
+        moves = ~(state.mode == REST).any()
+        power = jnp.where(moves, contacts.power(), 0.0)
+        return Rate(
+            q=jnp.where(moves, state.v[:2], 0.0),
+            v=jnp.where(moves, contacts.acceleration, 0.0),
+            ledger=jnp.stack([power, jnp.zeros_like(power)]),
+        )
+
+    def contacts(self, state: State) -> Contacts:
+        """Loads, friction and accelerations in the present mode."""
+        is_open = state.mode == OPEN
+        if self.point:
+            along = stick.forces_along(self, stick.sign_of(state.mode))
+            straight = (state.mode >= FORWARD).all()
+            both = forces.longitudinal(self, state.v, along)
+            both = events.choose(straight, both, forces.seated(self, state.v))
+        else:
+            creeps = (state.mode == CREEP_FORWARD) | (state.mode == CREEP_BACKWARD)
+            direction = stick.sign_of(state.mode)[0]
+            both = creep.contacts(self, state.v, creeps.all(), direction)
+        one = forces.on_one_rail(self, state.q[1], state.v, is_open, (state.mode == STICK).any())
+        return events.choose(is_open.any(), one, both)
+
+    def share_of_load(self, state: State) -> Scalar:
+        """Sum of the normal forces over the weight."""
+        return jnp.sum(self.contacts(state).load) / forces.weight(self)
+
+    def guards(self) -> tuple[Guard, ...]:
+        """What can happen; see `events.all_guards`."""
+        return events.all_guards(self)
+
+    def jump(self, state: State, guard: str, index) -> State:
+        """The state after an event."""
+        return events.after(self, state, guard, index)
+
+    def settle(self, state: State, guard: str, index) -> State | None:
+        """Rocking between the rails has died down: the ball sits on both."""
+        if guard != "landing":
+            return None
+        return events.seated(self, events.on_both(self, state, jnp.zeros(())))
+
+    def quantities(self) -> dict[str, Quantity]:
+        """Name and meaning of everything that `observe` returns."""
+        return {
+            **BALL_QUANTITIES,
+            "tilt": Quantity((), "rad", "angle by which the ball has turned about its only rail"),
+            "mode": Quantity(("contact",), "1", "mode of each contact"),
+        }
+
+    def coordinates(self) -> dict[str, list[Any]]:
+        """Labels of axes and contacts."""
+        return {"axis": list(AXES), "contact": ["rail y>0", "rail y<0"]}
+
+    def observe(self, state: State) -> dict[str, Array]:
+        """Everything worth showing of one state."""
+        contacts = self.contacts(state)
+        is_open = state.mode == OPEN
+        kept = jnp.where(is_open[0], 1.0, -1.0)
+        one = is_open.any()
+        lean = self.half_angle - state.q[1]
+        normals = normal_at(jnp.where(one, kept * lean, LEAN * self.half_angle))
+        velocity = jnp.where(
+            one, forces.centre_velocity(self, state.q[1], state.v, kept), jnp.zeros(3).at[0].set(state.v[0])
+        )
+        side = jnp.where(one, kept * self.radius * (jnp.sin(lean) - jnp.sin(self.half_angle)), 0.0)
+        height = self.radius * jnp.where(one, jnp.cos(lean), jnp.cos(self.half_angle))
+        kinetic = 0.5 * self.mass * jnp.sum(velocity**2) + 0.5 * self.inertia * jnp.sum(state.v[2:] ** 2)
+        down, up = jnp.sin(self.slope), jnp.cos(self.slope)
+        lifted = height - self.radius * jnp.cos(self.half_angle)
+        e1, e2 = jnp.zeros((2, 3)).at[:, 0].set(1.0), across(normals)
+
+        def in_space(tangent):
+            return tangent[:, :1] * e1 + tangent[:, 1:] * e2
+
+        return {
+            "position": jnp.stack([state.q[0], side, height]),
+            "velocity": velocity,
+            "angular_velocity": state.v[2:],
+            "slip": in_space(contacts.motion.slip),
+            "spin": contacts.motion.spin,
+            "normal_force": contacts.load,
+            "friction_force": in_space(contacts.reaction.force),
+            "friction_torque": contacts.reaction.spin_torque,
+            "rolling_moment": in_space(contacts.reaction.rolling_moment),
+            "kinetic_energy": kinetic,
+            "potential_energy": self.mass * self.gravity * (up * lifted - down * state.q[0]),
+            "dissipated_energy": jnp.sum(state.ledger),
+            "tilt": jnp.where(one, state.q[1], 0.0),
+            "mode": state.mode,
+        }
+
+    def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
+        """Which rail, and the energy lost at once."""
+        return {"rail": index, "energy_loss": float(jnp.sum(after.ledger - before.ledger))}
