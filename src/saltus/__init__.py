@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 _MODULES = ("contacts", "diagnostics", "engines", "hybrid", "io", "laws", "links", "numerics", "scenarios", "shapes",
             "surfaces", "systems", "validation", "views")  # fmt: skip
-_NAMES = {"simulate": "saltus.simulate", "Run": "saltus.simulate", "ScenarioError": "saltus.errors"}
+_NAMES = {"simulate": "saltus.simulation", "Run": "saltus.simulation", "ScenarioError": "saltus.errors"}
 
 _jax_settings.apply()
 

@@ -1,4 +1,4 @@
-"""simulate: the one entry point."""
+"""The one entry point: let a system move."""
 
 from __future__ import annotations
 

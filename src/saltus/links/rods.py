@@ -1,0 +1,277 @@
+"""Rigid rods between masses: the network, and the linear system for the forces in them.
+
+Every mass i answers a force R on it with the acceleration K_i R, K_i = (1 - c_i n_iᵀ) / m_i (see
+`Mobility`). The rods need forces h with A h = b, where A_rq sums ± e_r · K_i e_q over the masses i
+that rods r and q share. How A is solved is chosen once, from the graph.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+
+Vectors = Float[Array, "n 3"]
+PerMass = Float[Array, " n"]
+PerRod = Float[Array, " r"]
+
+DENSE_UP_TO = 96  # rods; larger graphs that are not paths are solved block by block
+MINIMUM_NORM_UP_TO = 1500  # rods; a redundant network needs a dense eigenvalue problem
+
+
+class Mobility(eqx.Module):
+    """How masses answer forces: acceleration = inverse_mass (R - c (n · R)).
+
+    A mass on the surface has its normal as n and c = n - mu t; a free one has n = c = 0; a held
+    one has inverse mass 0.
+    """
+
+    inverse_mass: PerMass
+    n: Vectors
+    c: Vectors
+
+    def answer(self, force: Vectors) -> Vectors:
+        """Accelerations that these forces cause [m s-2]."""
+        normal_part = jnp.sum(self.n * force, axis=-1, keepdims=True)
+        return self.inverse_mass[:, None] * (force - self.c * normal_part)
+
+
+class Rods(eqx.Module):
+    """A network of rigid rods.
+
+    Args:
+        pairs: Masses that each rod joins, as pairs of different indices.
+        n_masses: How many masses there are.
+        redundant: Whether some rods only repeat what others hold; the forces of least sum of
+            squares are then given.
+    """
+
+    pairs: tuple[tuple[int, int], ...] = eqx.field(static=True)
+    n_masses: int = eqx.field(static=True)
+    redundant: bool = eqx.field(static=True)
+    plan: _Plan = eqx.field(static=True)
+
+    def __init__(self, pairs, n_masses: int, redundant: bool = False):
+        self.pairs = tuple((int(i), int(j)) for i, j in pairs)
+        self.n_masses = int(n_masses)
+        self.redundant = bool(redundant)
+        self.plan = _Plan(self.pairs, self.n_masses, self.redundant)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def first(self) -> np.ndarray:
+        """Index of the mass at the first end of each rod."""
+        return self.plan.first
+
+    @property
+    def second(self) -> np.ndarray:
+        """Index of the mass at the second end."""
+        return self.plan.second
+
+    def between(self, values: Float[Array, "n ..."]) -> Float[Array, "r ..."]:
+        """Value at the first end minus value at the second end of each rod."""
+        return values[self.first] - values[self.second]
+
+    def pull(self, forces: PerRod, directions: Float[Array, "r 3"]) -> Vectors:
+        """Force of the rods on each mass; a positive rod force pushes its ends apart [N]."""
+        push = forces[:, None] * directions
+        zero = jnp.zeros((self.n_masses, 3))
+        return zero.at[self.first].add(push).at[self.second].add(-push)
+
+    def diagonal(self, directions, mobility: Mobility) -> PerRod:
+        """The denominators D of the rods taken one by one, A_rr [1/kg]."""
+        total = jnp.zeros(len(self))
+        for end in (self.first, self.second):
+            en = jnp.sum(directions * mobility.n[end], axis=-1)
+            ec = jnp.sum(directions * mobility.c[end], axis=-1)
+            total = total + mobility.inverse_mass[end] * (jnp.sum(directions**2, axis=-1) - ec * en)
+        return total
+
+    def solve(self, directions: Float[Array, "r 3"], mobility: Mobility, b: Float[Array, "r k"]) -> Float[Array, "r k"]:
+        """Solve A h = b for several right-hand sides at once; rods between held masses get h = 0."""
+        diagonal = self.diagonal(directions, mobility)
+        loose = (mobility.inverse_mass[self.first] + mobility.inverse_mass[self.second]) > 0.0
+        diagonal = jnp.where(loose, diagonal, 1.0)
+        b = jnp.where(loose[:, None], b, 0.0)
+        return self.plan.solve(diagonal, self._couplings(directions, mobility), b)
+
+    def _couplings(self, directions, mobility: Mobility) -> Float[Array, " entries"]:
+        """Off-diagonal entries of A, in the order of the plan."""
+        plan = self.plan
+        row, column = directions[plan.row], directions[plan.column]
+        n, c = mobility.n[plan.shared], mobility.c[plan.shared]
+        normal = jnp.sum(row * c, axis=-1) * jnp.sum(column * n, axis=-1)
+        return plan.sign * mobility.inverse_mass[plan.shared] * (jnp.sum(row * column, axis=-1) - normal)
+
+
+class _Plan:
+    """How the linear system of one graph is put together and solved; made once per graph."""
+
+    def __init__(self, pairs, n_masses: int, redundant: bool):
+        self.key = (pairs, n_masses, redundant)
+        self.first = np.array([i for i, _ in pairs], int)
+        self.second = np.array([j for _, j in pairs], int)
+        self.size = len(pairs)
+        self._enumerate_couplings(n_masses)
+        if redundant:
+            self.solve = self._minimum_norm
+        elif self.size <= 1:
+            self.solve = self._separate
+        elif self._is_paths():
+            self._order_paths()
+            self.solve = self._tridiagonal
+        elif self.size <= DENSE_UP_TO:
+            self.solve = self._dense
+        else:
+            self._order_blocks()
+            self.solve = self._blocks
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def __eq__(self, other):
+        return isinstance(other, _Plan) and self.key == other.key
+
+    def _enumerate_couplings(self, n_masses: int):
+        """All ordered pairs of different rods that share a mass."""
+        at_mass = [[] for _ in range(n_masses)]
+        for rod, (i, j) in enumerate(zip(self.first, self.second, strict=True)):
+            at_mass[i].append((rod, 1.0))
+            at_mass[j].append((rod, -1.0))
+        entries = [
+            (r, q, mass, s * t)
+            for mass, rods in enumerate(at_mass)
+            for r, s in rods
+            for q, t in rods
+            if r != q
+        ]  # fmt: skip
+        table = np.array(entries, float).reshape(-1, 4)
+        self.row, self.column, self.shared = (table[:, k].astype(int) for k in range(3))
+        self.sign = table[:, 3]
+
+    def _is_paths(self) -> bool:
+        """Whether the graph consists of unbranched chains: every mass has at most two rods, no rings."""
+        pairs, n_masses, _ = self.key
+        degree = np.bincount(np.concatenate([self.first, self.second]))
+        return bool(degree.max() <= 2) and self.size == _forest_size(pairs, n_masses)
+
+    def _line_graph(self):
+        return coo_matrix((np.ones(self.row.size), (self.row, self.column)), shape=(self.size,) * 2).tocsr()
+
+    def _order_paths(self):
+        """Rods in the order of their chains: couplings are then between neighbours only."""
+        order = np.asarray(reverse_cuthill_mckee(self._line_graph(), symmetric_mode=True))
+        self.order = order
+        place = np.argsort(order)
+        row, column = place[self.row], place[self.column]
+        assert (np.abs(row - column) == 1).all()
+        self.below = np.flatnonzero(row == column + 1)
+        self.below_at = row[self.below]
+        self.above = np.flatnonzero(row == column - 1)
+        self.above_at = row[self.above]
+
+    def _order_blocks(self):
+        """Rods in an order of small bandwidth, cut into blocks that couple to their neighbours only."""
+        order = np.asarray(reverse_cuthill_mckee(self._line_graph(), symmetric_mode=True))
+        place = np.argsort(order)
+        row, column = place[self.row], place[self.column]
+        self.width = max(int(np.abs(row - column).max()), 1)
+        self.n_blocks = -(-self.size // self.width)
+        self.order = order
+        self.place = place
+        block_row, block_column = row // self.width, column // self.width
+        self.band = [
+            (
+                np.flatnonzero(block_column - block_row == shift),
+                block_row[block_column - block_row == shift],
+                row[block_column - block_row == shift] % self.width,
+                column[block_column - block_row == shift] % self.width,
+            )
+            for shift in (-1, 0, 1)
+        ]
+
+    def _separate(self, diagonal, couplings, b):
+        return b / diagonal[:, None]
+
+    def _matrix(self, diagonal, couplings):
+        return jnp.diag(diagonal).at[self.row, self.column].add(couplings)
+
+    def _dense(self, diagonal, couplings, b):
+        return jnp.linalg.solve(self._matrix(diagonal, couplings), b)
+
+    def _minimum_norm(self, diagonal, couplings, b):
+        matrix = self._matrix(diagonal, couplings)
+        values, vectors = jnp.linalg.eigh(0.5 * (matrix + matrix.T))
+        good = values > 1e-10 * values[-1]
+        inverse = jnp.where(good, 1.0 / jnp.where(good, values, 1.0), 0.0)
+        return vectors @ (inverse[:, None] * (vectors.T @ b))
+
+    def _tridiagonal(self, diagonal, couplings, b):
+        zero = jnp.zeros(self.size)
+        below = zero.at[self.below_at].set(couplings[self.below])
+        above = zero.at[self.above_at].set(couplings[self.above])
+        x = jax.lax.linalg.tridiagonal_solve(below, diagonal[self.order], above, b[self.order])
+        return jnp.zeros_like(x).at[self.order].set(x)
+
+    def _blocks(self, diagonal, couplings, b):
+        """Block elimination (Thomas) along the chain of blocks."""
+        n, w = self.n_blocks, self.width
+        pad = n * w - self.size
+        main = jax.vmap(jnp.diag)(jnp.concatenate([diagonal[self.order], jnp.ones(pad)]).reshape(n, w))
+        parts = []
+        for (entry, block, i, j), base in zip(self.band, (jnp.zeros((n, w, w)), main, jnp.zeros((n, w, w))), strict=True):
+            parts.append(base.at[block, i, j].add(couplings[entry]))
+        lower, main, upper = parts
+        rhs = jnp.concatenate([b[self.order], jnp.zeros((pad, b.shape[1]))]).reshape(n, w, -1)
+
+        def eliminate(carry, block):
+            upper_before, rhs_before = carry
+            low, mid, up, right = block
+            solved = jnp.linalg.solve(mid - low @ upper_before, jnp.concatenate([up, right - low @ rhs_before], axis=1))
+            return (solved[:, :w], solved[:, w:]), (solved[:, :w], solved[:, w:])
+
+        def substitute(x_after, block):
+            up, right = block
+            x = right - up @ x_after
+            return x, x
+
+        start = (jnp.zeros((w, w)), jnp.zeros((w, b.shape[1])))
+        _, (ups, rights) = jax.lax.scan(eliminate, start, (lower, main, upper, rhs))
+        _, x = jax.lax.scan(substitute, jnp.zeros((w, b.shape[1])), (ups, rights), reverse=True)
+        return x.reshape(n * w, -1)[self.place]
+
+
+def has_redundant_rods(pairs, n_masses: int) -> bool:
+    """Whether some rods only repeat what others hold, for masses in general position in a plane.
+
+    The same answer holds on a sphere; on a less symmetric surface a redundant rod can lock the
+    network instead.
+    """
+    if len(pairs) <= _forest_size(pairs, n_masses):
+        return False
+    if len(pairs) > 2 * n_masses - 3:
+        return True
+    place = np.random.default_rng(0).normal(size=(n_masses, 2))
+    rows = np.zeros((len(pairs), 2 * n_masses))
+    for r, (i, j) in enumerate(pairs):
+        rows[r, 2 * i : 2 * i + 2] = place[i] - place[j]
+        rows[r, 2 * j : 2 * j + 2] = place[j] - place[i]
+    return int(np.linalg.matrix_rank(rows, tol=1e-9)) < len(pairs)
+
+
+def components(pairs, n_masses: int) -> np.ndarray:
+    """Label of the connected part of the network to which each mass belongs."""
+    first, second = np.array(pairs, int).reshape(-1, 2).T
+    graph = coo_matrix((np.ones(len(pairs)), (first, second)), shape=(n_masses, n_masses))
+    return connected_components(graph, directed=False)[1]
+
+
+def _forest_size(pairs, n_masses: int) -> int:
+    """How many rods the network would have if it were cut open to trees."""
+    return n_masses - (int(components(pairs, n_masses).max()) + 1)

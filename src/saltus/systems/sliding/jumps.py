@@ -1,0 +1,168 @@
+"""What happens to sliding masses at each event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from saltus.hybrid import State
+from saltus.systems.sliding.contact import FREE, PULLED, SLIP, STICK, constrained_change
+from saltus.systems.sliding.stick import Onset, onset
+
+if TYPE_CHECKING:
+    from saltus.systems.sliding.system import SlidingMasses
+
+STOP_SPEED = 1e-9  # [m/s]; below it a mass is brought to its stop in closed form, to second order
+TOGETHER = 3.0  # masses slower than so many stop speeds stop together with the one that stops
+NUDGE = 1e-12  # [s]; a mass starts from rest with the velocity that it has after this time
+RELEASE_TIME = 1e-4  # [s]; a torn-loose mass moves as time cubed, and is let go after this time
+
+
+def stop(system: SlidingMasses, state: State, index) -> State:
+    """A mass comes to a stop, alone or with others: it sticks, or turns and slips on."""
+    where, now = system.places(state), system.forces(state)
+    slipping = (state.mode < STICK) & (system.mu > 0.0)
+    stopping = slipping & (where.speed < TOGETHER * STOP_SPEED)
+    stopping = stopping.at[index].set(True)
+    slowing = -jnp.sum(now.acceleration * where.heading, axis=-1)
+    rest = where.speed[index] / jnp.where(slowing[index] > 0.0, slowing[index], jnp.inf)
+
+    columns = state.q.shape[1]
+    v, a = where.velocity[:, :columns], now.acceleration[:, :columns]
+    still = stopping[:, None] | (state.mode == STICK)[:, None]
+    q = state.q + jnp.where(still, 0.5 * rest * v, rest * v + 0.5 * rest**2 * a)
+    stopped = State(state.t + rest, q, jnp.where(still, 0.0, v + rest * a), state.ledger, state.mode)
+    return set_off(system, system.project(stopped), stopping)
+
+
+def set_off(system: SlidingMasses, state: State, stopped) -> State:
+    """Masses at rest, those `stopped` now and those held before: who is held on, who slips, and where to."""
+    resting = stopped | (state.mode == STICK)
+    begins = _onset(system, state, resting)
+    slips = resting & ~begins.held
+    columns = state.q.shape[1]
+    v = jnp.where(slips[:, None], NUDGE * begins.acceleration[:, :columns], state.v)
+    mode = jnp.where(begins.held, STICK, jnp.where(slips, SLIP, state.mode))
+    return with_reaction_sign(system, State(state.t, state.q, v, state.ledger, mode), slips)
+
+
+def _onset(system: SlidingMasses, state: State, resting) -> Onset:
+    return onset(
+        system.places(state), system.rods, state.mode, system.mass, system.mu, system.mu_signed(state.mode),
+        system.gravity, resting,
+    )  # fmt: skip
+
+
+def with_reaction_sign(system: SlidingMasses, state: State, which) -> State:
+    """Masses `which` slip pressed or pulled, as the reaction of the surface has it."""
+    if not system.adhesion:
+        return state
+    pulled = system.forces(state).normal_force < 0.0
+    mode = jnp.where(which & (state.mode < STICK), jnp.where(pulled, PULLED, SLIP), state.mode)
+    return eqx.tree_at(lambda s: s.mode, state, mode)
+
+
+def release(system: SlidingMasses, state: State, index) -> State:
+    """A held mass is torn loose.
+
+    At this instant its acceleration is still zero and grows with time, so the others move on
+    for a moment with it held; then its speed is half of that acceleration times the moment.
+    """
+    moment = RELEASE_TIME
+    later = _runge_kutta(system, state, moment)
+    begins = _onset(system, later, later.mode == STICK)
+    loose = ((later.mode == STICK) & ~begins.held).at[index].set(True)
+    columns = state.q.shape[1]
+    a = begins.acceleration[:, :columns]
+    v = jnp.where(loose[:, None], 0.5 * moment * a, later.v)
+    q = jnp.where(loose[:, None], later.q + moment**2 / 6.0 * a, later.q)
+    mode = jnp.where(loose, SLIP, later.mode)
+    return with_reaction_sign(system, system.project(State(later.t, q, v, later.ledger, mode)), loose)
+
+
+def _runge_kutta(system: SlidingMasses, state: State, h) -> State:
+    """The state a short time later in the same mode."""
+
+    def moved(rate, h):
+        return State(state.t + h, state.q + h * rate.q, state.v + h * rate.v, state.ledger + h * rate.ledger, state.mode)
+
+    k1 = system.rate(state)
+    k2 = system.rate(moved(k1, 0.5 * h))
+    k3 = system.rate(moved(k2, 0.5 * h))
+    k4 = system.rate(moved(k3, h))
+    mean = eqx.tree_at(
+        lambda r: (r.q, r.v, r.ledger),
+        k1,
+        tuple(
+            (getattr(k1, x) + 2.0 * getattr(k2, x) + 2.0 * getattr(k3, x) + getattr(k4, x)) / 6.0
+            for x in ("q", "v", "ledger")
+        ),
+    )
+    return system.project(moved(mean, h))
+
+
+def reverse_reaction(system: SlidingMasses, state: State, index) -> State:
+    """The surface begins to pull at a mass, or to press on it again."""
+    mode = state.mode.at[index].set(jnp.where(state.mode[index] == SLIP, PULLED, SLIP))
+    return eqx.tree_at(lambda s: s.mode, state, mode)
+
+
+def lift_off(system: SlidingMasses, state: State, index) -> State:
+    """A mass leaves the surface."""
+    return eqx.tree_at(lambda s: s.mode, state, state.mode.at[index].set(FREE))
+
+
+def landing(system: SlidingMasses, state: State, index) -> State:
+    """A flying mass hits the surface."""
+    return land(system, state, index, system.restitution)
+
+
+def land(system: SlidingMasses, state: State, index, restitution) -> State:
+    """Impact of a flying mass: its normal speed is reversed and reduced, the rods pass the blow on.
+
+    The blow of the surface is normal. Masses that lie on the surface are moved along it; held
+    ones that the blow reaches through the rods are loose afterwards.
+    """
+    height = system.surface.height(state.q[index, 0], state.q[index, 1])
+    state = eqx.tree_at(lambda s: s.q, state, state.q.at[index, 2].set(height))
+    where = system.places(state)
+    n = where.normal[index]
+    closing = jnp.sum(state.v[index] * n)
+    v = where.velocity.at[index].add(-(1.0 + restitution) * closing * n)
+    if len(system.rods):
+        direction = system.rods.between(where.position)
+        direction = direction / jnp.sqrt(jnp.sum(direction**2, axis=-1))[:, None]
+        speed = jnp.sum(direction * system.rods.between(v), axis=-1)
+        touching = jnp.where(state.mode == FREE, FREE, SLIP).at[index].set(SLIP)
+        (dv,) = constrained_change(where, system.rods, touching, system.mass, speed[:, None])
+        v = v + dv
+    hit = (state.mode == STICK) & (jnp.sum(v**2, axis=-1) > STOP_SPEED**2)
+    v = jnp.where(((state.mode == STICK) & ~hit)[:, None], 0.0, v)
+    mode = jnp.where(hit, SLIP, state.mode)
+    lost = 0.5 * jnp.sum(system.mass[:, None] * (where.velocity**2 - v**2))
+    ledger = state.ledger.at[0].add(lost)
+    # It stays on the surface if it does not bounce and the surface has to press on it.
+    lying = State(state.t, state.q, v, ledger, mode.at[index].set(SLIP))
+    pressed = system.forces(lying).normal_force[index] >= 0.0
+    bounces = restitution > 0.0
+    mode = mode.at[index].set(jnp.where(pressed & ~bounces, SLIP, FREE))
+    return State(state.t, state.q, v, ledger, mode)
+
+
+def unchanged(system: SlidingMasses, state: State, index) -> State:
+    """The run ends here."""
+    return state
+
+
+JUMPS = {
+    "stop": stop,
+    "release": release,
+    "pull": reverse_reaction,
+    "press": reverse_reaction,
+    "lift_off": lift_off,
+    "landing": landing,
+    "ill_posed": unchanged,
+    "left_domain": unchanged,
+}

@@ -1,0 +1,316 @@
+"""Point masses joined by rigid rods, sliding on a surface z = f(x, y)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from saltus import checks
+from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.links import Rods
+from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
+from saltus.surfaces.base import AbstractSurface
+from saltus.systems.sliding import begin, jumps
+from saltus.systems.sliding.contact import (
+    FREE, MODE_NAMES, PULLED, SLIP, STICK, Forces, Places, constrained_change, forces, places, rod_geometry,
+)  # fmt: skip
+from saltus.systems.sliding.stick import held_margin
+
+FORMULATIONS = ("full", "tangent")
+REACTIONS = ("abs", "signed")
+
+
+class SlidingMasses(AbstractSystem):
+    """Point masses joined by rigid rods, sliding on a surface under gravity and dry friction.
+
+    Each mass slips, sticks, or flies free. The forces in the rods follow from the constraint that
+    no rod changes its length; they are right at every instant, also at the start.
+
+    Args:
+        surface: What the masses slide on.
+        masses: Mass of each, > 0 [kg].
+        rods: Pairs of masses that a rigid rod joins; its length is the distance at the start.
+        mu: Friction coefficient, >= 0, one for all or one per mass [-].
+        gravity: Acceleration of gravity, > 0 [m s-2].
+        formulation: "full", or "tangent": normal parts of the rod forces neglected, as in Part 1
+            of the paper; the rods then change their length.
+        friction_reaction: Friction on the size of the reaction, "abs", or on its signed value,
+            "signed", as the paper writes it (friction then drives a mass that the surface pulls).
+        adhesion: True: masses never leave the surface, which may pull at them (the paper).
+            False: a mass lifts off when the surface would have to pull.
+        restitution: Share of the normal speed with which a landing mass bounces, 0 to 1 [-].
+
+    References:
+        Tinti & Gallotti 2019, Theor. Appl. Mech. Lett. 9, 96-105; equations corrected.
+    """
+
+    kind: ClassVar[str] = "sliding"
+    mode_names: ClassVar[tuple[str, ...]] = MODE_NAMES
+
+    surface: AbstractSurface
+    mass: Float[Array, " n"]
+    mu: Float[Array, " n"]
+    gravity: Float[Array, ""]
+    restitution: Float[Array, ""]
+    rods: Rods
+    formulation: str = eqx.field(static=True)
+    friction_reaction: str = eqx.field(static=True)
+    adhesion: bool = eqx.field(static=True)
+    rough: bool = eqx.field(static=True)
+    parts: tuple[int, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        surface: AbstractSurface,
+        masses,
+        rods=(),
+        *,
+        mu,
+        gravity: float = 9.81,
+        formulation: str = "full",
+        friction_reaction: str = "abs",
+        adhesion: bool = True,
+        restitution: float = 0.0,
+    ):
+        checks.positive("mass", masses, "Every mass needs a weight to be held on the surface.")
+        checks.nonnegative("mu", mu)
+        checks.positive("gravity", gravity)
+        checks.between("restitution", restitution, 0.0, 1.0)
+        checks.one_of("formulation", formulation, FORMULATIONS)
+        checks.one_of("friction_reaction", friction_reaction, REACTIONS)
+        if np.ndim(masses) != 1 or np.size(masses) == 0:
+            raise ValueError(f"`masses` must be a list of at least one number, got {masses}.")
+        n = int(np.shape(masses)[0])
+        if np.ndim(mu) and np.shape(mu) != (n,):
+            raise ValueError(f"`mu` must be one number or {n}, one per mass, got {np.size(mu)} numbers.")
+        pairs = _checked_pairs(rods, n)
+        self.surface = surface
+        self.mass = jnp.asarray(masses, float)
+        self.mu = jnp.broadcast_to(jnp.asarray(mu, float), (n,))
+        self.gravity = jnp.asarray(gravity, float)
+        self.restitution = jnp.asarray(restitution, float)
+        self.formulation = formulation
+        self.friction_reaction = friction_reaction
+        self.adhesion = bool(adhesion)
+        known_mu = checks.concrete(mu)
+        self.rough = known_mu is None or bool(np.any(known_mu > 0.0))
+        symmetric = not self.rough or surface.flat
+        redundant = symmetric and has_redundant_rods(pairs, n)
+        if redundant and len(pairs) > MINIMUM_NORM_UP_TO:
+            raise ValueError(
+                f"Networks with redundant rods can have at most {MINIMUM_NORM_UP_TO} rods, got {len(pairs)}. "
+                "Leave out rods that only repeat what others hold."
+            )
+        self.rods = Rods(pairs, n, redundant)
+        self.parts = tuple(int(k) for k in components(pairs, n))
+
+    # ---- states -------------------------------------------------------------------------------
+
+    def state(self, position, velocity) -> State:
+        """A state with these horizontal positions and velocities, all masses slipping; nothing is checked."""
+        q, v = jnp.asarray(position, float).reshape(-1, 2), jnp.asarray(velocity, float).reshape(-1, 2)
+        if not self.adhesion:
+            fx, fy = self.surface.gradient(q[:, 0], q[:, 1])
+            z, vz = self.surface.height(q[:, 0], q[:, 1]), fx * v[:, 0] + fy * v[:, 1]
+            q, v = jnp.concatenate([q, z[:, None]], axis=1), jnp.concatenate([v, vz[:, None]], axis=1)
+        mode = jnp.full(self.mass.shape, SLIP)
+        state = State.of(0.0, q, v, jnp.zeros(1 + len(self.rods)), mode)
+        lengths = rod_geometry(self.rods, self.places(state).position).length
+        return State(state.t, q, v, jnp.concatenate([jnp.zeros(1), lengths]), mode)
+
+    def start(self, position, velocity=None, *, project: bool = False) -> State:
+        """The state at the beginning, checked, with each mass in its right mode.
+
+        Args:
+            position: Horizontal position (x, y) of each mass [m].
+            velocity: Horizontal velocity of each; at rest if not given [m s-1].
+            project: Whether velocities that would stretch a rod are changed (as little as
+                possible, weighted with the masses) instead of refused.
+        """
+        return begin.start(self, position, velocity, project)
+
+    # ---- mechanics ----------------------------------------------------------------------------
+
+    def places(self, state: State) -> Places:
+        """Positions and velocities in space, and the surface under each mass."""
+        return places(self.surface, state.q, state.v, None if self.adhesion else state.mode == FREE)
+
+    def mu_signed(self, mode) -> Float[Array, " n"]:
+        """Friction coefficients with the sign by which the reaction enters friction."""
+        if self.friction_reaction == "signed":
+            return self.mu
+        return jnp.where(mode == PULLED, -self.mu, self.mu)
+
+    def forces(self, state: State) -> Forces:
+        """Rod forces, reactions of the surface and accelerations."""
+        return forces(
+            self.places(state), self.rods, state.mode, self.mass, self.mu_signed(state.mode), self.gravity,
+            tangent=self.formulation == "tangent",
+        )  # fmt: skip
+
+    def denominator(self, state: State) -> Float[Array, ""]:
+        """Smallest D of the rods [1/kg]; at D <= 0 the accelerations are not unique or do not exist."""
+        return jnp.min(self.forces(state).denominator)
+
+    def rate(self, state: State) -> Rate:
+        """Velocities, accelerations, and the power of friction; rods keep their nominal lengths."""
+        where, now = self.places(state), self.forces(state)
+        columns = state.q.shape[1]
+        moving = (state.mode != STICK)[:, None]
+        power = jnp.where(state.mode < STICK, self.mu_signed(state.mode) * now.normal_force * where.speed, 0.0)
+        return Rate(
+            q=jnp.where(moving, where.velocity[:, :columns], 0.0),
+            v=now.acceleration[:, :columns],
+            ledger=jnp.concatenate([jnp.sum(power)[None], jnp.zeros(len(self.rods))]),
+        )
+
+    def project(self, state: State) -> State:
+        """Rods at their lengths and not stretching, masses on the surface."""
+        where = self.places(state)
+        q, v = where.position, where.velocity
+        if len(self.rods) and self.formulation == "full":
+            rod = rod_geometry(self.rods, q)
+            excess = rod.length - state.ledger[1:]
+            speed = jnp.sum(rod.direction * self.rods.between(v), axis=-1)
+            dq, dv = constrained_change(where, self.rods, state.mode, self.mass, jnp.stack([excess, speed], axis=1))
+            q, v = q + dq, v + dv
+        columns = state.q.shape[1]
+        moved = State(state.t, q[:, :columns], v[:, :columns], state.ledger, state.mode)
+        if self.adhesion:
+            return moved
+        where = self.places(moved)
+        return State(state.t, where.position, where.velocity, state.ledger, state.mode)
+
+    # ---- events -------------------------------------------------------------------------------
+
+    def guards(self) -> tuple[Guard, ...]:
+        """Stop and release, sign of the reaction or lift-off and landing, borders of validity."""
+        guards = []
+        if self.rough:
+            guards += [
+                Guard("stop", lambda s: self.places(s).speed - jumps.STOP_SPEED,
+                      lambda s: (s.mode < STICK) & (self.mu > 0.0)),
+                Guard("release", self._held_margin, self._may_be_released),
+            ]  # fmt: skip
+        if self.adhesion:
+            guards += [
+                Guard("pull", self._relative_reaction, lambda s: s.mode == SLIP),
+                Guard("press", lambda s: -self._relative_reaction(s), lambda s: s.mode == PULLED),
+            ]
+        else:
+            guards += [
+                Guard("lift_off", self._relative_reaction, lambda s: (s.mode == SLIP) | (s.mode == STICK)),
+                Guard("landing", lambda s: s.q[:, 2] - self.surface.height(s.q[:, 0], s.q[:, 1]),
+                      lambda s: s.mode == FREE),
+            ]  # fmt: skip
+        if self.rough and len(self.rods):
+            guards.append(
+                Guard("ill_posed", lambda s: self.forces(s).denominator * jnp.min(self.mass), ends="ill_posed",
+                      message="Stopped at t = {t:.9g} s: the denominator D of rod {index} fell to zero, so the "
+                              "accelerations are no longer unique (Painlevé). Lower mu, or start elsewhere.")
+            )  # fmt: skip
+        guards.append(
+            Guard("left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]), ends="left_domain",
+                  message="Stopped at t = {t:.9g} s: mass {index} left the region where the surface is defined.")
+        )  # fmt: skip
+        return tuple(guards)
+
+    def _relative_reaction(self, state: State) -> Float[Array, " n"]:
+        return self.forces(state).normal_force / (self.mass * self.gravity)
+
+    def _held_margin(self, state: State) -> Float[Array, " n"]:
+        where, now = self.places(state), self.forces(state)
+        return held_margin(where, self.rods, state.mode, self.mass, self.mu, self.gravity, now)
+
+    def _may_be_released(self, state: State):
+        """Held masses that something still moving hangs on."""
+        parts = jnp.asarray(self.parts)
+        moving = jnp.zeros(len(self.parts), bool).at[parts].max(state.mode != STICK)
+        return (state.mode == STICK) & moving[parts]
+
+    def jump(self, state: State, guard: str, index) -> State:
+        """The state after an event."""
+        return jumps.JUMPS[guard](self, state, index)
+
+    def settle(self, state: State, guard: str, index) -> State | None:
+        """A mass that bounces ever less comes to lie on the surface."""
+        return jumps.land(self, state, index, restitution=0.0) if guard == "landing" else None
+
+    # ---- results ------------------------------------------------------------------------------
+
+    def quantities(self) -> dict[str, Quantity]:
+        """Names, units and meaning of the results."""
+        return {
+            "position": Quantity(("mass", "axis"), "m", "position"),
+            "velocity": Quantity(("mass", "axis"), "m s-1", "velocity"),
+            "normal_force": Quantity(("mass",), "N", "reaction of the surface along its upward normal"),
+            "rod_force": Quantity(("rod",), "N", "rod force, > 0 pushes the masses apart; NaN where undefined"),
+            "rod_force_defined": Quantity(("rod",), "1", "1 where the rod force is determined, 0 between held masses"),
+            "rod_length": Quantity(("rod",), "m", "distance of the rod's ends"),
+            "kinetic_energy": Quantity((), "J", "kinetic energy"),
+            "potential_energy": Quantity((), "J", "potential energy, 0 at z = 0"),
+            "com_energy": Quantity((), "J", "kinetic energy of the centre of mass plus potential energy"),
+            "dissipated_energy": Quantity((), "J", "work done against friction and lost in impacts"),
+            "mode": Quantity(("mass",), "1", "mode of each mass"),
+        }
+
+    def observe(self, state: State) -> dict[str, Array]:
+        """All results at one instant."""
+        where, now = self.places(state), self.forces(state)
+        held = state.mode == STICK
+        locked = held[self.rods.first] & held[self.rods.second]
+        kinetic, potential = self.energies(state)
+        momentum = jnp.sum(self.mass[:, None] * where.velocity, axis=0)
+        at_locked = jnp.zeros(held.shape, bool).at[self.rods.first].max(locked).at[self.rods.second].max(locked)
+        reaction_unknown = at_locked & (not self.surface.flat)
+        return {
+            "position": where.position,
+            "velocity": where.velocity,
+            "normal_force": jnp.where(reaction_unknown, jnp.nan, now.normal_force),
+            "rod_force": jnp.where(locked, jnp.nan, now.rod_force),
+            "rod_force_defined": (~locked).astype(int),
+            "rod_length": rod_geometry(self.rods, where.position).length,
+            "kinetic_energy": kinetic,
+            "potential_energy": potential,
+            "com_energy": 0.5 * jnp.sum(momentum**2) / jnp.sum(self.mass) + potential,
+            "dissipated_energy": state.ledger[0],
+            "mode": state.mode,
+        }
+
+    def energies(self, state: State) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Kinetic and potential energy [J]."""
+        where = self.places(state)
+        kinetic = 0.5 * jnp.sum(self.mass[:, None] * where.velocity**2)
+        return kinetic, jnp.sum(self.mass * self.gravity * where.position[:, 2])
+
+    def coordinates(self) -> dict[str, list[Any]]:
+        """Labels of the dimensions."""
+        return {"axis": ["x", "y", "z"]}
+
+    def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
+        """Which mass, and the mode it goes on in."""
+        if guard == "ill_posed":
+            return {"rod": index}
+        lost = float(after.ledger[0] - before.ledger[0])
+        return {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
+
+
+def _checked_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:
+    """The rods as pairs of different, existing masses, none of them twice."""
+    pairs = tuple((int(i), int(j)) for i, j in rods)
+    seen = {}
+    for r, (i, j) in enumerate(pairs):
+        if i == j:
+            raise ValueError(f"Rod {r} joins mass {i} to itself. Give `rods` as pairs of different masses, such as (0, 1).")
+        for k in (i, j):
+            if not 0 <= k < n:
+                raise ValueError(f"Rod {r} joins mass {k}, but the masses are numbered 0 to {n - 1}.")
+        first = seen.setdefault(frozenset((i, j)), r)
+        if first != r:
+            raise ValueError(f"Rod {r} joins masses {i} and {j} as rod {first} does already. Leave one of them out.")
+    return pairs
