@@ -8,6 +8,7 @@ from saltus.laws.friction.cone import EllipticCone
 from saltus.laws.friction.coulomb import Coulomb
 from saltus.laws.friction.limit_surface import LimitSurface
 from saltus.laws.friction.pade import Pade
+from saltus.laws.friction.pressure import Pressure, pressure_of
 from saltus.laws.friction.spot import SpotFunctions, spot_functions
 
 __all__ = [
@@ -20,9 +21,11 @@ __all__ = [
     "LimitSurface",
     "Pade",
     "PowerNorm",
+    "Pressure",
     "Reaction",
     "SecondOrder",
     "SpotFunctions",
     "maximal_errors",
+    "pressure_of",
     "spot_functions",
 ]

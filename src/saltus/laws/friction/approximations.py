@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import optimize
 
-from saltus.laws.friction import pressure as pressures
 from saltus.laws.friction.base import AbstractSpotLaw, Number, number, optional_number
+from saltus.laws.friction.pressure import Pressure, pressure_of
 from saltus.laws.friction.spot import Coupling, spot_functions
 
 _RATIOS = np.logspace(-3, 3, 1201)
@@ -40,7 +40,7 @@ class FirstOrder(AbstractSpotLaw):
 
     mu: Number = eqx.field(converter=number)
     spot_radius: Number = eqx.field(converter=number)
-    pressure: float = eqx.field(static=True, converter=pressures.exponent, default="hertz")
+    pressure: Pressure = eqx.field(converter=pressure_of, default="hertz")
     sliding_shift: Number = eqx.field(converter=number, default=0.0)
     rolling_shift: Number = eqx.field(converter=number, default=0.0)
     reference_load: Number | None = eqx.field(converter=optional_number, default=None)
@@ -48,12 +48,12 @@ class FirstOrder(AbstractSpotLaw):
     def coupling(self, slip_square: Number, rim_speed: Number) -> Coupling:
         """Ratios of first-order polynomials in the two speeds."""
         v, u = _root(slip_square), jnp.abs(rim_speed)
-        torque = pressures.spin_torque(self.pressure)
-        beta = self.pressure * torque
+        torque = self.pressure.spin_torque
+        beta = self.pressure.gamma * torque
         across = _inverse(u + beta * v)
         bend = 0.5 * torque * beta * across * across
         return Coupling(
-            drag=_inverse(v + u / pressures.drag_slope(self.pressure)),
+            drag=_inverse(v + u / self.pressure.drag_slope),
             lift=0.5 * torque * rim_speed * across,
             skew=bend * rim_speed * _inverse(v),
             twist=torque * rim_speed * _inverse(u + 2.0 * beta * v),
@@ -77,19 +77,28 @@ class SecondOrder(AbstractSpotLaw):
         reference_load: If given, the radius grows with the cube root of load / reference_load [N].
     """
 
-    mu: Number = eqx.field(converter=number)
-    spot_radius: Number = eqx.field(converter=number)
-    pressure: float = eqx.field(static=True, converter=pressures.exponent, default="hertz")
-    sliding_shift: Number = eqx.field(converter=number, default=0.0)
-    rolling_shift: Number = eqx.field(converter=number, default=0.0)
-    reference_load: Number | None = eqx.field(converter=optional_number, default=None)
+    mu: Number
+    spot_radius: Number
+    pressure: Pressure
+    sliding_shift: Number
+    rolling_shift: Number
+    reference_load: Number | None
+    force_weight: Number
+    torque_weight: Number
+
+    def __init__(self, mu, spot_radius, pressure="hertz", sliding_shift=0.0, rolling_shift=0.0, reference_load=None):
+        self.mu, self.spot_radius, self.pressure = number(mu), number(spot_radius), pressure_of(pressure)
+        self.sliding_shift, self.rolling_shift = number(sliding_shift), number(rolling_shift)
+        self.reference_load = optional_number(reference_load)
+        weights = _best_second_order(float(self.pressure.gamma))
+        self.force_weight, self.torque_weight = (number(x) for x in weights)
 
     def coupling(self, slip_square: Number, rim_speed: Number) -> Coupling:
         """Ratios of second-order polynomials in the two speeds."""
         v, u = _root(slip_square), jnp.abs(rim_speed)
-        slope, torque = pressures.drag_slope(self.pressure), pressures.spin_torque(self.pressure)
-        beta = self.pressure * torque
-        force_weight, torque_weight = _best_second_order(self.pressure)
+        slope, torque = self.pressure.drag_slope, self.pressure.spin_torque
+        beta = self.pressure.gamma * torque
+        force_weight, torque_weight = self.force_weight, self.torque_weight
         across = _inverse(jnp.sqrt(_positive(u * u + beta**2 * slip_square)))
         bend = 0.5 * torque * beta**2 * across**3
         force_bottom = slip_square + force_weight * u * v + force_weight / slope * u * u
@@ -120,25 +129,31 @@ class PowerNorm(AbstractSpotLaw):
         reference_load: If given, the radius grows with the cube root of load / reference_load [N].
     """
 
-    mu: Number = eqx.field(converter=number)
-    spot_radius: Number = eqx.field(converter=number)
-    pressure: float = eqx.field(static=True, converter=pressures.exponent, default="hertz")
-    sliding_shift: Number = eqx.field(converter=number, default=0.0)
-    rolling_shift: Number = eqx.field(converter=number, default=0.0)
-    reference_load: Number | None = eqx.field(converter=optional_number, default=None)
+    mu: Number
+    spot_radius: Number
+    pressure: Pressure
+    sliding_shift: Number
+    rolling_shift: Number
+    reference_load: Number | None
+    force_power: Number
+    across_power: Number
+
+    def __init__(self, mu, spot_radius, pressure="hertz", sliding_shift=0.0, rolling_shift=0.0, reference_load=None):
+        self.mu, self.spot_radius, self.pressure = number(mu), number(spot_radius), pressure_of(pressure)
+        self.sliding_shift, self.rolling_shift = number(sliding_shift), number(rolling_shift)
+        self.reference_load = optional_number(reference_load)
+        self.force_power, self.across_power = (number(x) for x in _best_powers(float(self.pressure.gamma)))
 
     def coupling(self, slip_square: Number, rim_speed: Number) -> Coupling:
         """Norms of the two speeds with fitted powers."""
         v, u = _root(slip_square), jnp.abs(rim_speed)
-        torque = pressures.spin_torque(self.pressure)
-        beta = self.pressure * torque
-        force_power, across_power = _best_powers(self.pressure)
+        torque = self.pressure.spin_torque
+        beta = self.pressure.gamma * torque
+        force_power, across_power = self.force_power, self.across_power
         largest = jnp.maximum(v, u)
         scale = _inverse(largest)
         x, y = v * scale, u * scale
-        along = scale * (x**force_power + (y / pressures.drag_slope(self.pressure)) ** force_power) ** (
-            -1 / force_power
-        )
+        along = scale * (x**force_power + (y / self.pressure.drag_slope) ** force_power) ** (-1 / force_power)
         sum_across = y**across_power + (beta * x) ** across_power
         across = sum_across ** (-1 / across_power)
         turn = rim_speed * scale
@@ -182,8 +197,9 @@ def _minimax(form, wanted: np.ndarray, low: float, high: float) -> float:
 @functools.lru_cache(maxsize=64)
 def _best_second_order(gamma: float) -> tuple[float, float]:
     """Free coefficients of force and torque that make the largest error smallest."""
-    s, exact = _RATIOS, spot_functions(_RATIOS, gamma)
-    slope, torque = pressures.drag_slope(gamma), pressures.spin_torque(gamma)
+    pressure = pressure_of(gamma)
+    s, exact = _RATIOS, spot_functions(_RATIOS, pressure)
+    slope, torque = float(pressure.drag_slope), float(pressure.spin_torque)
     inverse_slope = 2.0 * gamma * torque
     return (
         _minimax(lambda A: (1 + A * s) / (1 + A * s + A / slope * s**2), np.asarray(exact.Phi0), 0.01, 3.0),
@@ -196,8 +212,9 @@ def _best_second_order(gamma: float) -> tuple[float, float]:
 @functools.lru_cache(maxsize=64)
 def _best_powers(gamma: float) -> tuple[float, float]:
     """Powers of force and force across the slip that make the largest error smallest."""
-    s, exact = _RATIOS, spot_functions(_RATIOS, gamma)
-    slope, torque = pressures.drag_slope(gamma), pressures.spin_torque(gamma)
+    pressure = pressure_of(gamma)
+    s, exact = _RATIOS, spot_functions(_RATIOS, pressure)
+    slope, torque = float(pressure.drag_slope), float(pressure.spin_torque)
     beta = gamma * torque
     return (
         _minimax(lambda n: (1 + (s / slope) ** n) ** (-1 / n), np.asarray(exact.Phi0), 1.2, 20.0),

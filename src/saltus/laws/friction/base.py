@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from saltus import checks
-from saltus.laws.friction import pressure as pressures
+from saltus.laws.friction.pressure import Pressure
 from saltus.laws.friction.spot import Coupling
 
 Number = Float[Array, "..."]
@@ -75,7 +75,7 @@ class AbstractSpotLaw(AbstractFrictionLaw):
     """
 
     spot_radius: eqx.AbstractVar[Number]
-    pressure: eqx.AbstractVar[float]
+    pressure: eqx.AbstractVar[Pressure]
     sliding_shift: eqx.AbstractVar[Number]
     rolling_shift: eqx.AbstractVar[Number]
     reference_load: eqx.AbstractVar[Number | None]
@@ -116,7 +116,7 @@ class AbstractSpotLaw(AbstractFrictionLaw):
             turning = direction(jnp.asarray(rolling))
             # The ball rolls towards (angular velocity) x n, and there the pressure grows.
             shift = shift + self.rolling_shift * jnp.stack([turning[..., 1], -turning[..., 0]], -1)
-            lever = pressures.centre_shift(self.pressure) * self.radius(load) * self.rolling_shift
+            lever = self.pressure.centre_shift * self.radius(load) * self.rolling_shift
             moment = -(lever * load)[..., None] * turning
         force, torque = self.reaction_with_shift(slip, spin, load, shift)
         return Reaction(force, torque, moment)

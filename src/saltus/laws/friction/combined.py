@@ -6,7 +6,7 @@ import equinox as eqx
 
 from saltus.laws.friction import spot
 from saltus.laws.friction.base import AbstractSpotLaw, Number, number, optional_number
-from saltus.laws.friction.pressure import exponent
+from saltus.laws.friction.pressure import Pressure, pressure_of
 
 
 class Combined(AbstractSpotLaw):
@@ -31,7 +31,7 @@ class Combined(AbstractSpotLaw):
 
     mu: Number = eqx.field(converter=number)
     spot_radius: Number = eqx.field(converter=number)
-    pressure: float = eqx.field(static=True, converter=exponent, default="hertz")
+    pressure: Pressure = eqx.field(converter=pressure_of, default="hertz")
     sliding_shift: Number = eqx.field(converter=number, default=0.0)
     rolling_shift: Number = eqx.field(converter=number, default=0.0)
     reference_load: Number | None = eqx.field(converter=optional_number, default=None)

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import optimize
 
-from saltus.laws.friction import pressure as pressures
 from saltus.laws.friction.base import AbstractSpotLaw
+from saltus.laws.friction.pressure import Pressure
 from saltus.laws.friction.spot import SpotFunctions, spot_functions
 
 QUANTITIES = ("F_par/F0", "F_perp/(mu F0)", "M_C/M0")
@@ -30,9 +30,9 @@ def functions_of(law: AbstractSpotLaw, s) -> SpotFunctions:
     return SpotFunctions(share.drag, share.skew - share.lift, share.lift, share.twist, share.tilt)
 
 
-def normalised(functions: SpotFunctions, gamma: float) -> dict[str, np.ndarray]:
+def normalised(functions: SpotFunctions, pressure: Pressure) -> dict[str, np.ndarray]:
     """Force along, force across (per unit shift) and torque, each over its own maximum."""
-    torque = pressures.spin_torque(gamma)
+    torque = pressure.spin_torque
     return dict(
         zip(QUANTITIES, (functions.Phi0, functions.Psi / (0.5 * torque), functions.Theta0 / torque), strict=True)
     )
@@ -40,10 +40,12 @@ def normalised(functions: SpotFunctions, gamma: float) -> dict[str, np.ndarray]:
 
 def maximal_errors(law: AbstractSpotLaw) -> dict[str, LargestError]:
     """Largest error of each quantity over all ratios of spin to slip; located to 1e-6 in the ratio."""
-    gamma = law.pressure
 
     def difference(s):
-        mine, exact = normalised(functions_of(law, s), gamma), normalised(spot_functions(s, gamma), gamma)
+        mine, exact = (
+            normalised(functions_of(law, s), law.pressure),
+            normalised(spot_functions(s, law.pressure), law.pressure),
+        )
         return {name: np.asarray(mine[name] - exact[name]) for name in QUANTITIES}
 
     logs = np.linspace(np.log(1e-3), np.log(1e3), 2001)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import equinox as eqx
 import jax.numpy as jnp
 
-from saltus.laws.friction import pressure as pressures
 from saltus.laws.friction.base import AbstractSpotLaw, Number, number, optional_number
+from saltus.laws.friction.pressure import Pressure, pressure_of
 from saltus.laws.friction.spot import Coupling
 
 
@@ -29,14 +29,14 @@ class EllipticCone(AbstractSpotLaw):
 
     mu: Number = eqx.field(converter=number)
     spot_radius: Number = eqx.field(converter=number)
-    pressure: float = eqx.field(static=True, converter=pressures.exponent, default="hertz")
+    pressure: Pressure = eqx.field(converter=pressure_of, default="hertz")
     sliding_shift: Number = eqx.field(converter=number, default=0.0)
     rolling_shift: Number = eqx.field(converter=number, default=0.0)
     reference_load: Number | None = eqx.field(converter=optional_number, default=None)
 
     def coupling(self, slip_square: Number, rim_speed: Number) -> Coupling:
         """The point of the ellipsoid that dissipates most."""
-        torque = pressures.spin_torque(self.pressure)
+        torque = self.pressure.spin_torque
         square = slip_square + (torque * rim_speed) ** 2
         moves = square > 0.0
         drag = jnp.where(moves, 1.0 / jnp.sqrt(jnp.where(moves, square, 1.0)), 0.0)

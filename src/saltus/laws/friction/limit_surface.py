@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,6 +10,7 @@ from jaxtyping import Array, Bool
 from saltus import checks
 from saltus.laws.friction.base import Number, Tangent
 from saltus.laws.friction.combined import Combined
+from saltus.laws.friction.pressure import Pressure
 from saltus.laws.friction.spot import coupling
 
 _HALVINGS = 52  # of the angle between slip and spin: down to rounding level
@@ -74,12 +73,12 @@ class LimitSurface(eqx.Module):
         return (jnp.cos(angle) * unit)[..., None] * force, jnp.sin(angle) * jnp.sign(torque) / radius
 
 
-def _angle(gamma: float, force: Number, torque: Number) -> Number:
+def _angle(pressure: Pressure, force: Number, torque: Number) -> Number:
     """Angle atan(rim speed / slip) of the boundary point on the ray through (force, torque), both >= 0."""
 
     def excess(angle):
         slip, rim = jnp.cos(angle), jnp.sin(angle)
-        share = coupling(gamma, slip * slip, rim)
+        share = coupling(pressure, slip * slip, rim)
         return force * share.twist - torque * share.drag * slip
 
     def halve(_, ends):
@@ -95,22 +94,22 @@ def _angle(gamma: float, force: Number, torque: Number) -> Number:
     return jnp.where(force <= 0.0, jnp.pi / 2, low)
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _gauge(gamma: float, force: Number, torque: Number) -> Number:
+@jax.custom_jvp
+def _gauge(pressure: Pressure, force: Number, torque: Number) -> Number:
     """Factor by which (force, torque) exceeds the boundary on its ray; even in the torque."""
-    return _gauge_and_normal(gamma, force, torque)[0]
+    return _gauge_and_normal(pressure, force, torque)[0]
 
 
 @_gauge.defjvp
-def _gauge_jvp(gamma, primals, tangents):
-    value, slip, rim = _gauge_and_normal(gamma, *primals)
-    return value, slip * tangents[0] + rim * tangents[1]
+def _gauge_jvp(primals, tangents):
+    value, slip, rim = _gauge_and_normal(*primals)
+    return value, slip * tangents[1] + rim * tangents[2]
 
 
-def _gauge_and_normal(gamma: float, force: Number, torque: Number) -> tuple[Number, Number, Number]:
+def _gauge_and_normal(pressure: Pressure, force: Number, torque: Number) -> tuple[Number, Number, Number]:
     """The factor and its gradient: the motion (slip, rim speed) that dissipates at unit power on the boundary."""
-    angle = _angle(gamma, force, jnp.abs(torque))
+    angle = _angle(pressure, force, jnp.abs(torque))
     slip, rim = jnp.cos(angle), jnp.sin(angle) * jnp.where(torque < 0.0, -1.0, 1.0)
-    share = coupling(gamma, slip * slip, rim)
+    share = coupling(pressure, slip * slip, rim)
     power = share.drag * slip * slip + share.twist * rim
     return (force * slip + torque * rim) / power, slip / power, rim / power

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 
-from saltus.laws.friction import pressure as pressures
 from saltus.laws.friction.base import AbstractSpotLaw, Number, number, optional_number
+from saltus.laws.friction.pressure import Pressure, pressure_of
 from saltus.laws.friction.spot import Coupling
 
 
@@ -21,9 +21,9 @@ class PadeCoefficients(NamedTuple):
 
     F0: Number
     M0: Number
-    a: float
-    b: float
-    m: float
+    a: Number
+    b: Number
+    m: Number
     mu: Number
 
 
@@ -50,7 +50,7 @@ class Pade(AbstractSpotLaw):
 
     mu: Number = eqx.field(converter=number)
     spot_radius: Number = eqx.field(converter=number)
-    pressure: float = eqx.field(static=True, converter=pressures.exponent, default="hertz")
+    pressure: Pressure = eqx.field(converter=pressure_of, default="hertz")
     sliding_shift: Number = eqx.field(converter=number, default=0.0)
     rolling_shift: Number = eqx.field(converter=number, default=0.0)
     reference_load: Number | None = eqx.field(converter=optional_number, default=None)
@@ -59,14 +59,14 @@ class Pade(AbstractSpotLaw):
     def coefficients(self, load: Number, shift_along: Number = 0.0) -> PadeCoefficients:
         """The coefficients for this load and this shift of the pressure along the slip."""
         a, b, m = _squares(self.pressure)
-        torque = pressures.spin_torque(self.pressure)
+        torque = self.pressure.spin_torque
         strength = self.mu * load
         return PadeCoefficients(strength, torque * strength * self.radius(load), a, b, m, 0.5 * torque * shift_along)
 
     def coupling(self, slip_square: Number, rim_speed: Number) -> Coupling:
         """The three square roots."""
         a, b, m = _squares(self.pressure)
-        half_torque = 0.5 * pressures.spin_torque(self.pressure)
+        half_torque = 0.5 * self.pressure.spin_torque
         rim_square = rim_speed * rim_speed
         across = _inverse_root(rim_square + b * slip_square)
         lift = half_torque * rim_speed * across
@@ -87,10 +87,10 @@ class Pade(AbstractSpotLaw):
         )
 
 
-def _squares(gamma: float) -> tuple[float, float, float]:
+def _squares(pressure: Pressure) -> tuple[Number, Number, Number]:
     """a, b and m of the paper: the inverse slopes at zero, squared."""
-    root_b = gamma * pressures.spin_torque(gamma)
-    return pressures.drag_slope(gamma) ** -2, root_b**2, 4.0 * root_b**2
+    root_b = pressure.gamma * pressure.spin_torque
+    return pressure.drag_slope**-2, root_b**2, 4.0 * root_b**2
 
 
 def _inverse_root(square: Number) -> Number:

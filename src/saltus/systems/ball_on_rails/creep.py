@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
-from saltus.laws.friction.pressure import centre_shift
-from saltus.systems.ball_on_rails.forces import Contacts, Scalar, seated, weight
+from saltus.systems.ball_on_rails.forces import Contacts, Place, Scalar, Velocity, even_load, placed, slid
 
 if TYPE_CHECKING:
     from saltus.systems.ball_on_rails.system import BallOnRails
-
-Velocity = Float[Array, "5"]
 
 _HALVINGS = 54
 _NEWTON_STEPS = 4
@@ -33,7 +30,7 @@ def momentum(ball: BallOnRails, velocity: Velocity) -> Scalar:
 
 def spot_radius(ball: BallOnRails) -> Scalar:
     """Radius of the spots under the even load [m]."""
-    return ball.law.radius(weight(ball) / (2 * jnp.cos(ball.half_angle)))
+    return ball.law.radius(even_load(ball))
 
 
 def ray(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Velocity:
@@ -51,9 +48,15 @@ def ray_angle(ball: BallOnRails, velocity: Velocity) -> Scalar:
     return jnp.arctan2(jnp.abs(velocity[3]) * spot_radius(ball) * jnp.sin(ball.half_angle), forward * slip)
 
 
+def symmetric_acceleration(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Velocity:
+    """Acceleration in the symmetric motion of this angle."""
+    velocity = ray(ball, angle, forward)
+    return slid(ball, placed(ball, jnp.zeros(()), velocity), velocity).acceleration
+
+
 def turning_of_ray(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Scalar:
     """How the ratio of slip to rim speed drifts at this angle; zero for creep that stays what it is."""
-    gain = seated(ball, ray(ball, angle, forward)).acceleration
+    gain = symmetric_acceleration(ball, angle, forward)
     slip = gain[0] - ball.radius * jnp.cos(ball.half_angle) * gain[3]
     rim = gain[3] * spot_radius(ball) * jnp.sin(ball.half_angle)
     return forward * (slip * jnp.sin(angle) - rim * jnp.cos(angle))
@@ -87,7 +90,7 @@ def terminal_creep(ball: BallOnRails, forward: float = 1.0) -> tuple[Scalar, Sca
     """Ratio of slip to rim speed of the self-similar creep, and its acceleration along the rails [m/s2]."""
     forward = jnp.asarray(forward, float)
     angle = creep_angle(ball, forward)
-    return 1.0 / jnp.tan(angle), seated(ball, ray(ball, angle, forward)).acceleration[0]
+    return 1.0 / jnp.tan(angle), symmetric_acceleration(ball, angle, forward)[0]
 
 
 def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
@@ -97,7 +100,7 @@ def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
     """
     S, C = jnp.sin(ball.half_angle), jnp.cos(ball.half_angle)
     radius, law = spot_radius(ball), ball.law
-    resistance = radius * centre_shift(law.pressure) * law.rolling_shift * C
+    resistance = radius * law.pressure.centre_shift * law.rolling_shift * C
 
     def shares(angle):
         share = law.coupling(jnp.cos(angle) ** 2, jnp.sin(angle))
@@ -120,19 +123,19 @@ def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
     return law.mu * drag / (C + law.mu * shift * lift * S), jnp.tan(angle)
 
 
-def rests(ball: BallOnRails) -> Array:
-    """Whether a ball at rest stays at rest."""
-    return jnp.abs(jnp.tan(ball.slope)) <= critical_slope(ball)[0]
-
-
-def contacts(ball: BallOnRails, velocity: Velocity, on_ray: Array, direction: Scalar) -> Contacts:
-    """The ball on both rails; on the ray of self-similar creep all velocities keep their ratios.
+def contacts(ball: BallOnRails, place: Place, velocity: Velocity, on_ray: Array, direction: Scalar) -> Contacts:
+    """Sliding contacts; on the ray of self-similar creep all velocities keep their ratios.
 
     `direction` is that of the creep: past the stop, which only the end of a step sees, forces stay what they are.
     """
     slow = momentum(ball, velocity)
-    flip = jnp.where(on_ray & (direction * slow < 0.0), -1.0, 1.0)
-    here = seated(ball, flip * velocity)
+    past = on_ray & (direction * slow < 0.0)
+    here = slid(ball, place, velocity, jnp.where(past, -1.0, 1.0))
     growth = momentum(ball, here.acceleration) / jnp.where(slow == 0.0, 1.0, slow)
     gain = jnp.where(on_ray, velocity * growth, here.acceleration)
     return eqx.tree_at(lambda c: c.acceleration, here, gain)
+
+
+def rests(ball: BallOnRails) -> Array:
+    """Whether a ball at rest stays at rest."""
+    return jnp.abs(jnp.tan(ball.slope)) <= critical_slope(ball)[0]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from saltus.hybrid import Guard, State
 from saltus.laws.friction import Reaction
+from saltus.systems.ball_common import changed, choose, size
 from saltus.systems.ball_on_rails import creep, forces
-from saltus.systems.ball_on_rails.forces import LEAN, Scalar
+from saltus.systems.ball_on_rails.forces import Contacts, Scalar
 from saltus.systems.ball_on_rails.stick import (
     CREEP_BACKWARD,
     CREEP_FORWARD,
@@ -33,6 +33,7 @@ NEAR_STICK = 1e-11  # slip over sqrt(g r) at which a sliding point contact count
 JAMMED = 1e-6  # determinant of the loads at which the ball counts as jammed: they are a million weights
 KICK = 1e-13  # speed over sqrt(g r) with which a ball that cannot rest sets out on its creep
 
+LEFT_MESSAGE = "The ball left the rails at t = {t:.6g} s."
 JAM_MESSAGE = (
     "The ball jammed between the rails at t = {t:.6g} s: friction across the rails and load increase each other "
     "without bound, which needs mu > 1 / tan(half_angle)."
@@ -48,25 +49,29 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
     def one_rail(state):
         return (state.mode == OPEN).any()
 
-    common = (
-        Guard("rail_lost", lambda s: forces.seated(ball, s.v).margin, both_slide),
-        Guard("landing", lambda s: s.q[1], one_rail),
-        Guard("leaves", ball.share_of_load, one_rail, "left_domain", "The ball left the rails at t = {t:.6g} s."),
-        Guard("jams", lambda s: forces.seated(ball, s.v).determinant - JAMMED, both_slide, "jammed", JAM_MESSAGE),
-    )
+    look = _Look(ball)
+    guards = []
+    if not ball.secure:
+        guards += [
+            Guard("rail_lost", lambda s: look(s).loads.margin, both_slide),
+            Guard("landing", lambda s: s.q[1], one_rail),
+            Guard("leaves", look.share_of_load, one_rail, "left_domain", LEFT_MESSAGE),
+            Guard("jams", lambda s: look(s).loads.determinant - JAMMED, both_slide, "jammed", JAM_MESSAGE),
+        ]
     if ball.point:
-        return (
-            *common,
-            Guard("slip_ends", lambda s: _signed_slip(ball, s), lambda s: sign_of(s.mode) != 0.0),
-            Guard("slip_vanishes", lambda s: _slip_left(ball, s), lambda s: s.mode == SLIP),
-            Guard("slips", lambda s: _grip_left(ball, s), lambda s: one_rail(s) & (s.mode == STICK).any()),
-        )
-    return (
-        *common,
-        Guard("creeps", lambda s: _off_creep(ball, s), both_slide),
-        Guard("stops", lambda s: _speed_left(ball, s), both_slide),
-        Guard("rests", lambda s: _creep_left(ball, s), lambda s: (sign_of(s.mode) != 0.0).any()),
-    )
+        guards += [
+            Guard("slip_ends", look.signed_slip, lambda s: sign_of(s.mode) != 0.0),
+            Guard("slip_vanishes", look.slip_left, lambda s: s.mode == SLIP),
+        ]
+    else:
+        guards += [
+            Guard("creeps", look.off_creep, both_slide),
+            Guard("stops", look.speed_left, both_slide),
+            Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any()),
+        ]
+    if ball.point and not ball.secure:
+        guards.append(Guard("slips", look.grip_left, lambda s: one_rail(s) & (s.mode == STICK).any()))
+    return tuple(guards)
 
 
 def after(ball: BallOnRails, state: State, guard: str, index) -> State:
@@ -99,7 +104,10 @@ def seated(ball: BallOnRails, state: State) -> State:
     else:
         still = size(state.v * ball.lengths) <= NEAR_REST * ball.speed
         state = choose(still, _at_rest(ball, state), state)
-    lost = (forces.seated(ball, state.v).margin < 0.0) & (state.mode == SLIP)
+    place = forces.placed(ball, state.q[1], state.v)
+    if ball.secure:
+        return state
+    lost = (forces.slid(ball, place, state.v).loads.margin < 0.0) & (state.mode == SLIP)
     return changed(state, mode=jnp.where(lost, OPEN, state.mode))
 
 
@@ -121,7 +129,8 @@ def _straight(ball: BallOnRails, state: State) -> State:
     """Point contacts that slide along the rails only: who sticks and who slides, with exact zeros."""
     v = state.v.at[2].set(0.0)
     negligible = 2 * NEAR_STICK * ball.speed
-    slip = forces.seated_motion(ball, v).slip[:, 0]
+    place = forces.placed(ball, jnp.zeros(()), v)
+    slip = place.motion.slip[:, 0]
     mode = straight_modes(ball, slip, negligible)
     sticks = mode == STICK
     own, other = coupling(ball)
@@ -129,7 +138,7 @@ def _straight(ball: BallOnRails, state: State) -> State:
     both = -ball.mass * (own * slip - other * slip[::-1]) / (own**2 - other**2)
     impulse = jnp.where(sticks, jnp.where(sticks.all(), both, one), 0.0)
     nothing = jnp.zeros(2)
-    pushed = forces.acceleration(ball, Reaction(jnp.stack([impulse, nothing], -1), nothing, jnp.zeros((2, 2))))
+    pushed = forces.acceleration(ball, place, Reaction(jnp.stack([impulse, nothing], -1), nothing, jnp.zeros((2, 2))))
     pushed = pushed.at[0].add(-ball.gravity * jnp.sin(ball.slope))
     return changed(state, v=v + pushed, mode=mode)
 
@@ -137,10 +146,10 @@ def _straight(ball: BallOnRails, state: State) -> State:
 def _stuck_on_one_rail(ball: BallOnRails, state: State) -> State:
     """A point contact that stops slipping while the other rail is lost; it sticks if friction can hold it."""
     kept = jnp.where(state.mode[0] == OPEN, 1.0, -1.0)
-    slip = jnp.sum(one_rail_slip(ball, state), 0)
+    slip = jnp.sum(ball.contacts(state).motion.slip, 0)
     v = state.v.at[0].add(-slip[0]).at[1].add(kept * slip[1] / ball.radius)
     stuck = changed(state, v=v, mode=jnp.where(state.mode == SLIP, STICK, state.mode))
-    return choose(_grip_left(ball, stuck) >= 0.0, stuck, state)
+    return choose(_Look(ball).grip_left(stuck) >= 0.0, stuck, state)
 
 
 def _creeping(ball: BallOnRails, state: State) -> State:
@@ -159,9 +168,7 @@ def _run_out(ball: BallOnRails, state: State) -> State:
     scaled, gain = state.v * ball.lengths, rate.v * ball.lengths
     left = -jnp.sum(scaled * scaled) / jnp.minimum(jnp.sum(scaled * gain), -1e-300)
     energy = 0.5 * jnp.sum(rate.ledger) * left
-    return changed(
-        state, t=state.t + left, q=state.q + 0.5 * left * rate.q, ledger=state.ledger.at[0].add(energy)
-    )
+    return changed(state, t=state.t + left, q=state.q + 0.5 * left * rate.q, ledger=state.ledger.at[0].add(energy))
 
 
 def _at_rest(ball: BallOnRails, state: State) -> State:
@@ -174,66 +181,58 @@ def _at_rest(ball: BallOnRails, state: State) -> State:
     return choose(creep.rests(ball), still, changed(state, v=kicked, mode=mode))
 
 
-def _signed_slip(ball: BallOnRails, state: State) -> Array:
-    return sign_of(state.mode) * forces.seated_motion(ball, state.v).slip[:, 0] / ball.speed
+class _Look:
+    """Guard values; the contacts of a state are computed once for all guards."""
 
+    def __init__(self, ball: BallOnRails):
+        self.ball, self._state, self._contacts = ball, None, None
 
-def one_rail_slip(ball: BallOnRails, state: State) -> Float[Array, "2 2"]:
-    """Slip at the contact that is kept, zero at the other."""
-    return forces.on_one_rail(ball, state.q[1], state.v, state.mode == OPEN, jnp.asarray(False)).motion.slip
+    def __call__(self, state: State) -> Contacts:
+        if self._state is not state:
+            self._state, self._contacts = state, self.ball.contacts(state)
+        return self._contacts
 
+    def share_of_load(self, state: State) -> Scalar:
+        """Sum of the loads over the weight."""
+        return jnp.sum(self(state).loads.load) / forces.weight(self.ball)
 
-def _slip_left(ball: BallOnRails, state: State) -> Array:
-    one = (state.mode == OPEN).any()
-    slip = jnp.where(one, one_rail_slip(ball, state), forces.seated_motion(ball, state.v).slip)
-    return size(slip) / ball.speed - NEAR_STICK
+    def signed_slip(self, state: State) -> Array:
+        """Slip along the rails in the direction of the mode, over an ordinary speed."""
+        return sign_of(state.mode) * self.ball.placed(state).motion.slip[:, 0] / self.ball.speed
 
+    def slip_left(self, state: State) -> Array:
+        """Slip over that at which a point contact counts as come to rest."""
+        return size(self.ball.placed(state).motion.slip) / self.ball.speed - NEAR_STICK
 
-def _grip_left(ball: BallOnRails, state: State) -> Scalar:
-    contacts = ball.contacts(state)
-    used = jnp.sum(size(contacts.reaction.force))
-    return (ball.law.mu * jnp.sum(contacts.load) - used) / forces.weight(ball)
+    def grip_left(self, state: State) -> Scalar:
+        """Friction force that is not used by a contact that sticks, over the weight."""
+        contacts = self(state)
+        used = jnp.sum(size(contacts.reaction.force))
+        return (self.ball.law.mu * jnp.sum(contacts.loads.load) - used) / forces.weight(self.ball)
 
+    def off_creep(self, state: State) -> Scalar:
+        """Logarithm of the distance from self-similar creep, as a share of the speed, over that allowed.
 
-def _off_creep(ball: BallOnRails, state: State) -> Scalar:
-    """Logarithm of the distance from self-similar creep, as a share of the speed, over that allowed."""
-    here = forces.seated(ball, state.v)
-    momentum = creep.momentum(ball, state.v)
-    growth = creep.momentum(ball, here.acceleration) / jnp.where(momentum == 0.0, 1.0, momentum)
-    off = (here.acceleration - growth * state.v) * ball.lengths
-    # Slip relaxes in about the time in which friction would take away the rim speed.
-    rim = creep.spot_radius(ball) * jnp.sin(ball.half_angle) * state.v[3]
-    time = rim / (ball.law.mu * ball.gravity + 1e-300)
-    lateral = ball.radius**2 * (state.v[2] ** 2 + state.v[4] ** 2)
-    share = (jnp.sum(off * off) * time * time + lateral) / (jnp.sum((state.v * ball.lengths) ** 2) + 1e-300)
-    undefined = jnp.where((momentum == 0.0) | (ball.law.mu == 0.0), 1.0, 0.0)
-    return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(ball.capture))
+        The instant does not matter, so the slope of this guard is left out: half of the compiled program.
+        """
+        ball, state = self.ball, jax.lax.stop_gradient(state)
+        gain = self.ball.contacts(state).acceleration
+        momentum = creep.momentum(ball, state.v)
+        growth = creep.momentum(ball, gain) / jnp.where(momentum == 0.0, 1.0, momentum)
+        off = (gain - growth * state.v) * ball.lengths
+        # Slip relaxes in about the time in which friction would take away the rim speed.
+        rim = creep.spot_radius(ball) * jnp.sin(ball.half_angle) * state.v[3]
+        time = rim / (ball.law.mu * ball.gravity + 1e-300)
+        lateral = ball.radius**2 * (state.v[2] ** 2 + state.v[4] ** 2)
+        share = (jnp.sum(off * off) * time * time + lateral) / (jnp.sum((state.v * ball.lengths) ** 2) + 1e-300)
+        undefined = jnp.where((momentum == 0.0) | (ball.law.mu == 0.0), 1.0, 0.0)
+        return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(ball.capture))
 
+    def speed_left(self, state: State) -> Scalar:
+        """Speed over that from which a stop is extrapolated."""
+        return size(state.v * self.ball.lengths) / self.ball.speed - NEAR_REST
 
-def _speed_left(ball: BallOnRails, state: State) -> Scalar:
-    return size(state.v * ball.lengths) / ball.speed - NEAR_REST
-
-
-def _creep_left(ball: BallOnRails, state: State) -> Scalar:
-    return sign_of(state.mode)[0] * creep.momentum(ball, state.v) / (ball.mass * ball.radius * ball.speed)
-
-
-def size(vector: Array) -> Array:
-    """Length of the vector(s), with finite derivatives."""
-    square = jnp.sum(vector * vector, -1)
-    some = square > 1e-280
-    return jnp.where(some, jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
-
-
-def changed(state: State, **fields) -> State:
-    """The state with some of its parts replaced."""
-    names = list(fields)
-    return eqx.tree_at(lambda s: [getattr(s, n) for n in names], state, [fields[n] for n in names])
-
-
-def choose(condition, one, other):
-    """`one` where the condition holds, else `other`; for whole states and results."""
-    return jax.tree.map(lambda x, y: jnp.where(condition, x, y), one, other)
-
-
-__all__ = ["JAMMED", "LEAN", "all_guards", "after", "changed", "choose", "on_both", "seated", "size"]
+    def creep_left(self, state: State) -> Scalar:
+        """Momentum of the creep in its direction; zero at the stop."""
+        ball = self.ball
+        return sign_of(state.mode)[0] * creep.momentum(ball, state.v) / (ball.mass * ball.radius * ball.speed)

@@ -24,30 +24,72 @@ if TYPE_CHECKING:
 Scalar = Float[Array, ""]
 Pair = Float[Array, "2"]
 Vector = Float[Array, "3"]
+Velocity = Float[Array, "5"]  # of x, of the tilt, angular velocity
 
 LEAN = np.array([-1.0, 1.0])  # towards which side the normal of each rail leans, in half angles
 _NEWTON_STEPS = 6  # for a spot that grows with the load: quadratic convergence from a good guess
+
+
+class Place(eqx.Module):
+    """Where the ball touches.
+
+    Args:
+        one_rail: Whether it touches one rail only.
+        touches: Which contacts touch.
+        kept: Side of the only rail: +1 for the rail at y < 0, whose normal leans towards +y.
+        lean: Angle of the normals from the vertical, towards +y [rad].
+        centre: Velocity of the centre [m/s].
+        motion: Slip, spin and rolling at the contacts.
+    """
+
+    one_rail: Bool[Array, ""]
+    touches: Bool[Array, "2"]
+    kept: Scalar
+    lean: Pair
+    centre: Vector
+    motion: ContactMotion
+
+    @property
+    def normals(self) -> Float[Array, "2 3"]:
+        """Contact normals, into the ball."""
+        return normal_at(self.lean)
+
+
+class Loads(eqx.Module):
+    """Normal forces, and how far they are from vanishing or growing without bound.
+
+    Args:
+        load: Normal forces [N].
+        margin: Numerators of the loads: a rail is lost as its margin falls through zero.
+        determinant: Falls to zero where the ball jams between the rails.
+    """
+
+    load: Pair
+    margin: Pair
+    determinant: Scalar
 
 
 class Contacts(eqx.Module):
     """The ball at its two contacts; an open contact carries nothing.
 
     Args:
-        motion: Slip, spin and rolling at each contact.
-        load: Normal forces [N].
+        place: Where and how the ball touches.
+        loads: Normal forces.
         reaction: Friction on the ball.
-        margin: Numerators of the loads: a rail is lost as its margin falls through zero.
-        determinant: Falls to zero where the ball jams between the rails.
         acceleration: Of x [m/s2], of the tilt [rad/s2] and of the angular velocity [rad/s2].
     """
 
-    motion: ContactMotion
-    load: Pair
+    place: Place
+    loads: Loads
     reaction: Reaction
-    margin: Pair
-    determinant: Scalar
-    acceleration: Float[Array, "5"]
+    acceleration: Velocity
 
+    @property
+    def motion(self) -> ContactMotion:
+        """Slip, spin and rolling at the contacts."""
+        return self.place.motion
+
+    @property
     def power(self) -> Scalar:
         """Power that friction takes from the ball [W]."""
         return -(
@@ -62,112 +104,100 @@ def weight(ball: BallOnRails) -> Scalar:
     return ball.mass * ball.gravity * jnp.cos(ball.slope)
 
 
-def seated_motion(ball: BallOnRails, velocity: Float[Array, "5"]) -> ContactMotion:
-    """Contact motion of a ball that touches both rails, from (x', tilt', angular velocity)."""
-    normals = normal_at(LEAN * ball.half_angle)
-    centre = jnp.zeros(3).at[0].set(velocity[0])
-    return contact_motion(normals, centre, velocity[2:], ball.radius)
+def even_load(ball: BallOnRails) -> Scalar:
+    """Load on each rail without friction across the rails [N]."""
+    return weight(ball) / (2 * jnp.cos(ball.half_angle))
 
 
-def seated(ball: BallOnRails, velocity: Float[Array, "5"]) -> Contacts:
-    """Both rails slide: loads, friction and accelerations."""
-    motion = seated_motion(ball, velocity)
-    S, C = jnp.sin(ball.half_angle), jnp.cos(ball.half_angle)
-    W = weight(ball)
+def placed(ball: BallOnRails, tilt: Scalar, velocity: Velocity, is_open: Bool[Array, "2"] = (False, False)) -> Place:
+    """Where the ball touches: both rails, or one about which it has turned by `tilt`."""
+    is_open = jnp.asarray(is_open)
+    one = is_open.any()
+    kept = jnp.where(is_open[0], 1.0, -1.0)
+    lean = ball.half_angle - tilt
+    turning = -velocity[1] * ball.radius
+    aside, down = turning * kept * jnp.cos(lean), -turning * jnp.sin(lean)
+    centre = jnp.stack([velocity[0], jnp.where(one, aside, 0.0), jnp.where(one, down, 0.0)])
+    leans = jnp.where(one, kept * lean, LEAN * ball.half_angle)
+    motion = contact_motion(normal_at(leans), centre, velocity[2:], ball.radius)
+    return Place(one, ~is_open, kept, leans, centre, _masked(motion, ~is_open))
 
-    def loads(across):
-        """Loads for friction forces -across N_i along e2 of each contact."""
-        t1, t2 = across
-        determinant = 2 * S * C * (1 + t1 * t2) + (t1 - t2) * (C * C - S * S)
-        safe = jnp.where(jnp.abs(determinant) < 1e-12, 1e-12, determinant)
-        margin = jnp.stack([S - t2 * C, S + t1 * C])
-        return W * margin / safe, margin, determinant
 
-    def across_at(load):
+def slid(ball: BallOnRails, place: Place, velocity: Velocity, direction: Scalar = 1.0) -> Contacts:
+    """Every contact that touches slides: loads, friction and accelerations.
+
+    With `direction` = -1 friction acts with the sign of the opposite motion.
+    """
+    motion = place.motion
+
+    def friction(load):
         reaction = ball.law.reaction(motion.slip, motion.spin, load, motion.rolling)
-        return -reaction.force[:, 1] / load
+        return jax.tree.map(lambda x: direction * x, reaction)
 
-    guess = jnp.full(2, W / (2 * C))
-    load, margin, determinant = loads(across_at(guess))
-    if getattr(ball.law, "reference_load", None) is not None:
-        load = _consistent_loads(lambda load: loads(across_at(load))[0] - load, load)
-        _, margin, determinant = loads(across_at(load))
-    reaction = ball.law.reaction(motion.slip, motion.spin, load, motion.rolling)
-    return Contacts(motion, load, reaction, margin, determinant, acceleration(ball, reaction))
+    if getattr(ball.law, "reference_load", None) is None:
+        unit = friction(jnp.ones(2))
+        loads = loads_of(ball, place, velocity, unit.force[:, 1])
+        reaction = jax.tree.map(lambda x: x * loads.load.reshape(2, *[1] * (x.ndim - 1)), unit)
+    else:
+
+        def consistent(load):
+            return loads_of(ball, place, velocity, friction(load).force[:, 1] / load)
+
+        load = consistent(jnp.full(2, even_load(ball))).load
+        loads = consistent(_fixed_point(lambda load: consistent(load).load, load))
+        reaction = friction(loads.load)
+    return Contacts(place, loads, reaction, acceleration(ball, place, reaction))
 
 
-def _consistent_loads(residual, load: Pair) -> Pair:
+def loads_of(ball: BallOnRails, place: Place, velocity: Velocity, across: Pair) -> Loads:
+    """Loads for friction forces across the rails that are `across` times the load."""
+    S, C = jnp.sin(ball.half_angle), jnp.cos(ball.half_angle)
+    t1, t2 = -across[0], -across[1]
+    determinant = 2 * S * C * (1 + t1 * t2) + (t1 - t2) * (C * C - S * S)
+    safe = jnp.where(jnp.abs(determinant) < 1e-12, 1e-12, determinant)
+    margin = jnp.stack([S - t2 * C, S + t1 * C])
+    both = weight(ball) * margin / safe
+    one = weight(ball) * jnp.cos(place.lean) - ball.mass * ball.radius * velocity[1] ** 2
+    return Loads(jnp.where(place.one_rail, jnp.where(place.touches, one, 0.0), both), margin, determinant)
+
+
+def _fixed_point(function, load: Pair) -> Pair:
     """Loads of spots whose radius grows with the load, by Newton's method."""
 
     def improve(load, _):
-        return load - jnp.linalg.solve(jax.jacfwd(residual)(load), residual(load)), None
+        slope = jax.jacfwd(function)(load) - jnp.eye(2)
+        return load - jnp.linalg.solve(slope, function(load) - load), None
 
     return jax.lax.scan(improve, load, None, length=_NEWTON_STEPS)[0]
 
 
-def acceleration(ball: BallOnRails, reaction: Reaction) -> Float[Array, "5"]:
-    """Acceleration of a ball that keeps both rails, for given friction."""
-    normals = normal_at(LEAN * ball.half_angle)
-    turning = moment(normals, reaction.force, reaction.spin_torque, reaction.rolling_moment, ball.radius)
+def acceleration(ball: BallOnRails, place: Place, reaction: Reaction) -> Velocity:
+    """Acceleration of the ball for given friction."""
+    turning = moment(place.normals, reaction.force, reaction.spin_torque, reaction.rolling_moment, ball.radius)
     along = ball.gravity * jnp.sin(ball.slope) + jnp.sum(reaction.force[:, 0]) / ball.mass
-    return jnp.concatenate([jnp.stack([along, jnp.zeros_like(along)]), jnp.sum(turning, 0) / ball.inertia])
+    aside = place.kept * jnp.sum(reaction.force[:, 1]) / ball.mass
+    lean = place.kept * place.lean[0]
+    rising = -(aside + ball.gravity * jnp.cos(ball.slope) * jnp.sin(lean)) / ball.radius
+    tilt = jnp.where(place.one_rail, rising, 0.0)
+    return jnp.concatenate([jnp.stack([along, tilt]), jnp.sum(turning, 0) / ball.inertia])
 
 
-def longitudinal(ball: BallOnRails, velocity: Float[Array, "5"], force: Pair) -> Contacts:
-    """Both rails touch at points, no turning about x: given forces along the rails and even loads."""
-    motion = seated_motion(ball, velocity)
-    load = jnp.full(2, weight(ball) / (2 * jnp.cos(ball.half_angle)))
-    nothing = jnp.zeros(2)
-    reaction = Reaction(jnp.stack([force, nothing], -1), nothing, jnp.zeros((2, 2)))
-    return Contacts(motion, load, reaction, jnp.ones(2), jnp.asarray(1.0), acceleration(ball, reaction))
+def held(ball: BallOnRails, place: Place, velocity: Velocity, force: Float[Array, "2 2"]) -> Contacts:
+    """Point contacts with given forces, loads without friction across the rails."""
+    loads = loads_of(ball, place, velocity, jnp.zeros(2))
+    reaction = Reaction(force, jnp.zeros(2), jnp.zeros((2, 2)))
+    return Contacts(place, loads, reaction, acceleration(ball, place, reaction))
 
 
-def centre_velocity(ball: BallOnRails, tilt: Scalar, velocity: Float[Array, "5"], kept: Scalar) -> Vector:
-    """Velocity of the centre of a ball that turns about one rail; `kept` is its side (-1 for y > 0, +1 for y < 0)."""
-    lean = ball.half_angle - tilt
-    turning = -velocity[1] * ball.radius
-    return jnp.stack([velocity[0], turning * kept * jnp.cos(lean), -turning * jnp.sin(lean)])
+def rolling_forces(ball: BallOnRails, place: Place, velocity: Velocity) -> Float[Array, "2 2"]:
+    """Forces that keep the only contact point at rest on its rail: along it, and across."""
+    spin = jnp.sum(place.motion.spin)
+    centrifugal = -ball.radius * velocity[1] * place.kept * spin
+    along = -ball.mass * (ball.gravity * jnp.sin(ball.slope) + centrifugal) * 2 / 7
+    across = -weight(ball) * jnp.sin(place.lean[0]) * 2 / 7
+    return jnp.where(place.touches[:, None], jnp.stack([along, across]), 0.0)
 
 
-def on_one_rail(
-    ball: BallOnRails, tilt: Scalar, velocity: Float[Array, "5"], is_open: Bool[Array, "2"], sticks: Bool[Array, ""]
-) -> Contacts:
-    """One rail touches: slides with the law, or rolls without slip (`sticks`, point contacts only)."""
-    kept = jnp.where(is_open[0], 1.0, -1.0)
-    lean = ball.half_angle - tilt
-    normal = normal_at(kept * lean)
-    motion = contact_motion(normal, centre_velocity(ball, tilt, velocity, kept), velocity[2:], ball.radius)
-    down = ball.gravity * jnp.cos(ball.slope)
-    load = ball.mass * (down * jnp.cos(lean) - ball.radius * velocity[1] ** 2)
-    sliding = ball.law.reaction(motion.slip, motion.spin, load, motion.rolling)
-    # What keeps the contact point at rest: along the rail, and across it.
-    along = -ball.mass * (ball.gravity * jnp.sin(ball.slope) - ball.radius * velocity[1] * kept * motion.spin) * 2 / 7
-    across = -ball.mass * down * kept * jnp.sin(lean) * 2 / 7
-    force = jnp.where(sticks, jnp.stack([along, across]), sliding.force)
-    spin_torque = jnp.where(sticks, 0.0, sliding.spin_torque)
-    rolling_moment = jnp.where(sticks, 0.0, sliding.rolling_moment)
-    turning = moment(normal, force, spin_torque, rolling_moment, ball.radius) / ball.inertia
-    x = ball.gravity * jnp.sin(ball.slope) + force[0] / ball.mass
-    falling = (kept * force[1] / ball.mass + down * jnp.sin(lean)) / ball.radius
-    return _with_open_contact(
-        Contacts(
-            motion,
-            load,
-            Reaction(force, spin_torque, rolling_moment),
-            jnp.ones(2),
-            jnp.asarray(1.0),
-            jnp.concatenate([jnp.stack([x, -falling]), turning]),
-        ),
-        is_open,
-    )
-
-
-def _with_open_contact(contacts: Contacts, is_open: Bool[Array, "2"]) -> Contacts:
-    """The quantities of the touching contact in its place, zeros in the other."""
-
-    def spread(x):
-        mask = is_open.reshape(2, *([1] * x.ndim))
-        return jnp.where(mask, 0.0, x[None])
-
-    wide = jax.tree.map(spread, (contacts.motion, contacts.load, contacts.reaction))
-    return Contacts(*wide, contacts.margin, contacts.determinant, contacts.acceleration)
+def _masked(motion: ContactMotion, touches: Bool[Array, "2"]) -> ContactMotion:
+    """The motion with zeros at contacts that do not touch."""
+    return jax.tree.map(lambda x: jnp.where(touches.reshape(2, *[1] * (x.ndim - 1)), x, 0.0), motion)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from saltus.systems.ball_on_rails.forces import Pair, weight
+from saltus.systems.ball_on_rails.forces import Pair, even_load
 
 if TYPE_CHECKING:
     from saltus.systems.ball_on_rails.system import BallOnRails
@@ -30,7 +30,7 @@ def forces_along(ball: BallOnRails, sign: Float[Array, "*n 2"]) -> Float[Array, 
     """Forces along the rails for contacts that slide forward (+1), backward (-1) or stick (0)."""
     own, other = coupling(ball)
     pull = ball.mass * ball.gravity * jnp.sin(ball.slope)
-    limit = ball.law.mu * weight(ball) / (2 * jnp.cos(ball.half_angle))
+    limit = ball.law.mu * even_load(ball)
     sliding = -sign * limit
     both = -pull / (own + other)
     one = -(other * sliding[..., ::-1] + pull) / own
@@ -48,7 +48,7 @@ def straight_modes(ball: BallOnRails, slip: Pair, negligible: Float[Array, ""]) 
     own, other = coupling(ball)
     signs = jnp.asarray(_SIGNS)
     force = forces_along(ball, signs)
-    limit = ball.law.mu * weight(ball) / (2 * jnp.cos(ball.half_angle))
+    limit = ball.law.mu * even_load(ball)
     gain = (own * force + other * force[:, ::-1]) / ball.mass + ball.gravity * jnp.sin(ball.slope)
     moving = jnp.abs(slip) > negligible
     starts = jnp.where(signs == 0, jnp.abs(force) <= limit * (1 + _ROUNDING), signs * gain >= 0.0)

@@ -10,13 +10,13 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus import checks
-from saltus.contacts.ball_contact import across, normal_at
+from saltus.contacts.ball_contact import across
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
-from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
+from saltus.laws.friction import AbstractFrictionLaw
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, choose, is_point, number
 from saltus.systems.ball_on_rails import creep, events, forces, stick
-from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Scalar
-from saltus.systems.ball_on_rails.stick import CREEP_BACKWARD, CREEP_FORWARD, FORWARD, MODES, OPEN, REST, SLIP, STICK
-from saltus.systems.ball_quantities import AXES, BALL_QUANTITIES, number
+from saltus.systems.ball_on_rails.forces import Contacts, Place, Scalar
+from saltus.systems.ball_on_rails.stick import MODES, OPEN, REST, SLIP
 
 
 class BallOnRails(AbstractSystem):
@@ -38,18 +38,29 @@ class BallOnRails(AbstractSystem):
         slope: Inclination of the rails, x pointing downhill [rad].
         gravity: [m/s2].
         capture: How near to self-similar creep, as a share of the speed, before the motion goes on in closed form.
+
+    What the numbers exclude (`point`: spots; `secure`: losing a rail, since mu is below tan and cot of half_angle)
+    is left out of the compiled program, so build a new ball rather than exchange its law.
     """
 
     kind: ClassVar[str] = "rails"
     mode_names: ClassVar[tuple[str, ...]] = MODES
 
-    mass: Scalar = eqx.field(converter=number)
-    radius: Scalar = eqx.field(converter=number)
-    half_angle: Scalar = eqx.field(converter=number)
+    mass: Scalar
+    radius: Scalar
+    half_angle: Scalar
     law: AbstractFrictionLaw
-    slope: Scalar = eqx.field(converter=number, default=0.0)
-    gravity: Scalar = eqx.field(converter=number, default=9.81)
-    capture: Scalar = eqx.field(converter=number, default=1e-9)
+    slope: Scalar
+    gravity: Scalar
+    capture: Scalar
+    point: bool = eqx.field(static=True)
+    secure: bool = eqx.field(static=True)
+
+    def __init__(self, mass, radius, half_angle, law, slope=0.0, gravity=9.81, capture=1e-9):
+        self.mass, self.radius, self.half_angle = number(mass), number(radius), number(half_angle)
+        self.law, self.slope, self.gravity, self.capture = law, number(slope), number(gravity), number(capture)
+        self.point = is_point(law)
+        self.secure = _keeps_both_rails(self.half_angle, law)
 
     def __check_init__(self):
         checks.positive("mass", self.mass)
@@ -64,14 +75,6 @@ class BallOnRails(AbstractSystem):
     def inertia(self) -> Scalar:
         """Moment of inertia of the homogeneous ball [kg m2]."""
         return 0.4 * self.mass * self.radius**2
-
-    @property
-    def point(self) -> bool:
-        """Whether the contacts are points, which can stick."""
-        if not isinstance(self.law, AbstractSpotLaw):
-            return True
-        radius = checks.concrete(self.law.spot_radius)
-        return radius is not None and not radius.any()
 
     @property
     def speed(self) -> Scalar:
@@ -95,19 +98,19 @@ class BallOnRails(AbstractSystem):
         checks.finite("angular_velocity", angular_velocity)
         checks.finite("velocity", velocity)
         v = jnp.zeros(5).at[0].set(velocity).at[2:].set(jnp.asarray(angular_velocity, float))
-        determinant = checks.concrete(forces.seated(self, v).determinant)
-        if determinant is not None and determinant <= events.JAMMED:
+        state = State.of(0.0, [position, 0.0], v, [0.0, 0.0], [SLIP, SLIP])
+        if _is_jammed(self, state):
             raise ValueError(
                 f"The ball is jammed at the start: with mu = {float(self.law.mu):g} > 1 / tan(half_angle) these slips "
                 "have no finite loads. Use a smaller mu or half_angle, or another angular velocity."
             )
-        return events.seated(self, State.of(0.0, [position, 0.0], v, [0.0, 0.0], [SLIP, SLIP]))
+        return _seated(self, state)
 
     def rate(self, state: State) -> Rate:
         """Velocities and accelerations in the present mode, and the power lost."""
         contacts = self.contacts(state)
         moves = ~(state.mode == REST).any()
-        power = jnp.where(moves, contacts.power(), 0.0)
+        power = jnp.where(moves, contacts.power, 0.0)
         return Rate(
             q=jnp.where(moves, state.v[:2], 0.0),
             v=jnp.where(moves, contacts.acceleration, 0.0),
@@ -116,22 +119,22 @@ class BallOnRails(AbstractSystem):
 
     def contacts(self, state: State) -> Contacts:
         """Loads, friction and accelerations in the present mode."""
-        is_open = state.mode == OPEN
-        if self.point:
-            along = stick.forces_along(self, stick.sign_of(state.mode))
-            straight = (state.mode >= FORWARD).all()
-            both = forces.longitudinal(self, state.v, along)
-            both = events.choose(straight, both, forces.seated(self, state.v))
-        else:
-            creeps = (state.mode == CREEP_FORWARD) | (state.mode == CREEP_BACKWARD)
-            direction = stick.sign_of(state.mode)[0]
-            both = creep.contacts(self, state.v, creeps.all(), direction)
-        one = forces.on_one_rail(self, state.q[1], state.v, is_open, (state.mode == STICK).any())
-        return events.choose(is_open.any(), one, both)
+        place = self.placed(state)
+        direction = stick.sign_of(state.mode)
+        if not self.point:
+            creeps = (direction != 0.0).all()
+            return creep.contacts(self, place, state.v, creeps, direction[0])
+        force = jnp.stack([stick.forces_along(self, direction), jnp.zeros(2)], -1)
+        if not self.secure:
+            force = jnp.where(place.one_rail, forces.rolling_forces(self, place, state.v), force)
+        slides = (state.mode == SLIP).any()
+        return choose(slides, forces.slid(self, place, state.v), forces.held(self, place, state.v, force))
 
-    def share_of_load(self, state: State) -> Scalar:
-        """Sum of the normal forces over the weight."""
-        return jnp.sum(self.contacts(state).load) / forces.weight(self)
+    def placed(self, state: State) -> Place:
+        """Where and how the ball touches in the present mode."""
+        if self.secure:
+            return forces.placed(self, state.q[1], state.v)
+        return forces.placed(self, state.q[1], state.v, state.mode == OPEN)
 
     def guards(self) -> tuple[Guard, ...]:
         """What can happen; see `events.all_guards`."""
@@ -162,16 +165,11 @@ class BallOnRails(AbstractSystem):
     def observe(self, state: State) -> dict[str, Array]:
         """Everything worth showing of one state."""
         contacts = self.contacts(state)
-        is_open = state.mode == OPEN
-        kept = jnp.where(is_open[0], 1.0, -1.0)
-        one = is_open.any()
-        lean = self.half_angle - state.q[1]
-        normals = normal_at(jnp.where(one, kept * lean, LEAN * self.half_angle))
-        velocity = jnp.where(
-            one, forces.centre_velocity(self, state.q[1], state.v, kept), jnp.zeros(3).at[0].set(state.v[0])
-        )
-        side = jnp.where(one, kept * self.radius * (jnp.sin(lean) - jnp.sin(self.half_angle)), 0.0)
-        height = self.radius * jnp.where(one, jnp.cos(lean), jnp.cos(self.half_angle))
+        place, normals = contacts.place, contacts.place.normals
+        velocity = place.centre
+        lean = place.kept * place.lean[0]
+        side = jnp.where(place.one_rail, place.kept * self.radius * (jnp.sin(lean) - jnp.sin(self.half_angle)), 0.0)
+        height = self.radius * jnp.cos(place.lean[0])
         kinetic = 0.5 * self.mass * jnp.sum(velocity**2) + 0.5 * self.inertia * jnp.sum(state.v[2:] ** 2)
         down, up = jnp.sin(self.slope), jnp.cos(self.slope)
         lifted = height - self.radius * jnp.cos(self.half_angle)
@@ -186,17 +184,41 @@ class BallOnRails(AbstractSystem):
             "angular_velocity": state.v[2:],
             "slip": in_space(contacts.motion.slip),
             "spin": contacts.motion.spin,
-            "normal_force": contacts.load,
+            "normal_force": contacts.loads.load,
             "friction_force": in_space(contacts.reaction.force),
             "friction_torque": contacts.reaction.spin_torque,
             "rolling_moment": in_space(contacts.reaction.rolling_moment),
             "kinetic_energy": kinetic,
             "potential_energy": self.mass * self.gravity * (up * lifted - down * state.q[0]),
             "dissipated_energy": jnp.sum(state.ledger),
-            "tilt": jnp.where(one, state.q[1], 0.0),
+            "tilt": jnp.where(place.one_rail, state.q[1], 0.0),
             "mode": state.mode,
         }
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """Which rail, and the energy lost at once."""
         return {"rail": index, "energy_loss": float(jnp.sum(after.ledger - before.ledger))}
+
+
+@eqx.filter_jit
+def _seated(ball: BallOnRails, state: State) -> State:
+    return events.seated(ball, state)
+
+
+def _keeps_both_rails(half_angle: Scalar, law: AbstractFrictionLaw) -> bool:
+    """Whether no slip at all can unload a rail or jam the ball; False where the numbers are not known yet."""
+    mu, angle = checks.concrete(law.mu), checks.concrete(half_angle)
+    if mu is None or angle is None or not 0.0 < angle < np.pi / 2:
+        return False
+    # Approximate laws may exceed mu N by a few per cent where slip and shifted pressure meet.
+    return bool(1.05 * mu < min(np.tan(angle), 1.0 / np.tan(angle)))
+
+
+def _is_jammed(ball: BallOnRails, state: State) -> bool:
+    """Whether these slips have no finite loads; False where the numbers are not known yet."""
+    mu, angle = checks.concrete(ball.law.mu), checks.concrete(ball.half_angle)
+    if mu is None or angle is None or mu * np.tan(angle) < 1.0:
+        return False
+    place = forces.placed(ball, state.q[1], state.v)
+    determinant = checks.concrete(forces.slid(ball, place, state.v).loads.determinant)
+    return determinant is not None and bool(determinant <= events.JAMMED)
