@@ -69,9 +69,7 @@ def between(name: str, value: Any, low: float, high: float, advice: str = "") ->
 def shaped(name: str, value: Any, shape: tuple[int | None, ...], advice: str = "") -> None:
     """`value` has this shape; None stands for any length."""
     found = np.shape(value)
-    if len(found) != len(shape) or any(
-        want is not None and want != n for n, want in zip(found, shape, strict=True)
-    ):
+    if len(found) != len(shape) or any(want is not None and want != n for n, want in zip(found, shape, strict=True)):
         wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
         _fail(name, f"of shape {wanted}", str(found), advice)
 

@@ -92,6 +92,7 @@ def test_parameters_are_differentiable():
         ("", "cannot be read as arithmetic"),
         ("x\0", "cannot be read as arithmetic"),
         ("x + 1/0", "'1/0' in the formula"),
+        ("x/(1 - 1)", "divides by zero"),
         ("9**9**9", "is not a finite number"),
         ("(-1)**0.5", "is not a finite number"),
         ("sqrt(-1)", "is not a finite number"),
@@ -131,3 +132,8 @@ def test_any_text_is_either_a_surface_or_one_sentence(text):
 
 def test_the_names_of_a_formula_are_found():
     assert formula.names_in("a*x + sin(b)", ("x", "y", "a", "b", "c")) == {"x", "a", "b"}
+
+
+def test_a_formula_is_undefined_where_it_has_no_value():
+    root = Expression("sqrt(x)")
+    assert float(root.margin(1.0, 0.0)) > 0 > float(root.margin(-1.0, 0.0))

@@ -8,7 +8,6 @@ import numpy as np
 
 INTERVALS = 6  # intervals in a geometric row before it counts as piling up
 SMALL = 1e-9  # what is left of the row, against its longest interval
-REPEATS = 12  # times the same guard may fire without time going on
 
 
 class PileUp:
@@ -32,7 +31,7 @@ class PileUp:
             self._longest[name, index] = max(self._longest[name, index], gaps[-1]) if shrinking else gaps[-1]
         if len(gaps) < INTERVALS:
             return None
-        if not gaps.any():
+        if (gaps <= 8.0 * np.spacing(abs(t))).all():
             return t
         if not (gaps[:-1] > 0.0).all():
             return None

@@ -1,7 +1,9 @@
-"""Advance to the next event: the one compiled loop behind every engine.
+"""Advance to the next event: the compiled loop behind every engine.
 
-It takes steps until a guard falls through zero, `until` is reached, or the record is full. It
-runs on one state or, under `vmap`, on a batch of them.
+`flow` takes steps until the time asked for, or until a step in which a guard may fall through
+zero. `search` looks into such a step. `advance` alternates the two until an event; it runs on
+one state or, under `vmap`, on a batch. A single run calls the same two parts from Python, so that
+the search is compiled only if there is something to search.
 """
 
 from __future__ import annotations
@@ -14,17 +16,18 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.flat import FlatSystem
-from saltus.engines.search import CHECKPOINTS, cubic, earliest_event, suspicious
+from saltus.engines.search import GLANCES, cubic, earliest_event, suspicious
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper, Step
 from saltus.hybrid import AbstractSystem, State
 
 Flat = Float[Array, " n"]
 Scalar = Float[Array, ""]
+Stepper = ExplicitStepper | ImplicitStepper
 EPS = float(jnp.finfo(jnp.float64).eps)
 
 
 class Status(enum.IntEnum):
-    """Why `advance` came back."""
+    """Why a flow ended."""
 
     going = 0
     reached = 1  # the time asked for
@@ -32,6 +35,7 @@ class Status(enum.IntEnum):
     full = 3  # the record; call again to go on
     stalled = 4  # the step fell to rounding level
     not_finite = 5  # a constant step left the domain
+    doubtful = 6  # the next step may hold an event
 
 
 class Control(eqx.Module):
@@ -54,15 +58,14 @@ class Control(eqx.Module):
     project: bool = eqx.field(static=True)
 
 
-class Advance(eqx.Module):
-    """What came of an advance.
+class Flow(eqx.Module):
+    """How far a smooth flow went.
 
     Args:
         state: Where it ended.
         h: Step to try next [s].
         status: Why it ended (`Status`).
-        guard: Flat index of the guard that fired.
-        due: Guards that fall through zero at the same instant.
+        t_next: End of the doubtful step, if there is one [s].
         times: Times of the recorded steps; `count` of them are valid.
         vectors: The flowing parts there.
         count: How many steps are recorded.
@@ -72,12 +75,27 @@ class Advance(eqx.Module):
     state: State
     h: Scalar
     status: Int[Array, ""]
-    guard: Int[Array, ""]
-    due: Bool[Array, " g"]
+    t_next: Scalar
     times: Float[Array, " m"]
     vectors: Float[Array, "m n"]
     count: Int[Array, ""]
     steps: Int[Array, ""]
+
+
+class Searched(eqx.Module):
+    """What a doubtful step holds.
+
+    Args:
+        state: The state at the event, or at the end of the step.
+        event: Whether there is an event.
+        guard: Flat index of the guard that fires.
+        due: Guards that fall through zero at the same instant, with the one that fires.
+    """
+
+    state: State
+    event: Bool[Array, ""]
+    guard: Int[Array, ""]
+    due: Bool[Array, " g"]
 
 
 class _Carry(eqx.Module):
@@ -85,76 +103,48 @@ class _Carry(eqx.Module):
     y: Flat
     h: Scalar
     g: Array
-    slope: Array
     status: Int[Array, ""]
-    doubtful: Bool[Array, ""]  # the step from t to t_new waits for the search
-    t_new: Scalar
-    y_new: Flat
-    g_new: Array
-    slope_new: Array
+    t_next: Scalar
     times: Array
     vectors: Array
     count: Int[Array, ""]
     steps: Int[Array, ""]
 
 
-@eqx.filter_jit
-def advance(
-    system: AbstractSystem,
-    state: State,
-    h: Scalar,
-    until: Scalar,
-    stepper: ExplicitStepper | ImplicitStepper,
-    control: Control,
-    capacity: int,
-) -> Advance:
-    """Flow from `state` to the next event, to `until`, or until `capacity` steps are recorded.
+def flow(
+    system: AbstractSystem, state: State, h: Scalar, until: Scalar, stepper: Stepper, control: Control, capacity: int
+) -> Flow:
+    """Flow from `state` to `until`, to a doubtful step, or until `capacity` steps are recorded.
 
-    A capacity of 0 records nothing and never comes back for a full record.
+    A capacity of 0 records nothing and never comes back for a full record; a step `h` of 0 is
+    replaced by a guess.
     """
     flat = FlatSystem(system, state)
     armed = flat.armed()
     y = flat.vector(state)
-    rate = flat.rate(state.t, y)
-    g, slope = flat.guards_and_rates(state.t, y, rate)
-    first = _first_step(y, rate, until - state.t, control)
-    carry = _Carry(
-        t=state.t, y=y, h=jnp.where(h > 0.0, h, first), g=g, slope=slope,
-        status=jnp.asarray(Status.going), doubtful=jnp.asarray(False),
-        t_new=state.t, y_new=y, g_new=g, slope_new=slope,
-        times=jnp.zeros(max(capacity, 1)), vectors=jnp.zeros((max(capacity, 1), y.size)),
-        count=jnp.asarray(0), steps=jnp.asarray(0),
-    )  # fmt: skip
-    carry = eqx.tree_at(lambda c: c.status, carry, jnp.where(state.t >= until, Status.reached, Status.going))
-
-    def flow(carry):
-        return jax.lax.while_loop(
-            lambda c: (c.status == Status.going) & ~c.doubtful,
-            lambda c: _one_step(flat, armed, stepper, control, until, capacity, c),
-            carry,
-        )
-
-    if armed.size == 0:
-        end = flow(carry)
-        guard, due = jnp.asarray(0), armed
-    else:
-        def body(value):
-            carry, guard, due = value
-            carry = flow(carry)
-            return _settle_doubt(flat, armed, stepper, control, until, capacity, carry, guard, due)
-
-        start = (carry, jnp.asarray(0), jnp.zeros_like(armed))
-        end, guard, due = jax.lax.while_loop(lambda value: value[0].status == Status.going, body, start)
-    return Advance(
-        flat.state(end.t, end.y), end.h, end.status, guard, due, end.times, end.vectors, end.count, end.steps
+    start = _Carry(
+        t=state.t,
+        y=y,
+        h=jnp.where(h > 0.0, h, _first_step(y, flat.rate(state.t, y), until - state.t, control)),
+        g=flat.guards(state.t, y),
+        status=jnp.where(state.t >= until, Status.reached, Status.going),
+        t_next=state.t,
+        times=jnp.zeros(capacity + 1),
+        vectors=jnp.zeros((capacity + 1, y.size)),
+        count=jnp.asarray(0),
+        steps=jnp.asarray(0),
     )
+    end = jax.lax.while_loop(
+        lambda carry: carry.status == Status.going,
+        lambda carry: _one_step(flat, armed, stepper, control, until, capacity, carry),
+        start,
+    )
+    return Flow(flat.state(end.t, end.y), end.h, end.status, end.t_next, end.times, end.vectors, end.count, end.steps)
 
 
-def taken(
-    flat: FlatSystem, stepper, control: Control, t: Scalar, y: Flat, h: Scalar, rare: bool = False
-) -> tuple[Flat, Step]:
+def taken(flat: FlatSystem, stepper: Stepper, control: Control, t: Scalar, y: Flat, h: Scalar) -> tuple[Flat, Step]:
     """One step, with the constraints restored."""
-    step = stepper(flat.rate, t, y, h, rare)
+    step = stepper(flat.rate, t, y, h)
     return (flat.project(t + h, step.y) if control.project else step.y), step
 
 
@@ -185,6 +175,7 @@ def _one_step(flat, armed, stepper, control, until, capacity, carry: _Carry) -> 
     t_new = _target(control, carry.t, carry.h, until)
     h = t_new - carry.t
     y_new, step = taken(flat, stepper, control, carry.t, carry.y, h)
+    y_new = jax.lax.optimization_barrier(y_new)  # else XLA computes the step again for all of the record
     finite = jnp.isfinite(y_new).all() & jnp.isfinite(step.rate_after).all()
     if control.fixed:
         keep, h_next = finite, control.step
@@ -196,87 +187,95 @@ def _one_step(flat, armed, stepper, control, until, capacity, carry: _Carry) -> 
         factor = jnp.clip(0.9 * jnp.maximum(error, 1e-30) ** (-1.0 / stepper.order), 0.2, jnp.where(keep, 10.0, 0.9))
         h_next = h * factor
         # A step that was cut short by `until` says nothing against longer ones.
-        h_next = jnp.where(keep, jnp.maximum(h_next, jnp.where(t_new == until, carry.h, 0.0)), h_next)
+        h_next = jnp.where(keep & (t_new == until), jnp.maximum(h_next, carry.h), h_next)
         stalled = ~keep & (h_next < 4 * EPS * jnp.maximum(jnp.abs(carry.t), 1e-290))
         status = jnp.where(stalled, Status.stalled, Status.going)
 
-    g, slope = flat.guards_and_rates(t_new, y_new, step.rate_after)
-    doubtful = jnp.asarray(False)
+    g = carry.g
     if armed.size:
-        looks = [flat.guards(carry.t + x * h, _between(carry.y, y_new, step, h, x)) for x in CHECKPOINTS]
-        doubtful = keep & suspicious(carry.g, carry.slope * h, g, slope * h, looks, armed).any()
-    carry = eqx.tree_at(
-        lambda c: (c.h, c.status, c.doubtful, c.t_new, c.y_new, c.g_new, c.slope_new, c.steps),
-        carry,
-        (h_next, status, doubtful, t_new, y_new, g, slope, carry.steps + 1),
-    )
-    return _commit(carry, keep & ~doubtful, until, capacity)
+        between = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
+        glances = jax.vmap(flat.guards)(carry.t + GLANCES * h, jax.lax.optimization_barrier(between))
+        g = glances[-1]
+        doubt = keep & suspicious(jnp.concatenate([carry.g[None], glances]), armed).any()
+        status, keep = jnp.where(doubt, Status.doubtful, status), keep & ~doubt
+    return _kept(carry, keep, t_new, y_new, g, h_next, status, until, capacity)
 
 
-def _between(y, y_new, step: Step, h, x) -> Flat:
-    """Cubic through the ends of a step: good enough to see where a closer look is due."""
-    return cubic(y, h * step.rate_before, y_new, h * step.rate_after, x)
-
-
-def _commit(carry: _Carry, keep: Bool[Array, ""], until: Scalar, capacity: int) -> _Carry:
+def _kept(carry: _Carry, keep, t_new, y_new, g, h_next, status, until, capacity: int) -> _Carry:
     """Go to the new point and record it, where `keep` says so."""
     count = carry.count + keep
-    status = jnp.where(keep & (carry.t_new >= until), Status.reached, carry.status)
+    status = jnp.where(keep & (t_new >= until), Status.reached, status)
     times, vectors = carry.times, carry.vectors
     if capacity:
-        slot = jnp.where(keep, carry.count, capacity)  # an index past the end writes nothing
-        times = times.at[slot].set(carry.t_new, mode="drop")
-        vectors = vectors.at[slot].set(carry.y_new, mode="drop")
+        slot = jnp.where(keep, carry.count, capacity)  # the last row is for what is not kept
+        times = jax.lax.dynamic_update_index_in_dim(times, t_new, slot, 0)
+        vectors = jax.lax.dynamic_update_index_in_dim(vectors, y_new, slot, 0)
         status = jnp.where((status == Status.going) & (count >= capacity), Status.full, status)
-    return eqx.tree_at(
-        lambda c: (c.t, c.y, c.g, c.slope, c.status, c.count, c.times, c.vectors),
-        carry,
-        (
-            jnp.where(keep, carry.t_new, carry.t),
-            jnp.where(keep, carry.y_new, carry.y),
-            jnp.where(keep, carry.g_new, carry.g),
-            jnp.where(keep, carry.slope_new, carry.slope),
-            status, count, times, vectors,
-        ),  # fmt: skip
+    return _Carry(
+        t=jnp.where(keep, t_new, carry.t),
+        y=jnp.where(keep, y_new, carry.y),
+        h=h_next,
+        g=jnp.where(keep, g, carry.g),
+        status=status,
+        t_next=t_new,
+        times=times,
+        vectors=vectors,
+        count=count,
+        steps=carry.steps + 1,
     )
 
 
-def _settle_doubt(flat, armed, stepper, control, until, capacity, carry: _Carry, guard, due):
-    """Search the doubtful step: end it at its earliest event, or keep it whole."""
-    h = carry.t_new - carry.t
-
-    def point(fraction):
-        t = carry.t + fraction * h
-        y, step = taken(flat, stepper, control, carry.t, carry.y, fraction * h, rare=True)
-        return t, y, step.rate_after
+def search(system: AbstractSystem, state: State, t_next: Scalar, stepper: Stepper, control: Control) -> Searched:
+    """Look for the earliest event in the step from `state` to `t_next`, by re-integration."""
+    flat = FlatSystem(system, state)
+    armed = flat.armed()
+    t0, y0, h = state.t, flat.vector(state), t_next - state.t
 
     def look(fraction):
-        t, y, rate = point(fraction)
-        g, slope = flat.guards_and_rates(t, y, rate)
-        return g, slope * h
+        y, _ = taken(flat, stepper, control, t0, y0, fraction * h)
+        return flat.guards(t0 + fraction * h, y), y
 
-    def search(_):
-        resolution = 2 * EPS * jnp.maximum(1.0, jnp.abs(carry.t_new) / jnp.maximum(h, 1e-300))
-        found = earliest_event(look, carry.g, carry.slope * h, armed, resolution)
-        t, y, rate = point(jnp.where(found.event, found.fraction, 1.0))
-        t = jnp.where(found.event, t, carry.t_new)
-        g, slope = flat.guards_and_rates(t, y, rate)
-        # What falls within rounding of the same instant is due as well.
-        near = jnp.abs(g) <= 64 * EPS * jnp.maximum(jnp.abs(t), h) * jnp.abs(slope)
-        tied = found.event & armed & near & (slope < 0.0) & (carry.g > 0.0)
-        return found.event, found.guard, tied.at[found.guard].set(found.event), t, y, g, slope
+    g0 = flat.guards(t0, y0)
+    resolution = 2 * EPS * jnp.maximum(1.0, jnp.abs(t_next) / jnp.maximum(h, 1e-300))
+    found = earliest_event(look, g0, armed, resolution)
+    t = jnp.where(found.event, t0 + found.fraction * h, t_next)
+    # What falls within rounding of the same instant is due as well.
+    near = jnp.abs(found.g) * h <= 64 * EPS * jnp.maximum(jnp.abs(t), h) * found.fall
+    due = found.event & armed & near & (found.fall > 0.0) & (g0 > 0.0)
+    return Searched(flat.state(t, found.y), found.event, found.guard, due.at[found.guard].set(found.event))
 
-    def nothing(_):
-        return jnp.asarray(False), guard, due, carry.t_new, carry.y_new, carry.g_new, carry.slope_new
 
-    event, guard, due, t, y, g, slope = jax.lax.cond(carry.doubtful, search, nothing, None)
-    status = jnp.where(event, Status.event, carry.status)
-    commit = carry.doubtful
-    carry = eqx.tree_at(
-        lambda c: (c.t_new, c.y_new, c.g_new, c.slope_new, c.status, c.doubtful),
-        carry,
-        (t, y, g, slope, status, jnp.asarray(False)),
-    )
-    committed = _commit(carry, commit, until, capacity)
-    # An event at the very end of the time asked for, or in the last slot, is still an event.
-    return eqx.tree_at(lambda c: c.status, committed, jnp.where(event, Status.event, committed.status)), guard, due
+def advance(
+    system: AbstractSystem, state: State, h: Scalar, until: Scalar, stepper: Stepper, control: Control
+) -> tuple[Flow, Searched]:
+    """Flow from `state` to the next event or to `until`, nothing recorded; for batches, under `vmap`.
+
+    The status of the flow is `Status.event` if an event ended it; the state is then the one before
+    the jump.
+    """
+    like = Searched(state, jnp.asarray(False), jnp.asarray(0), jnp.zeros_like(FlatSystem(system, state).armed()))
+
+    def going_on(value):
+        return value[0].status == Status.going
+
+    def body(value):
+        before, _ = value
+        flowed = flow(system, before.state, before.h, until, stepper, control, 0)
+        doubt = flowed.status == Status.doubtful
+
+        def look(_):
+            return search(system, flowed.state, flowed.t_next, stepper, control)
+
+        found = jax.lax.cond(doubt, look, lambda _: eqx.tree_at(lambda s: s.state, like, flowed.state), None)
+        status = jnp.where(doubt, jnp.where(found.event, Status.event, Status.going), flowed.status)
+        status = jnp.where((status == Status.going) & (found.state.t >= until), Status.reached, status)
+        went = eqx.tree_at(
+            lambda f: (f.state, f.status, f.steps), flowed, (found.state, status, before.steps + flowed.steps)
+        )
+        return went, found
+
+    start = Flow(
+        state, h, jnp.asarray(Status.going), state.t, jnp.zeros(1),
+        jnp.zeros((1, FlatSystem(system, state).vector(state).size)), jnp.asarray(0), jnp.asarray(0),
+    )  # fmt: skip
+    return jax.lax.while_loop(going_on, body, (start, like))

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import EPS, Advance, Control, Status, advance, taken
+from saltus.engines.advance import EPS, Control, Flow, Searched, Status, flow, search, taken
 from saltus.engines.flat import FlatSystem, guard_sizes
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
@@ -34,9 +34,9 @@ class _Record:
     steps: int = 0
 
     def add(self, times, vectors, mode):
-        times = np.atleast_1d(np.asarray(times))
+        times, vectors = np.atleast_1d(np.asarray(times)), np.asarray(vectors)
         self.times.append(times)
-        self.vectors.append(np.asarray(vectors).reshape(times.size, -1))
+        self.vectors.append(vectors.reshape(times.size, vectors.shape[-1]))
         self.modes.append(np.broadcast_to(np.asarray(mode), (times.size, *np.shape(mode))))
 
 
@@ -52,29 +52,24 @@ def run(
 ) -> Trajectory:
     """Flow, jump, flow on, from `start` to time `until`."""
     end_time = min(until, FOREVER)
-    flat = FlatSystem(system, start)
-    names = _GuardNames(system, start)
-    capacity = int(np.clip(RECORD // max(flat.vector(start).size, 1), 16, 512))
+    capacity = int(np.clip(RECORD // max(_vector(start).size, 1), 16, 512))
     record = _Record([], [], [])
-    record.add(start.t, flat.vector(start), start.mode)
+    record.add(start.t, _vector(start), start.mode)
     events: list[Event] = []
     pile_up = PileUp()
     state, h = start, jnp.asarray(0.0)
     t_segment = float(start.t)
     while True:
-        came = advance(system, state, h, jnp.asarray(end_time), stepper, control, capacity)
-        status, count = Status(int(came.status)), int(came.count)
-        record.add(np.asarray(came.times)[:count], np.asarray(came.vectors)[:count], state.mode)
-        record.steps += int(came.steps)
-        state, h = came.state, came.h
+        went, found = _advance(system, state, h, jnp.asarray(end_time), stepper, control, capacity, record)
+        status, state, h = Status(int(went.status)), found.state if found else went.state, went.h
         if progress is not None:
             progress(float(state.t), len(events))
-        if status is Status.event:
-            outcome, state = _fire(system, came, names, events, pile_up, record)
+        if found is not None and bool(found.event):
+            outcome, state = _fire(system, found, events, pile_up, record)
             duration = float(state.t) - t_segment
             t_segment = float(state.t)
             # The flow after a jump may be much quicker than before it; a short segment warns of more.
-            h = jnp.asarray(min(float(came.h), max(4.0 * duration, 1e-6 * float(came.h))))
+            h = jnp.asarray(min(float(h), max(4.0 * duration, 1e-6 * float(h))))
         else:
             outcome = _ending(status, until, state, record.steps, max_steps)
         if outcome is None and len(events) >= max_events:
@@ -83,10 +78,28 @@ def run(
             return _trajectory(system, start, record, events, outcome, stepper, control)
 
 
-def _fire(system, came: Advance, names: _GuardNames, events, pile_up: PileUp, record: _Record):
+def _advance(system, state, h, until, stepper, control, capacity, record) -> tuple[Flow, Searched | None]:
+    """Flow on to the end of a doubtful step, to its event, or to another end; the steps are recorded."""
+    went = _flow(system, state, h, until, stepper, control, capacity)
+    count = int(went.count)
+    record.add(np.asarray(went.times)[:count], np.asarray(went.vectors)[:count], state.mode)
+    record.steps += int(went.steps)
+    if int(went.status) != Status.doubtful:
+        return went, None
+    found = _search(system, went.state, went.t_next, stepper, control)
+    record.add(found.state.t, _vector(found.state), found.state.mode)
+    return went, found
+
+
+_flow = eqx.filter_jit(flow)
+_search = eqx.filter_jit(search)
+
+
+def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
     """Apply the jumps that are due; the outcome if one of them ends the run, and the state after."""
-    state = came.state
-    guard, due = int(came.guard), np.array(came.due)
+    state = found.state
+    guard, due = int(found.guard), np.array(found.due)
+    names = _GuardNames(system, state)
     while True:
         due[guard] = False
         rule, index = names.of(guard)
@@ -101,18 +114,24 @@ def _fire(system, came: Advance, names: _GuardNames, events, pile_up: PileUp, re
             if after is None:
                 return Outcome("accumulation", _piling_up(rule.name, limit, before)), before
         data = system.event_data(name, index, before, after)
-        events.append(Event(name, index, float(before.t), before, after, data))
-        record.add(after.t, FlatSystem(system, after).vector(after), after.mode)
+        moment = before.t if limit is None else after.t
+        events.append(Event(name, index, float(data.pop("t", moment)), before, after, data))
+        record.add(after.t, _vector(after), after.mode)
         state = after
         if rule.ends is not None:
             text = rule.message.format(t=float(before.t), index=index)
             return Outcome(rule.ends, text or f"{rule.name} at t = {float(before.t):g} s."), state
         if not due.any():
             return None, state
-        still = np.asarray(_still_due(system, state, jnp.asarray(due)))
+        still = np.array(_still_due(system, state, jnp.asarray(due)))
         if not still.any():
             return None, state
         due, guard = still, int(np.argmax(still))
+
+
+def _vector(state: State) -> np.ndarray:
+    """The flowing parts of a state in one vector."""
+    return np.concatenate([np.ravel(np.asarray(part)) for part in (state.q, state.v, state.ledger)])
 
 
 class _GuardNames:
@@ -156,7 +175,7 @@ def _still_due(system: AbstractSystem, state: State, due):
 def _ending(status: Status, until: float, state: State, steps: int, max_steps: int) -> Outcome | None:
     """The outcome of a segment that ended without an event; None if it goes on."""
     t = float(state.t)
-    if status is Status.reached:
+    if status is Status.reached or (status is Status.doubtful and t >= min(until, FOREVER)):
         if math.isinf(until):
             return Outcome("at_rest", "Nothing moves any more and nothing will happen.")
         return Outcome("finished", f"Reached t = {t:g} s.")
@@ -205,22 +224,34 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     )
 
     def flow(states: State, times) -> State:
-        return _flow(system, stepper, control, states, times)
+        return _moved_on(system, stepper, control, states, np.asarray(times))
 
     return Trajectory(knots, tuple(events), outcome, flow, record.steps)
 
 
-@eqx.filter_jit
-def _flow(system, stepper, control, states: State, times) -> State:
-    """Each state moved on to its time by one step."""
+def _moved_on(system, stepper, control, states: State, times) -> State:
+    """Each state moved on to its time by one step, in blocks of a few sizes so that little is compiled."""
+    n = len(times)
+    size = max(states.q.size // max(n, 1), 1)
+    block = int(np.clip(65536 // size, 1, 256))
+    n_blocks = 1 << max(-(-n // block) - 1, 0).bit_length()
 
-    def one(pair):
-        state, t = pair
+    def in_blocks(x):
+        x = np.asarray(x)
+        filled = np.concatenate([x, np.broadcast_to(x[-1:], (n_blocks * block - n, *x.shape[1:]))])
+        return filled.reshape(n_blocks, block, *x.shape[1:])
+
+    moved = _move_blocks(system, stepper, control, jax.tree.map(in_blocks, states), in_blocks(times))
+    return jax.tree.map(lambda x: x.reshape(n_blocks * block, *x.shape[2:])[:n], moved)
+
+
+@eqx.filter_jit
+def _move_blocks(system, stepper, control, states: State, times) -> State:
+    def one(state, t):
         flat = FlatSystem(system, state)
         y0 = flat.vector(state)
-        y, _ = taken(flat, stepper, control, state.t, y0, t - state.t, rare=True)
+        y, _ = taken(flat, stepper, control, state.t, y0, t - state.t)
         # A knot is itself: states at rest, where the rate may be undefined, stay as they are.
         return flat.state(t, jnp.where(t == state.t, y0, y))
 
-    size = max(states.q.size // max(times.size, 1), 1)
-    return jax.lax.map(one, (states, times), batch_size=int(np.clip(65536 // size, 1, 512)))
+    return jax.lax.map(lambda block: jax.vmap(one)(*block), (states, times))

@@ -1,4 +1,4 @@
-"""Finding the earliest event inside one step, by re-integration."""
+"""Finding the earliest event inside one step."""
 
 from __future__ import annotations
 
@@ -13,109 +13,126 @@ from jaxtyping import Array, Bool, Float, Int
 from saltus.numerics import roots
 
 Scalar = Float[Array, ""]
+Flat = Float[Array, " n"]
 Values = Float[Array, " g"]
 
-# Fractions of the step at which guards are looked at: evenly, and denser and denser towards
-# the start, where a bounce much shorter than the step may hide.
+# Fractions of the step at which guards are looked at in every step, on the cubic through its ends.
+GLANCES = np.array([0.25, 0.5, 0.75, 1.0])
+# Fractions at which they are looked at in a doubtful step, by re-integration: evenly, and denser and
+# denser towards the start, where a bounce much shorter than the step may hide.
 FRACTIONS = np.unique(np.concatenate([2.0 ** -np.arange(6.0, 24.0), np.arange(1, 33) / 32.0]))
-CHECKPOINTS = (0.37, 0.71)  # where the cubic through the ends of a step is compared with the guard
 
 
 class Found(eqx.Module):
-    """The earliest event of a step, if there is one."""
+    """The earliest event of a step: when, which guard, how fast each guard falls, and the state.
+
+    Without an event the state is the one at the end of the step.
+    """
 
     event: Bool[Array, ""]
     fraction: Scalar
     guard: Int[Array, ""]
+    fall: Values
+    g: Values
+    y: Flat
 
 
-def cubic(g0: Values, slope0: Values, g1: Values, slope1: Values, x) -> Values:
+def cubic(y0: Array, slope0: Array, y1: Array, slope1: Array, x: Array) -> Array:
     """Value at x in [0, 1] of the cubic with these values and slopes at 0 and 1."""
-    return g0 + x * (slope0 + x * ((3 * (g1 - g0) - 2 * slope0 - slope1) + x * (2 * (g0 - g1) + slope0 + slope1)))
+    return y0 + x * (slope0 + x * ((3 * (y1 - y0) - 2 * slope0 - slope1) + x * (2 * (y0 - y1) + slope0 + slope1)))
 
 
-def cubic_range(g0: Values, slope0: Values, g1: Values, slope1: Values) -> tuple[Values, Values]:
-    """Smallest and largest value on [0, 1] of the cubic with these values and slopes at 0 and 1."""
-    a, b, c = 3 * (2 * (g0 - g1) + slope0 + slope1), 2 * (3 * (g1 - g0) - 2 * slope0 - slope1), slope0
-    root = jnp.sqrt(jnp.maximum(b * b - 4 * a * c, 0.0))
-    s = -0.5 * (b + jnp.where(b < 0, -root, root))
-    inner = [jnp.where(a == 0, 0.0, s / jnp.where(a == 0, 1.0, a)), jnp.where(s == 0, 0.0, c / jnp.where(s == 0, 1.0, s))]
-    values = [cubic(g0, slope0, g1, slope1, jnp.clip(x, 0.0, 1.0)) for x in inner]
-    low = jnp.minimum(jnp.minimum(g0, g1), jnp.minimum(*values))
-    return low, jnp.maximum(jnp.maximum(g0, g1), jnp.maximum(*values))
+def suspicious(g: Float[Array, "5 g"], armed: Bool[Array, " g"]) -> Bool[Array, " g"]:
+    """Which guards may fall through zero inside a step, from five equal looks at them.
 
-
-def suspicious(g0, slope0, g1, slope1, checks: list[Values], armed: Bool[Array, " g"]) -> Bool[Array, " g"]:
-    """Which guards may fall through zero inside a step.
-
-    The cubic through values and slopes at both ends tells the smallest value; how far it is
-    off at the check points tells how much to trust it.
+    Between two looks a guard is at most about an eighth of its second difference below them; the
+    fourth difference tells how much to trust that.
     """
-    off = jnp.max(
-        jnp.stack([jnp.abs(g - cubic(g0, slope0, g1, slope1, x)) for x, g in zip(CHECKPOINTS, checks, strict=True)]), 0
-    )
-    low, high = cubic_range(g0, slope0, g1, slope1)
-    return armed & (low - 2 * off <= 0.0) & (high + 2 * off > 0.0)
+    second = jnp.max(jnp.abs(g[:-2] - 2.0 * g[1:-1] + g[2:]), axis=0)
+    fourth = jnp.abs(g[0] - 4.0 * g[1] + 6.0 * g[2] - 4.0 * g[3] + g[4])
+    doubt = 0.2 * second + fourth
+    return armed & (g.min(axis=0) - doubt <= 0.0) & (g.max(axis=0) + doubt > 0.0)
 
 
 def earliest_event(
-    look: Callable[[Scalar], tuple[Values, Values]],
+    look: Callable[[Scalar], tuple[Values, Flat]],
     g0: Values,
-    slope0: Values,
     armed: Bool[Array, " g"],
     resolution: Scalar,
 ) -> Found:
     """The earliest fall through zero of an armed guard inside a step.
 
     A fall is found between two looks of opposite sign, and also where a guard dips below zero
-    and returns between two looks (its slope changes sign there).
+    and returns between looks (it is lower at one look than at both neighbours).
 
     Args:
-        look: Guard values and slopes at a fraction of the step, by re-integration.
+        look: Guard values and the state at a fraction of the step, by re-integration.
         g0: Guard values at the start of the step.
-        slope0: Their slopes per unit fraction.
-        armed: Which of them count.
+        armed: Which guards count.
         resolution: Fraction of the step to which the event is located.
     """
     fractions = jnp.concatenate([jnp.zeros(1), jnp.asarray(FRACTIONS)])
-    g, slope = jax.lax.map(look, fractions[1:])
-    g, slope = jnp.concatenate([g0[None], g]), jnp.concatenate([slope0[None], slope])
-    width = jnp.diff(fractions)[:, None]
+    looks, at_looks = jax.lax.map(look, fractions[1:])
+    g = jnp.concatenate([g0[None], looks])
     falls = (g[:-1] > 0.0) & (g[1:] <= 0.0)
-    turns = (g[:-1] > 0.0) & (g[1:] > 0.0) & (slope[:-1] < 0.0) & (slope[1:] > 0.0)
-    low, _ = cubic_range(g[:-1], slope[:-1] * width, g[1:], slope[1:] * width)
-    dips = turns & (low < 0.1 * jnp.minimum(g[:-1], g[1:]))
+    dips = (g[:-2] > g[1:-1]) & (g[1:-1] <= g[2:]) & (g[1:-1] > 0.0) & (g[2:] > 0.0)
+    nothing = jnp.zeros((1, g0.size), bool)
+    dips = jnp.concatenate([dips & _may_reach_zero(fractions, g), nothing])
     pending = (falls | dips) & armed
 
-    def fall_time(interval, guard):
-        """Fraction at which this guard falls in this interval; inf if it only comes near."""
-        start, end = fractions[interval], fractions[interval + 1]
-        value_start, value_end = g[interval, guard], g[interval + 1, guard]
+    def examined(interval, guard):
+        """Fraction at which this guard falls in this interval; inf if it only comes near. And the state there."""
+        dip = dips[interval, guard] & ~falls[interval, guard]
+        end = jnp.where(dip, interval + 2, interval + 1)
 
-        def bottom(_):
-            def slope_at(x):
-                return -look(x)[1][guard]
+        def value(x):
+            g, y = look(x)
+            return g[guard], (g, y)
 
-            x = roots.sign_change(slope_at, start, end, -slope[interval, guard], -slope[interval + 1, guard], steps=40)
-            return x, look(x)[0][guard]
-
-        end, value_end = jax.lax.cond(dips[interval, guard], bottom, lambda _: (end, value_end), None)
-        root = roots.falling_root(lambda x: look(x)[0][guard], start, end, value_start, value_end, resolution)
-        return jnp.where(value_end <= 0.0, root, jnp.inf)
+        x, y, reached = roots.falling_root(
+            value,
+            fractions[interval],
+            fractions[end],
+            g[interval, guard],
+            g[end, guard],
+            (g[end], at_looks[end - 1]),
+            resolution,
+            dip,
+        )
+        return jnp.where(reached, x, jnp.inf), y
 
     def going_on(carry):
-        pending, best, _ = carry
+        pending, best = carry[:2]
         interval = jnp.argmax(pending.any(axis=1))
         return pending.any() & (fractions[interval] < best)
 
     def examine(carry):
-        pending, best, winner = carry
+        pending, best, winner, there = carry
         interval = jnp.argmax(pending.any(axis=1))
         guard = jnp.argmax(pending[interval])
-        fraction = fall_time(interval, guard)
-        winner = jnp.where(fraction < best, guard, winner)
-        return pending.at[interval, guard].set(False), jnp.minimum(best, fraction), winner
+        fraction, at_fraction = examined(interval, guard)
+        earlier = fraction < best
+        there = jax.tree.map(lambda p, q: jnp.where(earlier, p, q), at_fraction, there)
+        return (
+            pending.at[interval, guard].set(False),
+            jnp.minimum(best, fraction),
+            jnp.where(earlier, guard, winner),
+            there,
+        )
 
-    start = (pending, jnp.asarray(jnp.inf), jnp.asarray(0))
-    _, best, winner = jax.lax.while_loop(going_on, examine, start)
-    return Found(jnp.isfinite(best), best, winner)
+    start = (pending, jnp.asarray(jnp.inf), jnp.asarray(0, dtype=int), (looks[-1], at_looks[-1]))
+    _, best, winner, (g_there, y_there) = jax.lax.while_loop(going_on, examine, start)
+    interval = jnp.clip(jnp.searchsorted(fractions, best) - 1, 0, fractions.size - 2)
+    fall = (g[interval] - g[interval + 1]) / (fractions[interval + 1] - fractions[interval])
+    return Found(jnp.isfinite(best), best, winner, fall, g_there, y_there)
+
+
+def _may_reach_zero(x: Float[Array, " k"], g: Float[Array, "k g"]) -> Bool[Array, "k-2 g"]:
+    """Whether the parabola through three neighbouring looks comes near zero, against the looks themselves."""
+    x0, x1, x2 = (part[:, None] for part in (x[:-2], x[1:-1], x[2:]))
+    g0, g1, g2 = g[:-2], g[1:-1], g[2:]
+    left, right = (g1 - g0) / (x1 - x0), (g2 - g1) / (x2 - x1)
+    bend = (right - left) / (x2 - x0)
+    slope = left + bend * (x1 - x0)
+    lowest = g1 - slope**2 / (4.0 * jnp.where(bend > 0.0, bend, jnp.inf))
+    return lowest < 0.2 * g1

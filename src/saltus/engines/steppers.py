@@ -1,7 +1,7 @@
 """One step of a smooth flow: diffrax's methods behind one small signature.
 
-Explicit methods take their coefficients from diffrax and run here, unrolled for small states
-(twice as fast as the stage loop, which serves large states); implicit methods call diffrax.
+Explicit methods take their coefficients from diffrax and run here, as a loop over the stages that
+compiles quickly, or unrolled, which runs twice as fast for small states; implicit methods call diffrax.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from saltus import checks
 Flat = Float[Array, " n"]
 Scalar = Float[Array, ""]
 
-UNROLL_BELOW = 64  # numbers in the state; above, the stage loop compiles faster and runs as fast
 
 _ADAPTIVE = {
     "dopri8": diffrax.Dopri8,
@@ -52,10 +51,11 @@ class ExplicitStepper(eqx.Module):
     b_error: tuple[float, ...] = eqx.field(static=True)
     c: tuple[float, ...] = eqx.field(static=True)
     order: int = eqx.field(static=True)
+    unroll: bool = eqx.field(static=True, default=False)
 
-    def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar, rare: bool = False) -> Step:
-        """The step from (t, y) over h; `rare` steps are compiled small rather than fast."""
-        stages = self._unrolled if y.size < UNROLL_BELOW and not rare else self._looped
+    def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
+        """The step from (t, y) over h."""
+        stages = self._unrolled if self.unroll else self._looped
         y_new, error, first, last = stages(rate, t, y, h)
         ends_at_new = self.c[-1] == 1.0 and self.a[-1] == self.b[:-1]
         return Step(y_new, error, first, last if ends_at_new else rate(t + h, y_new))
@@ -74,10 +74,14 @@ class ExplicitStepper(eqx.Module):
         a, c = jnp.asarray(a), jnp.asarray(self.c)
 
         def stage(i, k):
-            return k.at[i].set(rate(t + c[i] * h, y + h * (a[i] @ k)))
+            # The barriers keep XLA from computing the sum again for each of its uses.
+            ahead = jax.lax.optimization_barrier(y + h * jnp.sum(a[i][:, None] * k, axis=0))
+            new = jax.lax.optimization_barrier(rate(t + c[i] * h, ahead))
+            return jax.lax.dynamic_update_index_in_dim(k, new, i, 0)
 
         k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, y.size)))
-        return y + h * (jnp.asarray(self.b) @ k), h * (jnp.asarray(self.b_error) @ k), k[0], k[-1]
+        move, error = (jnp.sum(jnp.asarray(w)[:, None] * k, axis=0) for w in (self.b, self.b_error))
+        return y + h * move, h * error, k[0], k[-1]
 
 
 class ImplicitStepper(eqx.Module):
@@ -86,7 +90,7 @@ class ImplicitStepper(eqx.Module):
     solver: Any = eqx.field(static=True)
     order: int = eqx.field(static=True)
 
-    def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar, rare: bool = False) -> Step:
+    def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
         """The step from (t, y) over h."""
         term = diffrax.ODETerm(lambda t, y, args: rate(t, y))
         memory = self.solver.init(term, t, t + h, y, None)
@@ -96,7 +100,7 @@ class ImplicitStepper(eqx.Module):
         return Step(y_new, error, rate(t, y), rate(t + h, y_new))
 
 
-def stepper(method: str, rtol: float = 1e-10) -> ExplicitStepper | ImplicitStepper:
+def stepper(method: str, rtol: float = 1e-10, unroll: bool = False) -> ExplicitStepper | ImplicitStepper:
     """The stepper of this name."""
     checks.one_of("method", method, METHODS)
     if method == "rk4":
@@ -106,6 +110,7 @@ def stepper(method: str, rtol: float = 1e-10) -> ExplicitStepper | ImplicitStepp
             b_error=(0.0,) * 4,
             c=(0.0, 0.5, 0.5, 1.0),
             order=4,
+            unroll=unroll,
         )
     if method.startswith("kvaerno"):
         tight = diffrax.VeryChord(rtol=0.01 * rtol, atol=0.01 * rtol)
@@ -119,6 +124,7 @@ def stepper(method: str, rtol: float = 1e-10) -> ExplicitStepper | ImplicitStepp
         b_error=tuple(float(x) for x in tableau.b_error),
         c=(0.0, *(float(x) for x in tableau.c)),
         order=int(solver.order(None)),
+        unroll=unroll,
     )
 
 

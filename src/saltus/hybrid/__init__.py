@@ -7,4 +7,15 @@ from saltus.hybrid.state import Rate, State
 from saltus.hybrid.system import AbstractSystem, Quantity
 from saltus.hybrid.trajectory import Trajectory
 
-__all__ = ["OUTCOMES", "AbstractSystem", "Event", "Guard", "Outcome", "Quantity", "Rate", "State", "Trajectory", "always"]
+__all__ = [
+    "OUTCOMES",
+    "AbstractSystem",
+    "Event",
+    "Guard",
+    "Outcome",
+    "Quantity",
+    "Rate",
+    "State",
+    "Trajectory",
+    "always",
+]

@@ -72,5 +72,13 @@ class AbstractSystem(eqx.Module):
         return {}
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """What belongs to an event beside its time, name and index: floats, ints, strings, vectors."""
+        """What belongs to an event beside its name and index: floats, ints, strings, vectors.
+
+        The time of the event is that of `before`, unless a key "t" says otherwise (a jump may
+        carry a motion over its last moments in closed form).
+        """
+        return {}
+
+    def event_quantities(self) -> dict[str, Quantity]:
+        """Units and meaning of what `event_data` returns, where the common names of `io` do not tell."""
         return {}

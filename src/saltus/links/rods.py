@@ -15,7 +15,8 @@ from jaxtyping import Array, Float
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
-Vectors = Float[Array, "n 3"]
+from saltus.numerics.vectors import Vectors
+
 PerMass = Float[Array, " n"]
 PerRod = Float[Array, " r"]
 
@@ -36,8 +37,7 @@ class Mobility(eqx.Module):
 
     def answer(self, force: Vectors) -> Vectors:
         """Accelerations that these forces cause [m s-2]."""
-        normal_part = jnp.sum(self.n * force, axis=-1, keepdims=True)
-        return self.inverse_mass[:, None] * (force - self.c * normal_part)
+        return (force - self.c * self.n.dot(force)) * self.inverse_mass
 
 
 class Rods(eqx.Module):
@@ -74,40 +74,47 @@ class Rods(eqx.Module):
         """Index of the mass at the second end."""
         return self.plan.second
 
-    def between(self, values: Float[Array, "n ..."]) -> Float[Array, "r ..."]:
-        """Value at the first end minus value at the second end of each rod."""
-        return values[self.first] - values[self.second]
+    def between(self, values: Vectors) -> Vectors:
+        """Vector at the first end minus vector at the second end of each rod."""
+        return values.map(lambda part: _take(part, self.first) - _take(part, self.second))
 
-    def pull(self, forces: PerRod, directions: Float[Array, "r 3"]) -> Vectors:
+    def pull(self, forces: PerRod, directions: Vectors) -> Vectors:
         """Force of the rods on each mass; a positive rod force pushes its ends apart [N]."""
-        push = forces[:, None] * directions
-        zero = jnp.zeros((self.n_masses, 3))
-        return zero.at[self.first].add(push).at[self.second].add(-push)
+        return (directions * forces).map(self.plan.gather)
 
-    def diagonal(self, directions, mobility: Mobility) -> PerRod:
+    def diagonal(self, directions: Vectors, mobility: Mobility) -> PerRod:
         """The denominators D of the rods taken one by one, A_rr [1/kg]."""
-        total = jnp.zeros(len(self))
-        for end in (self.first, self.second):
-            en = jnp.sum(directions * mobility.n[end], axis=-1)
-            ec = jnp.sum(directions * mobility.c[end], axis=-1)
-            total = total + mobility.inverse_mass[end] * (jnp.sum(directions**2, axis=-1) - ec * en)
-        return total
+        return sum(
+            _take(mobility.inverse_mass, end)
+            * (directions.square() - directions.dot(_ends(mobility.c, end)) * directions.dot(_ends(mobility.n, end)))
+            for end in (self.first, self.second)
+        )
 
-    def solve(self, directions: Float[Array, "r 3"], mobility: Mobility, b: Float[Array, "r k"]) -> Float[Array, "r k"]:
+    def solve(self, directions: Vectors, mobility: Mobility, b: Float[Array, "r k"]) -> Float[Array, "r k"]:
         """Solve A h = b for several right-hand sides at once; rods between held masses get h = 0."""
         diagonal = self.diagonal(directions, mobility)
-        loose = (mobility.inverse_mass[self.first] + mobility.inverse_mass[self.second]) > 0.0
+        loose = (_take(mobility.inverse_mass, self.first) + _take(mobility.inverse_mass, self.second)) > 0.0
         diagonal = jnp.where(loose, diagonal, 1.0)
         b = jnp.where(loose[:, None], b, 0.0)
         return self.plan.solve(diagonal, self._couplings(directions, mobility), b)
 
-    def _couplings(self, directions, mobility: Mobility) -> Float[Array, " entries"]:
+    def _couplings(self, directions: Vectors, mobility: Mobility) -> Float[Array, " entries"]:
         """Off-diagonal entries of A, in the order of the plan."""
         plan = self.plan
         row, column = directions[plan.row], directions[plan.column]
-        n, c = mobility.n[plan.shared], mobility.c[plan.shared]
-        normal = jnp.sum(row * c, axis=-1) * jnp.sum(column * n, axis=-1)
-        return plan.sign * mobility.inverse_mass[plan.shared] * (jnp.sum(row * column, axis=-1) - normal)
+        normal = row.dot(mobility.c[plan.shared]) * column.dot(mobility.n[plan.shared])
+        return plan.sign * mobility.inverse_mass[plan.shared] * (row.dot(column) - normal)
+
+
+def _take(values: Array, index: np.ndarray) -> Array:
+    """`values[index]`, as a slice where the indices are consecutive (cheaper than a gather)."""
+    if index.size and (np.diff(index) == 1).all():
+        return values[int(index[0]) : int(index[0]) + index.size]
+    return values[index]
+
+
+def _ends(vectors: Vectors, index: np.ndarray) -> Vectors:
+    return vectors.map(lambda part: _take(part, index))
 
 
 class _Plan:
@@ -119,6 +126,7 @@ class _Plan:
         self.second = np.array([j for _, j in pairs], int)
         self.size = len(pairs)
         self._enumerate_couplings(n_masses)
+        self._tabulate_incidence(n_masses)
         if redundant:
             self.solve = self._minimum_norm
         elif self.size <= 1:
@@ -138,15 +146,19 @@ class _Plan:
     def __eq__(self, other):
         return isinstance(other, _Plan) and self.key == other.key
 
-    def _enumerate_couplings(self, n_masses: int):
-        """All ordered pairs of different rods that share a mass."""
+    def _rods_at_masses(self, n_masses: int) -> list[list[tuple[int, float]]]:
+        """The rods of each mass, with the sign of that end."""
         at_mass = [[] for _ in range(n_masses)]
         for rod, (i, j) in enumerate(zip(self.first, self.second, strict=True)):
             at_mass[i].append((rod, 1.0))
             at_mass[j].append((rod, -1.0))
+        return at_mass
+
+    def _enumerate_couplings(self, n_masses: int):
+        """All ordered pairs of different rods that share a mass."""
         entries = [
             (r, q, mass, s * t)
-            for mass, rods in enumerate(at_mass)
+            for mass, rods in enumerate(self._rods_at_masses(n_masses))
             for r, s in rods
             for q, t in rods
             if r != q
@@ -154,6 +166,25 @@ class _Plan:
         table = np.array(entries, float).reshape(-1, 4)
         self.row, self.column, self.shared = (table[:, k].astype(int) for k in range(3))
         self.sign = table[:, 3]
+
+    def _tabulate_incidence(self, n_masses: int):
+        """For each mass its rods and the signs of their ends, padded to the largest number of rods."""
+        at_mass = self._rods_at_masses(n_masses)
+        most = max((len(rods) for rods in at_mass), default=0)
+        self.incident = np.zeros((n_masses, most), int)
+        self.incident_sign = np.zeros((n_masses, most))
+        for mass, rods in enumerate(at_mass):
+            for k, (rod, sign) in enumerate(rods):
+                self.incident[mass, k], self.incident_sign[mass, k] = rod, sign
+        self.gather = self._gather if most <= 8 else self._scatter
+
+    def _gather(self, per_rod):
+        """Sum over the rods of each mass, first end positive."""
+        return sum(self.incident_sign[:, k] * per_rod[self.incident[:, k]] for k in range(self.incident.shape[1]))
+
+    def _scatter(self, per_rod):
+        zero = jnp.zeros(self.incident.shape[0])
+        return zero.at[self.first].add(per_rod).at[self.second].add(-per_rod)
 
     def _is_paths(self) -> bool:
         """Whether the graph consists of unbranched chains: every mass has at most two rods, no rings."""
@@ -225,7 +256,9 @@ class _Plan:
         pad = n * w - self.size
         main = jax.vmap(jnp.diag)(jnp.concatenate([diagonal[self.order], jnp.ones(pad)]).reshape(n, w))
         parts = []
-        for (entry, block, i, j), base in zip(self.band, (jnp.zeros((n, w, w)), main, jnp.zeros((n, w, w))), strict=True):
+        for (entry, block, i, j), base in zip(
+            self.band, (jnp.zeros((n, w, w)), main, jnp.zeros((n, w, w))), strict=True
+        ):
             parts.append(base.at[block, i, j].add(couplings[entry]))
         lower, main, upper = parts
         rhs = jnp.concatenate([b[self.order], jnp.zeros((pad, b.shape[1]))]).reshape(n, w, -1)

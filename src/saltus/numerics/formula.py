@@ -149,6 +149,8 @@ def _value(node: ast.expr, text: str, values: Mapping[str, Any]) -> Any:
             return -value if isinstance(op, ast.USub) else value
         case ast.BinOp(op=op, left=left, right=right):
             a, b = _value(left, text, values), _value(right, text, values)
+            if isinstance(op, ast.Div) and type(b) is float and b == 0.0:
+                raise ValueError(f"{_piece(node, text)!r} in the formula {_shorten(text)!r} divides by zero.")
             function = _power if isinstance(op, ast.Pow) else _OPERATORS[type(op)]
             return _apply(function, (a, b), node, text)
         case ast.Call(func=ast.Name(id=name), args=arguments):

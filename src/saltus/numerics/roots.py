@@ -1,71 +1,161 @@
-"""Roots and extrema of a scalar function inside a bracket, to the last bit, under jit and vmap."""
+"""Roots and lowest points of a scalar function inside a bracket, under jit and vmap."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 Scalar = Float[Array, ""]
 
+GOLDEN = 0.3819660112501051
+
+
+class Bracket(eqx.Module):
+    """Three points of a search, each with the function's value and what came with it.
+
+    While a lowest point is sought, `b` is the lowest so far, between `a` and `c`. While a root is
+    sought, `b` is the newest point, `a` the other end of the bracket, `c` the point before.
+    """
+
+    a: Scalar
+    b: Scalar
+    c: Scalar
+    fa: Scalar
+    fb: Scalar
+    fc: Scalar
+    extra_a: Any
+    extra_b: Any
+
 
 def falling_root(
-    function: Callable[[Scalar], Scalar],
+    function: Callable[[Scalar], tuple[Scalar, Any]],
     low: Scalar,
     high: Scalar,
     value_low: Scalar,
     value_high: Scalar,
+    with_high: Any,
     resolution: Scalar,
-    max_steps: int = 100,
-) -> Scalar:
-    """Where `function` changes sign between `low` and `high`; of the last two points the nearer to zero.
+    dip: Bool[Array, ""] | bool = False,
+    max_steps: int = 120,
+) -> tuple[Scalar, Any, Bool[Array, ""]]:
+    """Where `function` falls through zero between `low` and `high`, and what `function` gives beside its value.
 
     Chandrupatla's method: inverse quadratic steps where they are safe, bisection elsewhere, so
-    that it ends for any continuous function. `value_low` and `value_high` have opposite signs
-    (zero counts as negative).
+    that it ends for any continuous function. Of the last two points the one at or below zero is taken.
+
+    With `dip` the function is positive at both ends; golden-section steps first look for a point
+    where it is not, down to the lowest point to rounding level.
 
     Args:
-        function: Function of one variable.
+        function: Value, and anything else to hand back (a pytree), at one point.
         low: Lower end of the bracket.
         high: Upper end.
-        value_low: `function(low)`.
-        value_high: `function(high)`.
+        value_low: Value at `low`, > 0.
+        value_high: Value at `high`; <= 0 unless `dip`.
+        with_high: What came with the value at `high`.
         resolution: Width of the bracket at which the search stops.
+        dip: Whether the function is positive at both ends.
         max_steps: Bound on the evaluations; bisection alone needs about 60.
+
+    Returns:
+        The point, what came with the value there, and whether the function is zero or negative
+        anywhere that was looked at.
     """
+    dip = jnp.asarray(dip)
+    # Seeking the lowest point, b is at first the lower end; seeking the root, b and a are the ends.
+    start = Bracket(
+        a=low,
+        b=jnp.where(dip, low, high),
+        c=jnp.where(dip, high, low),
+        fa=value_low,
+        fb=jnp.where(dip, value_low, value_high),
+        fc=jnp.where(dip, value_high, value_low),
+        extra_a=with_high,
+        extra_b=with_high,
+    )
+    secant = value_high / jnp.where(value_high == value_low, 1.0, value_high - value_low)
 
     def going_on(carry):
-        a, b, _, fa, fb, _, _, n = carry
-        return (jnp.abs(b - a) > resolution) & (fa != 0.0) & (fb != 0.0) & (n < max_steps)
+        points, seeking_low, _, n = carry
+        width = jnp.where(seeking_low, jnp.abs(points.c - points.a), jnp.abs(points.b - points.a))
+        # The lowest value is right to rounding when the point is right to the root of rounding.
+        enough = jnp.where(seeking_low, 1e-9 * jnp.abs(high - low) + resolution, resolution)
+        exact = ~seeking_low & (jnp.where(points.fb > 0.0, points.fa, points.fb) == 0.0)
+        return (width > enough) & ~exact & (n < max_steps)
 
     def narrow(carry):
-        # b is the newest point, a the other end of the bracket, c the point before.
-        a, b, c, fa, fb, fc, fraction, n = carry
-        least = 0.5 * resolution / jnp.abs(b - a)
-        x = b + jnp.clip(fraction, least, 1.0 - least) * (a - b)
-        fx = function(x)
-        same_side = (fx > 0.0) == (fb > 0.0)
-        c, fc = jnp.where(same_side, b, a), jnp.where(same_side, fb, fa)
-        a, fa = jnp.where(same_side, a, b), jnp.where(same_side, fa, fb)
-        b, fb = x, fx
-        # Now (b, a) brackets the root and c is the point that was dropped.
-        xi, phi = (b - a) / (c - a), (fb - fa) / (fc - fa)
-        curved_little = (phi**2 < xi) & ((1.0 - phi) ** 2 < 1.0 - xi)
-        quadratic = fb / (fa - fb) * fc / (fa - fc) + (c - b) / (a - b) * fb / (fc - fb) * fa / (fc - fa)
-        fraction = jnp.where(curved_little & jnp.isfinite(quadratic), quadratic, 0.5)
-        return a, b, c, fa, fb, fc, fraction, n + 1
+        points, seeking_low, fraction, n = carry
+        x = jnp.where(seeking_low, _golden_point(points), _root_point(points, fraction, resolution))
+        value, extra = function(x)
+        lower, higher = _narrowed_low(points, x, value, extra), _narrowed_root(points, x, value, extra)
+        # A point at or below zero ends the search for the lowest one: the root lies between it and a.
+        lower = jax.tree.map(lambda p, q: jnp.where(value <= 0.0, p, q), _turned(points, x, value, extra), lower)
+        points = jax.tree.map(lambda p, q: jnp.where(seeking_low, p, q), lower, higher)
+        seeking_low = seeking_low & (value > 0.0)
+        return points, seeking_low, _next_fraction(points), n + 1
 
-    secant = value_high / (value_high - value_low)
-    start = (low, high, low, value_low, value_high, value_low, secant, jnp.asarray(0))
-    a, b, _, fa, fb, _, _, _ = jax.lax.while_loop(going_on, narrow, start)
-    return jnp.where(jnp.abs(fa) < jnp.abs(fb), a, b)
+    carry = (start, dip, secant, jnp.asarray(0, dtype=int))
+    points, seeking_low, _, _ = jax.lax.while_loop(going_on, narrow, carry)
+    take_a = ~seeking_low & (points.fb > 0.0)
+    extra = jax.tree.map(lambda p, q: jnp.where(take_a, p, q), points.extra_a, points.extra_b)
+    return jnp.where(take_a, points.a, points.b), extra, ~seeking_low
 
 
-def sign_change(
-    function: Callable[[Scalar], Scalar], low: Scalar, high: Scalar, value_low: Scalar, value_high: Scalar, steps: int
-) -> Scalar:
-    """Where `function`, of opposite signs at `low` and `high`, changes sign, by `falling_root` with few steps."""
-    resolution = 1e-9 * jnp.abs(high - low)
-    return falling_root(function, low, high, value_low, value_high, resolution, max_steps=steps)
+def _golden_point(points: Bracket) -> Scalar:
+    """A point in the larger part of a bracket of the lowest point."""
+    right = jnp.abs(points.c - points.b) > jnp.abs(points.b - points.a)
+    return points.b + GOLDEN * (jnp.where(right, points.c, points.a) - points.b)
+
+
+def _narrowed_low(points: Bracket, x, value, extra) -> Bracket:
+    """The bracket of the lowest point with one more look."""
+    better = value < points.fb
+    right = (x > points.b) == (points.c > points.b)
+    a = jnp.where(better, jnp.where(right, points.b, points.a), jnp.where(right, points.a, x))
+    fa = jnp.where(better, jnp.where(right, points.fb, points.fa), jnp.where(right, points.fa, value))
+    c = jnp.where(better, jnp.where(right, points.c, points.b), jnp.where(right, x, points.c))
+    fc = jnp.where(better, jnp.where(right, points.fc, points.fb), jnp.where(right, value, points.fc))
+    kept = jax.tree.map(lambda p, q: jnp.where(better, p, q), extra, points.extra_b)
+    return Bracket(
+        a, jnp.where(better, x, points.b), c, fa, jnp.where(better, value, points.fb), fc, points.extra_a, kept
+    )
+
+
+def _turned(points: Bracket, x, value, extra) -> Bracket:
+    """From the search for the lowest point to the search for the root, between `x` and the lower end."""
+    return Bracket(points.a, x, points.a, points.fa, value, points.fa, points.extra_a, extra)
+
+
+def _root_point(points: Bracket, fraction, resolution) -> Scalar:
+    least = 0.5 * resolution / jnp.maximum(jnp.abs(points.b - points.a), resolution)
+    return points.b + jnp.clip(fraction, least, 1.0 - least) * (points.a - points.b)
+
+
+def _narrowed_root(points: Bracket, x, value, extra) -> Bracket:
+    """The bracket of the root with one more look."""
+    same = (value > 0.0) == (points.fb > 0.0)
+    extra_a = jax.tree.map(lambda p, q: jnp.where(same, p, q), points.extra_a, points.extra_b)
+    return Bracket(
+        a=jnp.where(same, points.a, points.b),
+        b=x,
+        c=jnp.where(same, points.b, points.a),
+        fa=jnp.where(same, points.fa, points.fb),
+        fb=value,
+        fc=jnp.where(same, points.fb, points.fa),
+        extra_a=extra_a,
+        extra_b=extra,
+    )
+
+
+def _next_fraction(points: Bracket) -> Scalar:
+    """Where to look next between the ends of a bracket of a root: inverse quadratic if safe, else the middle."""
+    a, b, c, fa, fb, fc = points.a, points.b, points.c, points.fa, points.fb, points.fc
+    xi, phi = (b - a) / (c - a), (fb - fa) / (fc - fa)
+    curved_little = (phi**2 < xi) & ((1.0 - phi) ** 2 < 1.0 - xi)
+    quadratic = fb / (fa - fb) * fc / (fa - fc) + (c - b) / (a - b) * fb / (fc - fb) * fa / (fc - fa)
+    return jnp.where(curved_little & jnp.isfinite(quadratic), quadratic, 0.5)

@@ -6,6 +6,7 @@ from saltus.surfaces.cosine import Cosine
 from saltus.surfaces.expression import Expression
 from saltus.surfaces.gaussian import Gaussian
 from saltus.surfaces.graph import Graph
+from saltus.surfaces.named import named
 from saltus.surfaces.paraboloid import Paraboloid, Saddle
 from saltus.surfaces.plane import Plane
 from saltus.surfaces.sphere import Dome, Sphere
@@ -22,4 +23,5 @@ __all__ = [
     "Plane",
     "Saddle",
     "Sphere",
+    "named",
 ]

@@ -69,3 +69,8 @@ def broadcast(x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
     """Both coordinates as float arrays of one shape."""
     x, y = jnp.broadcast_arrays(jnp.asarray(x, float), jnp.asarray(y, float))
     return x, y
+
+
+def where_finite(height: Values) -> Values:
+    """The margin of a surface whose border is not known: 1 where it has a height, -1 elsewhere."""
+    return jnp.where(jnp.isfinite(height), 1.0, -1.0)

@@ -11,7 +11,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
 from saltus.numerics import formula
-from saltus.surfaces.base import AbstractSurface, Values, broadcast, number
+from saltus.surfaces.base import AbstractSurface, Values, broadcast, number, where_finite
 
 
 class Expression(AbstractSurface):
@@ -45,3 +45,6 @@ class Expression(AbstractSurface):
         x, y = broadcast(x, y)
         value = formula.evaluate(self.text, {"x": x, "y": y, **self.parameters})
         return jnp.broadcast_to(jnp.asarray(value, float), x.shape)
+
+    def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
+        return where_finite(self.height(x, y))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import ArrayLike
 
 from saltus import checks
-from saltus.surfaces.base import AbstractSurface, Values, broadcast, number
+from saltus.surfaces.base import AbstractSurface, Values, broadcast, number, where_finite
 
 
 class Graph(AbstractSurface):
@@ -29,7 +29,7 @@ class Graph(AbstractSurface):
         function: Height [m] of x, y [m]; an `equinox.Module` with `__call__` works too.
         parameters: Numbers handed to the function by name.
         margin_function: Positive where the surface is defined, falling through zero at its border; without
-            it the surface is defined everywhere.
+            it the surface is defined where its height is finite.
     """
 
     function: Callable[..., Any]
@@ -54,7 +54,7 @@ class Graph(AbstractSurface):
 
     def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
         if self.margin_function is None:
-            return super().margin(x, y)
+            return where_finite(self.height(x, y))
         return _elementwise(self.margin_function, x, y)
 
 

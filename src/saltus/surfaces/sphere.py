@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
+import jax
 from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
@@ -25,25 +25,27 @@ class Sphere(AbstractSurface):
 
     def height(self, x: ArrayLike, y: ArrayLike) -> Values:
         x, y = broadcast(x, y)
-        return (x**2 + y**2) / (self.radius + self._depth(x, y))
+        square = self.radius**2 - x**2 - y**2
+        return (x**2 + y**2) / (self.radius + square * jax.lax.rsqrt(square))
 
     def gradient(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
         x, y = broadcast(x, y)
-        depth = self._depth(x, y)
-        return x / depth, y / depth
+        inverse = self._inverse_depth(x, y)
+        return x * inverse, y * inverse
 
     def curvature(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
         x, y = broadcast(x, y)
-        cube = self._depth(x, y) ** 3
-        return (self.radius**2 - y**2) / cube, x * y / cube, (self.radius**2 - x**2) / cube
+        inverse = self._inverse_depth(x, y)
+        cube = inverse * inverse * inverse
+        return (self.radius**2 - y**2) * cube, x * y * cube, (self.radius**2 - x**2) * cube
 
     def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
         x, y = broadcast(x, y)
         return 1.0 - (x**2 + y**2) / self.radius**2
 
-    def _depth(self, x: Values, y: Values) -> Values:
-        """Vertical distance to the plane of the centre."""
-        return jnp.sqrt(self.radius**2 - x**2 - y**2)
+    def _inverse_depth(self, x: Values, y: Values) -> Values:
+        """Inverse of the vertical distance to the plane of the centre [1/m]."""
+        return jax.lax.rsqrt(self.radius**2 - x**2 - y**2)
 
 
 class Dome(AbstractSurface):

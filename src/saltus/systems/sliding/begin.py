@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid import State
 from saltus.systems.sliding import jumps
-from saltus.systems.sliding.contact import FREE, SLIP, constrained_change, rod_geometry
+from saltus.systems.sliding.contact import FREE, SLIP, STICK, constrained_change, rod_geometry
 
 if TYPE_CHECKING:
     from saltus.systems.sliding.system import SlidingMasses
@@ -22,53 +24,65 @@ STRETCH = 1e-8  # speed along a rod, against the speeds of its ends, that counts
 def start(system: SlidingMasses, position, velocity, project: bool) -> State:
     """See `SlidingMasses.start`."""
     n = system.mass.size
+    if velocity is None:
+        velocity = np.zeros((n, 2))
     checks.shaped("position", position, (n, 2), "Give x and y of each mass.")
     checks.finite("position", position)
-    if velocity is None:
-        velocity = jnp.zeros((n, 2))
     checks.shaped("velocity", velocity, (n, 2), "Give the horizontal velocity of each mass.")
     checks.finite("velocity", velocity)
-    _check_domain(system, jnp.asarray(position, float))
+    state, seen = _prepared(system, jnp.asarray(position, float), jnp.asarray(velocity, float), project)
+    _check_domain(seen, position)
+    _check_rods(system, seen)
+    _check_redundancy(system, seen)
+    return _in_modes(system, state)
+
+
+class _Seen(eqx.Module):
+    """What the checks of a start look at."""
+
+    margin: Array
+    rod_length: Array
+    stretching: Array
+    speed: Array
+    normal: Array
+    direction: Array
+
+
+@eqx.filter_jit
+def _prepared(system: SlidingMasses, position, velocity, project: bool) -> tuple[State, _Seen]:
+    """The state before it is checked, its velocities corrected if asked for."""
     state = system.state(position, velocity)
-    _check_rods_have_length(system, state)
-    if project:
-        state = _without_stretching(system, state)
-    _check_velocities(system, state)
-    state = system.project(state)
-    _check_redundancy(system, state)
-    return _with_modes(system, state)
+    where = system.places(state)
+    rod = rod_geometry(system.rods, where.position)
+    stretching = rod.direction.dot(system.rods.between(where.velocity))
+    if project and len(system.rods):
+        (dv,) = constrained_change(where, system.rods, state.mode, system.mass, stretching[:, None])
+        state = eqx.tree_at(lambda s: s.v, state, state.v + system.columns(dv))
+        where = system.places(state)
+        stretching = rod.direction.dot(system.rods.between(where.velocity))
+    margin = system.surface.margin(position[:, 0], position[:, 1])
+    seen = _Seen(margin, rod.length, stretching, where.speed, where.normal.stack(), rod.direction.stack())
+    return system.project(state), seen
 
 
-def _check_domain(system: SlidingMasses, q) -> None:
-    margin = checks.concrete(system.surface.margin(q[:, 0], q[:, 1]))
-    if margin is None:
-        return
-    outside = np.flatnonzero(~(margin > 0.0))
-    if outside.size:
-        i = int(outside[0])
+def _check_domain(seen: _Seen, position) -> None:
+    margin = checks.concrete(seen.margin)
+    if margin is not None and not (margin > 0.0).all():
+        i = int(np.flatnonzero(~(margin > 0.0))[0])
+        x, y = np.asarray(position, float)[i]
         raise ValueError(
-            f"Mass {i} at ({float(q[i, 0]):g}, {float(q[i, 1]):g}) m is outside the region where the surface is "
-            "defined. Start it inside."
+            f"Mass {i} at ({x:g}, {y:g}) m is outside the region where the surface is defined. Start it inside."
         )
 
 
-def _check_rods_have_length(system: SlidingMasses, state: State) -> None:
-    length = checks.concrete(state.ledger[1:])
-    if length is not None and (length <= 0.0).any():
-        r = int(np.argmin(length))
+def _check_rods(system: SlidingMasses, seen: _Seen) -> None:
+    length, speed, ends = (checks.concrete(x) for x in (seen.rod_length, seen.stretching, seen.speed))
+    if length is None or speed is None or ends is None or not length.size:
+        return
+    if not (length > 0.0).all():  # the length of no rod at all comes out as NaN
+        r = int(np.argmin(length > 0.0))
         i, j = system.rods.pairs[r]
         raise ValueError(f"Rod {r} has no length: masses {i} and {j} start at the same place. Move one of them.")
-
-
-def _check_velocities(system: SlidingMasses, state: State) -> None:
-    if not len(system.rods):
-        return
-    where = system.places(state)
-    direction = rod_geometry(system.rods, where.position).direction
-    speed = checks.concrete(jnp.sum(direction * system.rods.between(where.velocity), axis=-1))
-    ends = checks.concrete(where.speed)
-    if speed is None or ends is None:
-        return
     allowed = STRETCH * np.maximum(ends[system.rods.first] + ends[system.rods.second], 1e-12)
     if (np.abs(speed) > allowed).any():
         r = int(np.argmax(np.abs(speed) / allowed))
@@ -79,48 +93,36 @@ def _check_velocities(system: SlidingMasses, state: State) -> None:
         )
 
 
-def _without_stretching(system: SlidingMasses, state: State) -> State:
-    """Velocities changed as little as possible, weighted with the masses, so that no rod stretches."""
-    if not len(system.rods):
-        return state
-    where = system.places(state)
-    direction = rod_geometry(system.rods, where.position).direction
-    speed = jnp.sum(direction * system.rods.between(where.velocity), axis=-1)
-    (dv,) = constrained_change(where, system.rods, state.mode, system.mass, speed[:, None])
-    return eqx.tree_at(lambda s: s.v, state, state.v + dv[:, : state.v.shape[1]])
-
-
-def _check_redundancy(system: SlidingMasses, state: State) -> None:
+def _check_redundancy(system: SlidingMasses, seen: _Seen) -> None:
     """Refuse rods that leave the accelerations open: redundant ones on a curved surface with friction."""
-    if not system.rough or system.surface.flat or len(system.rods) > 300:
+    normal, direction = checks.concrete(seen.normal), checks.concrete(seen.direction)
+    n_rods = len(system.rods)
+    if not system.rough or system.surface.flat or not 2 < n_rods <= 300 or normal is None or direction is None:
         return
-    where = system.places(state)
-    normal = np.asarray(where.normal) if checks.concrete(where.normal) is not None else None
-    if normal is None or not len(system.rods):
-        return
-    direction = np.asarray(rod_geometry(system.rods, where.position).direction)
-    rows = np.zeros((len(system.rods), system.mass.size, 3))
+    rows = np.zeros((n_rods, system.mass.size, 3))
     for r, (i, j) in enumerate(system.rods.pairs):
         rows[r, i] = direction[r] - normal[i] * (normal[i] @ direction[r])
         rows[r, j] = -(direction[r] - normal[j] * (normal[j] @ direction[r]))
-    rank = int(np.linalg.matrix_rank(rows.reshape(len(system.rods), -1), tol=1e-9))
-    if rank < len(system.rods):
+    rank = int(np.linalg.matrix_rank(rows.reshape(n_rods, -1), tol=1e-9))
+    if rank < n_rods:
         raise ValueError(
-            f"{len(system.rods) - rank} of the {len(system.rods)} rods are redundant; with friction on a curved surface "
-            "the accelerations are then not unique. Leave out redundant rods, or set mu = 0."
+            f"{n_rods - rank} of the {n_rods} rods are redundant; with friction on a curved surface the accelerations "
+            "are then not unique. Leave out redundant rods, or set mu = 0."
         )
 
 
-def _with_modes(system: SlidingMasses, state: State) -> State:
+@eqx.filter_jit
+def _in_modes(system: SlidingMasses, state: State) -> State:
     """Each mass slipping, pulled, held or free, as the forces at the start have it."""
-    where = system.places(state)
-    resting = (where.speed <= jumps.STOP_SPEED) & (system.mu > 0.0)
     if system.rough:
-        at_rest = eqx.tree_at(lambda s: s.v, state, jnp.where(resting[:, None], 0.0, state.v))
-        some = checks.concrete(resting)
-        if some is None or some.any():
-            state = jumps.set_off(system, at_rest, resting)
-    for _ in range(3):
+        resting = (system.places(state).speed <= jumps.STOP_SPEED) & (system.mu > 0.0)
+        at_rest = eqx.tree_at(
+            lambda s: (s.v, s.mode),
+            state,
+            (jnp.where(resting[:, None], 0.0, state.v), jnp.where(resting, STICK, state.mode)),
+        )
+        state = jax.lax.cond(resting.any(), lambda s: jumps.set_off(system, s), lambda s: s, at_rest)
+    for _ in range(jumps.SIGN_SWEEPS if system.rough else 1):
         state = jumps.with_reaction_sign(system, state, state.mode != FREE)
     if not system.adhesion:
         lifted = (system.forces(state).normal_force < 0.0) & (state.mode == SLIP)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
-from saltus.hybrid import State
-from saltus.systems.sliding.contact import FREE, PULLED, SLIP, STICK, constrained_change
+from saltus.hybrid import Rate, State
+from saltus.systems.sliding.contact import FREE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
 
 if TYPE_CHECKING:
@@ -17,34 +18,40 @@ if TYPE_CHECKING:
 STOP_SPEED = 1e-9  # [m/s]; below it a mass is brought to its stop in closed form, to second order
 TOGETHER = 3.0  # masses slower than so many stop speeds stop together with the one that stops
 NUDGE = 1e-12  # [s]; a mass starts from rest with the velocity that it has after this time
-RELEASE_TIME = 1e-4  # [s]; a torn-loose mass moves as time cubed, and is let go after this time
+SIGN_SWEEPS = 3  # friction on |N| is piecewise linear: with moderate mu the signs of N settle in one or two
+PROBE_TIME = 1e-4  # [s]; time over which the growth of a torn-loose mass's acceleration is measured
+RELEASE_PATH = 1e-12  # [m]; a torn-loose mass moves as time cubed; it is let go after this path
 
 
 def stop(system: SlidingMasses, state: State, index) -> State:
     """A mass comes to a stop, alone or with others: it sticks, or turns and slips on."""
     where, now = system.places(state), system.forces(state)
-    slipping = (state.mode < STICK) & (system.mu > 0.0)
-    stopping = slipping & (where.speed < TOGETHER * STOP_SPEED)
-    stopping = stopping.at[index].set(True)
-    slowing = -jnp.sum(now.acceleration * where.heading, axis=-1)
+    stops = stopping(system, state, index)
+    slowing = -now.motion.dot(where.heading)
     rest = where.speed[index] / jnp.where(slowing[index] > 0.0, slowing[index], jnp.inf)
 
-    columns = state.q.shape[1]
-    v, a = where.velocity[:, :columns], now.acceleration[:, :columns]
-    still = stopping[:, None] | (state.mode == STICK)[:, None]
+    v, a = system.columns(where.velocity), system.columns(now.motion)
+    still = stops[:, None] | (state.mode == STICK)[:, None]
     q = state.q + jnp.where(still, 0.5 * rest * v, rest * v + 0.5 * rest**2 * a)
-    stopped = State(state.t + rest, q, jnp.where(still, 0.0, v + rest * a), state.ledger, state.mode)
-    return set_off(system, system.project(stopped), stopping)
+    mode = jnp.where(stops, STICK, state.mode)
+    return set_off(
+        system, system.project(State(state.t + rest, q, jnp.where(still, 0.0, v + rest * a), state.ledger, mode))
+    )
 
 
-def set_off(system: SlidingMasses, state: State, stopped) -> State:
-    """Masses at rest, those `stopped` now and those held before: who is held on, who slips, and where to."""
-    resting = stopped | (state.mode == STICK)
+def stopping(system: SlidingMasses, state: State, index):
+    """Which masses stop: the one of the event, and those that stop together with it."""
+    slipping = (state.mode < STICK) & (system.mu > 0.0)
+    return (slipping & (system.places(state).speed < TOGETHER * STOP_SPEED)).at[index].set(True)
+
+
+def set_off(system: SlidingMasses, state: State) -> State:
+    """Which of the masses in mode stick friction really holds; the others slip, and where to."""
+    resting = state.mode == STICK
     begins = _onset(system, state, resting)
     slips = resting & ~begins.held
-    columns = state.q.shape[1]
-    v = jnp.where(slips[:, None], NUDGE * begins.acceleration[:, :columns], state.v)
-    mode = jnp.where(begins.held, STICK, jnp.where(slips, SLIP, state.mode))
+    v = jnp.where(slips[:, None], NUDGE * system.columns(begins.motion), state.v)
+    mode = jnp.where(slips, SLIP, state.mode)
     return with_reaction_sign(system, State(state.t, state.q, v, state.ledger, mode), slips)
 
 
@@ -70,12 +77,13 @@ def release(system: SlidingMasses, state: State, index) -> State:
     At this instant its acceleration is still zero and grows with time, so the others move on
     for a moment with it held; then its speed is half of that acceleration times the moment.
     """
-    moment = RELEASE_TIME
+    probe = _runge_kutta(system, state, PROBE_TIME)
+    growth = jnp.max(_onset(system, probe, probe.mode == STICK).motion.length() * (probe.mode == STICK)) / PROBE_TIME
+    moment = jnp.clip(jnp.cbrt(6.0 * RELEASE_PATH / jnp.maximum(growth, 1e-9)), 1e-5, 1e-2)
     later = _runge_kutta(system, state, moment)
     begins = _onset(system, later, later.mode == STICK)
     loose = ((later.mode == STICK) & ~begins.held).at[index].set(True)
-    columns = state.q.shape[1]
-    a = begins.acceleration[:, :columns]
+    a = system.columns(begins.motion)
     v = jnp.where(loose[:, None], 0.5 * moment * a, later.v)
     q = jnp.where(loose[:, None], later.q + moment**2 / 6.0 * a, later.q)
     mode = jnp.where(loose, SLIP, later.mode)
@@ -85,21 +93,15 @@ def release(system: SlidingMasses, state: State, index) -> State:
 def _runge_kutta(system: SlidingMasses, state: State, h) -> State:
     """The state a short time later in the same mode."""
 
-    def moved(rate, h):
-        return State(state.t + h, state.q + h * rate.q, state.v + h * rate.v, state.ledger + h * rate.ledger, state.mode)
+    def moved(rate: Rate, h) -> State:
+        q, v, ledger = state.q + h * rate.q, state.v + h * rate.v, state.ledger + h * rate.ledger
+        return State(state.t + h, q, v, ledger, state.mode)
 
     k1 = system.rate(state)
     k2 = system.rate(moved(k1, 0.5 * h))
     k3 = system.rate(moved(k2, 0.5 * h))
     k4 = system.rate(moved(k3, h))
-    mean = eqx.tree_at(
-        lambda r: (r.q, r.v, r.ledger),
-        k1,
-        tuple(
-            (getattr(k1, x) + 2.0 * getattr(k2, x) + 2.0 * getattr(k3, x) + getattr(k4, x)) / 6.0
-            for x in ("q", "v", "ledger")
-        ),
-    )
+    mean = jax.tree.map(lambda a, b, c, d: (a + 2.0 * b + 2.0 * c + d) / 6.0, k1, k2, k3, k4)
     return system.project(moved(mean, h))
 
 
@@ -128,21 +130,22 @@ def land(system: SlidingMasses, state: State, index, restitution) -> State:
     height = system.surface.height(state.q[index, 0], state.q[index, 1])
     state = eqx.tree_at(lambda s: s.q, state, state.q.at[index, 2].set(height))
     where = system.places(state)
-    n = where.normal[index]
-    closing = jnp.sum(state.v[index] * n)
-    v = where.velocity.at[index].add(-(1.0 + restitution) * closing * n)
+    landing_here = jnp.arange(system.mass.size) == index
+    closing = where.velocity.dot(where.normal)
+    v = where.velocity - where.normal * jnp.where(landing_here, (1.0 + restitution) * closing, 0.0)
     if len(system.rods):
-        direction = system.rods.between(where.position)
-        direction = direction / jnp.sqrt(jnp.sum(direction**2, axis=-1))[:, None]
-        speed = jnp.sum(direction * system.rods.between(v), axis=-1)
-        touching = jnp.where(state.mode == FREE, FREE, SLIP).at[index].set(SLIP)
-        (dv,) = constrained_change(where, system.rods, touching, system.mass, speed[:, None])
+        rod = rod_geometry(system.rods, where.position)
+        stretching = rod.direction.dot(system.rods.between(v))
+        touching = jnp.where((state.mode == FREE) & ~landing_here, FREE, SLIP)
+        (dv,) = constrained_change(where, system.rods, touching, system.mass, stretching[:, None])
         v = v + dv
-    hit = (state.mode == STICK) & (jnp.sum(v**2, axis=-1) > STOP_SPEED**2)
-    v = jnp.where(((state.mode == STICK) & ~hit)[:, None], 0.0, v)
+    held = state.mode == STICK
+    hit = held & (v.length() > STOP_SPEED)
+    v = v.map(lambda part: jnp.where(held & ~hit, 0.0, part))
     mode = jnp.where(hit, SLIP, state.mode)
-    lost = 0.5 * jnp.sum(system.mass[:, None] * (where.velocity**2 - v**2))
+    lost = 0.5 * jnp.sum(system.mass * (where.velocity.square() - v.square()))
     ledger = state.ledger.at[0].add(lost)
+    v = v.stack()
     # It stays on the surface if it does not bounce and the surface has to press on it.
     lying = State(state.t, state.q, v, ledger, mode.at[index].set(SLIP))
     pressed = system.forces(lying).normal_force[index] >= 0.0

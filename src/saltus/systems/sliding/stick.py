@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from saltus.links import Rods
+from saltus.numerics.vectors import Vectors, zeros
 from saltus.systems.sliding.contact import SLIP, STICK, Forces, Places, forces, rod_geometry
 
-Vectors = Float[Array, "n 3"]
 PerMass = Float[Array, " n"]
 
 STILL = 1e-9  # share of g below which an acceleration from rest counts as none
@@ -21,7 +21,7 @@ class Onset(eqx.Module):
     """How masses at rest go on: held, or with this acceleration."""
 
     held: Bool[Array, " n"]
-    acceleration: Vectors
+    motion: Vectors
 
 
 def onset(
@@ -36,14 +36,15 @@ def onset(
     """
     moving_mode = jnp.where(resting, SLIP, mode)
     scale = jnp.max(mass) * gravity
+    none = zeros(mass.shape)
 
     def answer(friction: Vectors) -> Forces:
         return forces(where, rods, moving_mode, mass, mu_signed, gravity, applied=friction)
 
     def improved(friction: Vectors) -> Vectors:
         now = answer(friction)
-        wanted = friction - mass[:, None] * now.acceleration
-        return jnp.where(resting[:, None], _into_disc(wanted, mu * jnp.abs(now.normal_force)), 0.0)
+        disc = _into_disc(friction - now.motion * mass, mu * jnp.abs(now.normal_force))
+        return disc.where(resting, none)
 
     def going_on(carry):
         _, _, _, change, n = carry
@@ -53,24 +54,23 @@ def onset(
         friction, ahead, momentum, _, n = carry
         new = improved(ahead)
         # Momentum that points uphill is dropped (adaptive restart): steady convergence to rounding level.
-        restart = jnp.sum((ahead - new) * (new - friction)) > 0.0
+        moved = new - friction
+        restart = jnp.sum((ahead - new).dot(moved)) > 0.0
         faster = jnp.where(restart, 1.0, 0.5 * (1.0 + jnp.sqrt(1.0 + 4.0 * momentum**2)))
-        ahead = new + jnp.where(restart, 0.0, (momentum - 1.0) / faster) * (new - friction)
-        return new, ahead, faster, jnp.max(jnp.abs(new - friction)), n + 1
+        ahead = new + moved * jnp.where(restart, 0.0, (momentum - 1.0) / faster)
+        return new, ahead, faster, jnp.max(moved.length()), n + 1
 
-    start = jnp.zeros_like(where.position)
-    carry = (start, start, jnp.asarray(1.0), jnp.asarray(jnp.inf), jnp.asarray(0))
+    carry = (none, none, jnp.asarray(1.0), jnp.asarray(jnp.inf), jnp.asarray(0))
     friction = jax.lax.while_loop(going_on, step, carry)[0]
-    acceleration = answer(friction).acceleration
-    size = jnp.sqrt(jnp.sum(acceleration**2, axis=-1))
-    return Onset(held=resting & (size <= STILL * gravity), acceleration=acceleration)
+    motion = answer(friction).motion
+    return Onset(held=resting & (motion.length() <= STILL * gravity), motion=motion)
 
 
 def _into_disc(force: Vectors, radius: PerMass) -> Vectors:
     """Each force, shortened to the radius where it is longer."""
-    size = jnp.sqrt(jnp.sum(force**2, axis=-1))
+    size = force.length()
     too_long = size > radius
-    return jnp.where(too_long[:, None], force * (radius / jnp.where(too_long, size, 1.0))[:, None], force)
+    return force * jnp.where(too_long, radius / jnp.where(too_long, size, 1.0), 1.0)
 
 
 def held_margin(where: Places, rods: Rods, mode, mass: PerMass, mu: PerMass, gravity, now: Forces) -> PerMass:
@@ -90,9 +90,8 @@ def held_margin(where: Places, rods: Rods, mode, mass: PerMass, mu: PerMass, gra
 
     def with_locked(h):
         pull = rods.pull(jnp.where(locked, h, 0.0), direction)
-        normal_part = jnp.sum(where.normal * pull, axis=-1)
-        tangential = pull - where.normal * normal_part[:, None]
-        return _margin(mass, mu, gravity, now.normal_force - normal_part, now.load + tangential)
+        reaction = now.normal_force - where.normal.dot(pull)
+        return _margin(mass, mu, gravity, reaction, now.load + where.along_surface(pull))
 
     def shared(_):
         return jnp.where(members, _largest_smallest(with_locked, members, jnp.max(mass) * gravity, len(rods)), margin)
@@ -100,10 +99,8 @@ def held_margin(where: Places, rods: Rods, mode, mass: PerMass, mu: PerMass, gra
     return jax.lax.cond(locked.any(), shared, lambda _: margin, None)
 
 
-def _margin(mass, mu, gravity, normal_force, load) -> PerMass:
-    square = jnp.sum(load**2, axis=-1)
-    size = jnp.where(square > 0.0, jnp.sqrt(jnp.where(square > 0.0, square, 1.0)), 0.0)
-    return (mu * jnp.abs(normal_force) - size) / (mass * gravity)
+def _margin(mass, mu, gravity, normal_force, load: Vectors) -> PerMass:
+    return (mu * jnp.abs(normal_force) - load.length()) / (mass * gravity)
 
 
 def _largest_smallest(margins, members, unit, n: int):

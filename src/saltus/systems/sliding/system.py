@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -14,10 +13,21 @@ from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
+from saltus.numerics.vectors import Vectors
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.sliding import begin, jumps
 from saltus.systems.sliding.contact import (
-    FREE, MODE_NAMES, PULLED, SLIP, STICK, Forces, Places, constrained_change, forces, places, rod_geometry,
+    FREE,
+    MODE_NAMES,
+    PULLED,
+    SLIP,
+    STICK,
+    Forces,
+    Places,
+    constrained_change,
+    forces,
+    places,
+    rod_geometry,
 )  # fmt: skip
 from saltus.systems.sliding.stick import held_margin
 
@@ -112,7 +122,9 @@ class SlidingMasses(AbstractSystem):
     # ---- states -------------------------------------------------------------------------------
 
     def state(self, position, velocity) -> State:
-        """A state with these horizontal positions and velocities, all masses slipping; nothing is checked."""
+        """A state with these horizontal positions and velocities, all masses slipping, pressed or
+        pulled as the reaction has it; nothing is checked.
+        """
         q, v = jnp.asarray(position, float).reshape(-1, 2), jnp.asarray(velocity, float).reshape(-1, 2)
         if not self.adhesion:
             fx, fy = self.surface.gradient(q[:, 0], q[:, 1])
@@ -121,7 +133,10 @@ class SlidingMasses(AbstractSystem):
         mode = jnp.full(self.mass.shape, SLIP)
         state = State.of(0.0, q, v, jnp.zeros(1 + len(self.rods)), mode)
         lengths = rod_geometry(self.rods, self.places(state).position).length
-        return State(state.t, q, v, jnp.concatenate([jnp.zeros(1), lengths]), mode)
+        state = State(state.t, q, v, jnp.concatenate([jnp.zeros(1), lengths]), mode)
+        for _ in range(jumps.SIGN_SWEEPS if self.rough else 0):
+            state = jumps.with_reaction_sign(self, state, mode == SLIP)
+        return state
 
     def start(self, position, velocity=None, *, project: bool = False) -> State:
         """The state at the beginning, checked, with each mass in its right mode.
@@ -139,6 +154,10 @@ class SlidingMasses(AbstractSystem):
     def places(self, state: State) -> Places:
         """Positions and velocities in space, and the surface under each mass."""
         return places(self.surface, state.q, state.v, None if self.adhesion else state.mode == FREE)
+
+    def columns(self, vectors: Vectors) -> Float[Array, "n d"]:
+        """Vectors as they are kept in a state: x and y, and z where masses can fly."""
+        return jnp.stack(vectors.parts[: 2 if self.adhesion else 3], axis=-1)
 
     def mu_signed(self, mode) -> Float[Array, " n"]:
         """Friction coefficients with the sign by which the reaction enters friction."""
@@ -160,12 +179,11 @@ class SlidingMasses(AbstractSystem):
     def rate(self, state: State) -> Rate:
         """Velocities, accelerations, and the power of friction; rods keep their nominal lengths."""
         where, now = self.places(state), self.forces(state)
-        columns = state.q.shape[1]
-        moving = (state.mode != STICK)[:, None]
+        moving = state.mode != STICK
         power = jnp.where(state.mode < STICK, self.mu_signed(state.mode) * now.normal_force * where.speed, 0.0)
         return Rate(
-            q=jnp.where(moving, where.velocity[:, :columns], 0.0),
-            v=now.acceleration[:, :columns],
+            q=self.columns(where.velocity.map(lambda part: jnp.where(moving, part, 0.0))),
+            v=self.columns(now.motion),
             ledger=jnp.concatenate([jnp.sum(power)[None], jnp.zeros(len(self.rods))]),
         )
 
@@ -176,15 +194,14 @@ class SlidingMasses(AbstractSystem):
         if len(self.rods) and self.formulation == "full":
             rod = rod_geometry(self.rods, q)
             excess = rod.length - state.ledger[1:]
-            speed = jnp.sum(rod.direction * self.rods.between(v), axis=-1)
+            speed = rod.direction.dot(self.rods.between(v))
             dq, dv = constrained_change(where, self.rods, state.mode, self.mass, jnp.stack([excess, speed], axis=1))
             q, v = q + dq, v + dv
-        columns = state.q.shape[1]
-        moved = State(state.t, q[:, :columns], v[:, :columns], state.ledger, state.mode)
+        moved = State(state.t, self.columns(q), self.columns(v), state.ledger, state.mode)
         if self.adhesion:
             return moved
         where = self.places(moved)
-        return State(state.t, where.position, where.velocity, state.ledger, state.mode)
+        return State(state.t, where.position.stack(), where.velocity.stack(), state.ledger, state.mode)
 
     # ---- events -------------------------------------------------------------------------------
 
@@ -265,19 +282,19 @@ class SlidingMasses(AbstractSystem):
         held = state.mode == STICK
         locked = held[self.rods.first] & held[self.rods.second]
         kinetic, potential = self.energies(state)
-        momentum = jnp.sum(self.mass[:, None] * where.velocity, axis=0)
+        momentum = where.velocity.map(lambda part: jnp.sum(self.mass * part))
         at_locked = jnp.zeros(held.shape, bool).at[self.rods.first].max(locked).at[self.rods.second].max(locked)
         reaction_unknown = at_locked & (not self.surface.flat)
         return {
-            "position": where.position,
-            "velocity": where.velocity,
+            "position": where.position.stack(),
+            "velocity": where.velocity.stack(),
             "normal_force": jnp.where(reaction_unknown, jnp.nan, now.normal_force),
             "rod_force": jnp.where(locked, jnp.nan, now.rod_force),
             "rod_force_defined": (~locked).astype(int),
             "rod_length": rod_geometry(self.rods, where.position).length,
             "kinetic_energy": kinetic,
             "potential_energy": potential,
-            "com_energy": 0.5 * jnp.sum(momentum**2) / jnp.sum(self.mass) + potential,
+            "com_energy": 0.5 * momentum.square() / jnp.sum(self.mass) + potential,
             "dissipated_energy": state.ledger[0],
             "mode": state.mode,
         }
@@ -285,19 +302,23 @@ class SlidingMasses(AbstractSystem):
     def energies(self, state: State) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Kinetic and potential energy [J]."""
         where = self.places(state)
-        kinetic = 0.5 * jnp.sum(self.mass[:, None] * where.velocity**2)
-        return kinetic, jnp.sum(self.mass * self.gravity * where.position[:, 2])
+        kinetic = 0.5 * jnp.sum(self.mass * where.velocity.square())
+        return kinetic, jnp.sum(self.mass * self.gravity * where.position.z)
 
     def coordinates(self) -> dict[str, list[Any]]:
         """Labels of the dimensions."""
-        return {"axis": ["x", "y", "z"]}
+        return {"axis": ["x", "y", "z"], "rod": [f"{i}-{j}" for i, j in self.rods.pairs]}
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """Which mass, and the mode it goes on in."""
+        """Which mass, the mode it goes on in, energy lost; for a stop also who stopped with it."""
         if guard == "ill_posed":
             return {"rod": index}
         lost = float(after.ledger[0] - before.ledger[0])
-        return {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
+        data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
+        if guard == "stop":
+            stopped = np.flatnonzero(np.asarray(jumps.stopping(self, before, index)))
+            data |= {"t": float(after.t), "together_with": ",".join(str(i) for i in stopped if i != index)}
+        return data
 
 
 def _checked_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:
@@ -306,7 +327,9 @@ def _checked_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:
     seen = {}
     for r, (i, j) in enumerate(pairs):
         if i == j:
-            raise ValueError(f"Rod {r} joins mass {i} to itself. Give `rods` as pairs of different masses, such as (0, 1).")
+            raise ValueError(
+                f"Rod {r} joins mass {i} to itself. Give `rods` as pairs of different masses, such as (0, 1)."
+            )
         for k in (i, j):
             if not 0 <= k < n:
                 raise ValueError(f"Rod {r} joins mass {k}, but the masses are numbered 0 to {n - 1}.")

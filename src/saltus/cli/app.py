@@ -1,0 +1,98 @@
+"""The command `saltus`: its verbs, its exit codes, and how errors are told.
+
+Importing this takes a few hundredths of a second: verbs import JAX and matplotlib when they run.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from saltus.cli import list as list_verb
+from saltus.cli import run as run_verb
+from saltus.cli import show as show_verb
+from saltus.cli import validate as validate_verb
+from saltus.cli.console import error
+from saltus.errors import MissingExtraError, ScenarioError
+
+DONE, FAILED, WRONG_INPUT = 0, 1, 2
+
+# Typer carries its own copy of click since 0.20; the class is the same by name.
+_ClickException: type[Exception] = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")
+
+app = typer.Typer(
+    name="saltus",
+    help="Mechanics that jumps: bodies that slide, stick, roll, tug at each other and collide.",
+    epilog="Exit codes: 0 done, 1 the run or check failed, 2 wrong input.",
+    add_completion=False,
+    no_args_is_help=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+for _name, _verb in {"list": list_verb, "run": run_verb, "show": show_verb, "validate": validate_verb}.items():
+    app.command(_name)(_verb.command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from saltus import __version__
+
+        print(f"saltus {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    sys.exit(call(arguments))
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Run the command line; every error becomes one line on stderr and an exit code."""
+    debug = "--debug" in arguments
+    try:
+        return app(args=list(arguments), standalone_mode=False) or DONE
+    except typer.Exit as exit:
+        return exit.exit_code
+    except (ScenarioError, MissingExtraError) as problem:
+        return _tell(str(problem), WRONG_INPUT, debug)
+    except _ClickException as problem:
+        return _tell(_usage(problem), WRONG_INPUT, debug)
+    except (KeyboardInterrupt, typer.Abort):
+        return _tell("Interrupted.", FAILED, debug)
+    except BrokenPipeError:
+        # The reader of our output has gone; keep Python from telling so when it closes stdout.
+        sys.stdout = None
+        return FAILED
+    except Exception as problem:
+        advice = "" if debug else " (--debug shows where)"
+        return _tell(f"{type(problem).__name__}: {problem}{advice}", FAILED, debug)
+
+
+def _usage(problem: Exception) -> str:
+    message = problem.format_message()  # type: ignore[attr-defined]
+    stop = "" if message.endswith((".", "?")) else "."
+    return f"{message}{stop} `saltus --help` shows the verbs, `saltus VERB --help` their options."
+
+
+def _tell(message: str, code: int, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    error(message)
+    return code

@@ -1,0 +1,14 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Write a figure (.png, .pdf or .svg).")]
+Animate = Annotated[Path | None, typer.Option("--animate", metavar="FILE", help="Write an animation (.gif or .mp4).")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no summary.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

@@ -1,0 +1,43 @@
+"""Figures and animations of a dataset, as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from saltus.cli.console import Progress
+from saltus.errors import ScenarioError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
+ANIMATION_SUFFIXES = (".gif", ".mp4")
+
+
+def check(plot: Path | None, animate: Path | None) -> None:
+    """Refuse, before any work, files that could not be written at its end."""
+    from saltus.io.files import check_writable
+
+    for path, option, suffixes in ((plot, "--plot", FIGURE_SUFFIXES), (animate, "--animate", ANIMATION_SUFFIXES)):
+        if path is None:
+            continue
+        if path.suffix.lower() not in suffixes:
+            raise ScenarioError(f"{option} writes {', '.join(suffixes)}, got {str(path)!r}.")
+        check_writable(path)
+    if animate is not None and animate.suffix.lower() == ".mp4":
+        from saltus.views.animate import require_ffmpeg
+
+        require_ffmpeg()
+
+
+def draw(dataset: xr.Dataset, plot: Path | None, animate: Path | None, progress: Progress) -> None:
+    """Write the figure and the animation that are wanted."""
+    from saltus import views
+
+    if plot is not None:
+        with progress.stage("drawing"):
+            views.save_figure(dataset, plot)
+    if animate is not None:
+        with progress.stage("animating", total=1.0) as told:
+            views.save_animation(dataset, animate, progress=told)

@@ -1,0 +1,56 @@
+"""What is said of a run: the same for machines and for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def summary(dataset: xr.Dataset, name: str = "") -> dict[str, Any]:
+    """Outcome, events, energy balance and constraint drift of a run."""
+    from saltus.diagnostics import constraint_drift, energy_balance
+
+    balance = energy_balance(dataset)
+    return {
+        "scenario": name or dataset.attrs.get("scenario_name", ""),
+        "kind": dataset.attrs["kind"],
+        "outcome": dataset.attrs["outcome"],
+        "outcome_message": dataset.attrs["outcome_message"],
+        "start_time": float(dataset.time[0]),
+        "end_time": float(dataset.time[-1]),
+        "n_events": int(dataset.sizes["event"]),
+        "events": dict(Counter(str(event) for event in dataset["event_name"].values)),
+        "energy": {
+            "initial": balance.initial,
+            "final": balance.final,
+            "dissipated": balance.dissipated,
+            "unaccounted": balance.residual,
+            "unaccounted_relative": balance.relative,
+        },
+        "constraint_drift": constraint_drift(dataset),
+        "saltus_version": dataset.attrs["saltus_version"],
+    }
+
+
+def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """A summary as lines for people."""
+    energy, drift = facts["energy"], facts["constraint_drift"]
+    unaccounted = f"{energy['unaccounted']:.2g} J unaccounted ({energy['unaccounted_relative']:.1e} relative)"
+    events = ", ".join(f"{count} {name}" for name, count in facts["events"].items())
+    lines = [
+        ("scenario", facts["scenario"] or f"(kind {facts['kind']})"),
+        ("outcome", f"{facts['outcome']}: {facts['outcome_message']}"),
+        ("time", f"{facts['start_time']:g} to {facts['end_time']:.9g} s"),
+        ("events", f"{facts['n_events']} ({events})" if events else "none"),
+        ("energy", f"{energy['initial']:.6g} J at the start, {energy['final']:.6g} J at the end"),
+        ("dissipated", f"{energy['dissipated']:.6g} J"),
+        ("energy balance", unaccounted),
+        ("constraint drift", "no constraints" if drift is None else f"{drift:.1e} relative"),
+    ]
+    if "wall_time" in facts:
+        lines.append(("wall time", f"{facts['wall_time']:.3g} s"))
+    lines += [("written", path) for path in facts.get("files", [])]
+    return lines

@@ -1,0 +1,207 @@
+"""Results as xarray datasets: names and units, and the way to NetCDF or Zarr and back.
+
+Nothing here imports JAX before states are evaluated, so that reading a stored run is quick.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from saltus.errors import MissingExtraError, ScenarioError
+from saltus.io.events import event_table
+from saltus.io.files import atomic_write, check_writable
+
+if TYPE_CHECKING:
+    from saltus.hybrid import AbstractSystem, Event, Outcome, State, Trajectory
+
+NETCDF_SUFFIXES = (".nc", ".nc4", ".netcdf")
+SUFFIXES = (*NETCDF_SUFFIXES, ".zarr")
+
+# States are observed in blocks whose size is one of a few, so that another number of samples compiles nothing.
+_SMALLEST_BLOCK, _LARGEST_BLOCK = 256, 16384
+
+
+def to_dataset(
+    system: AbstractSystem,
+    trajectory: Trajectory,
+    times: int | Any = 1001,
+    attributes: Mapping[str, Any] | None = None,
+) -> xr.Dataset:
+    """The observed quantities of a run over time, and its events.
+
+    The time of a jump appears twice, with the values before and after; a sample at that very time gives
+    way to them. `jump_side` tells the rows apart: 0 for a sample, -1 before and 1 after a jump.
+
+    Args:
+        system: Names the quantities (`quantities`, `observe`, `coordinates`).
+        trajectory: The motion, with its events and its outcome.
+        times: How many samples, evenly over the run, or their times, rising [s].
+        attributes: More attributes of the dataset, such as the text of the scenario.
+    """
+    times = _sample_times(trajectory, times)
+    states, times, side = _with_jumps(trajectory.states(times), times, trajectory.events)
+    observed = observe(system, states)
+    order = list(system.quantities())
+    names = sorted(observed, key=lambda name: order.index(name) if name in order else -1)
+    variables = {name: _variable(name, observed[name], system) for name in names}
+    variables["jump_side"] = xr.Variable(
+        "time",
+        side,
+        {"units": "1", "long_name": "sample (0), before (-1) or after (1) a jump"},
+    )
+    variables.update(event_table(system, trajectory.events, _sizes(variables)))
+    coordinates = {"time": ("time", times, {"units": "s", "long_name": "time"})}
+    sizes = _sizes(variables)
+    coordinates.update({name: (name, labels) for name, labels in system.coordinates().items() if name in sizes})
+    return xr.Dataset(variables, coordinates, _attributes(system, trajectory.outcome, attributes))
+
+
+def _sample_times(trajectory: Trajectory, times: int | Any) -> np.ndarray:
+    if np.ndim(times) > 0:
+        return np.asarray(times, float)
+    if int(times) != times or times < 2:
+        raise ValueError(f"`times` must be a list of times, or how many of them: a whole number >= 2, got {times}.")
+    return np.linspace(float(trajectory.start.t), float(trajectory.end.t), int(times))
+
+
+def observe(system: AbstractSystem, states: State) -> dict[str, np.ndarray]:
+    """What `system.observe` says of many states; arrays with a leading time axis."""
+    import jax
+
+    n = len(states.t)
+    block = min(max(_SMALLEST_BLOCK, 1 << max(n - 1, 0).bit_length()), _LARGEST_BLOCK)
+    parts = []
+    for first in range(0, n, block):
+        rows = np.minimum(np.arange(first, first + block), n - 1)
+        part = _compiled_observe()(system, jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], states))
+        parts.append({name: np.asarray(value)[: n - first] for name, value in part.items()})
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+@functools.cache
+def _compiled_observe():
+    import equinox as eqx
+    import jax
+
+    return eqx.filter_jit(lambda system, states: jax.vmap(system.observe)(states))
+
+
+def _with_jumps(states: State, times: np.ndarray, events: Sequence[Event]) -> tuple[State, np.ndarray, np.ndarray]:
+    """Samples and the two sides of every jump, in order of time."""
+    import jax
+
+    jumps = _jumps(events)
+    sides = [side for first, last in jumps for side in (first.before, last.after)]
+    moments = np.array([float(state.t) for state in sides])
+    keep = ~np.isin(times, moments)
+    all_times = np.concatenate([times[keep], moments])
+    side = np.concatenate([np.zeros(keep.sum(), np.int8), np.tile(np.array([-1, 1], np.int8), len(jumps))])
+    order = np.lexsort((side, all_times))
+
+    def merge(leaf, *rows):
+        return np.concatenate([np.asarray(leaf)[keep], *(np.asarray(row)[None] for row in rows)])[order]
+
+    return jax.tree.map(merge, states, *sides), all_times[order], side[order]
+
+
+def _jumps(events: Sequence[Event]) -> list[tuple[Event, Event]]:
+    """First and last event of each instant: events at one time are one jump."""
+    jumps: list[tuple[Event, Event]] = []
+    for event in events:
+        if jumps and float(jumps[-1][1].after.t) == float(event.before.t):
+            jumps[-1] = (jumps[-1][0], event)
+        else:
+            jumps.append((event, event))
+    return jumps
+
+
+def _variable(name: str, value: np.ndarray, system: AbstractSystem) -> xr.Variable:
+    quantity = system.quantities().get(name)
+    if quantity is None:
+        raise ValueError(f"{type(system).__name__}.quantities() does not name {name!r}, which observe() returns.")
+    attributes: dict[str, Any] = {"units": quantity.units, "long_name": quantity.long_name}
+    if name == "mode":
+        attributes["flag_values"] = np.arange(len(system.mode_names))
+        attributes["flag_meanings"] = " ".join(word.replace(" ", "_") for word in system.mode_names)
+    return xr.Variable(("time", *quantity.dims), value, attributes)
+
+
+def _sizes(variables: Mapping[str, xr.Variable]) -> dict[str, int]:
+    return {name: size for variable in variables.values() for name, size in variable.sizes.items()}
+
+
+def _attributes(system: AbstractSystem, outcome: Outcome, more: Mapping[str, Any] | None) -> dict[str, Any]:
+    from saltus import __version__
+
+    attributes = {
+        "kind": system.kind,
+        "saltus_version": __version__,
+        "outcome": outcome.name,
+        "outcome_message": outcome.message,
+        "mode_names": ", ".join(system.mode_names),
+    }
+    for name, value in (more or {}).items():
+        if value is not None:
+            attributes[name] = value if isinstance(value, str | int | float) else json.dumps(value)
+    return attributes
+
+
+def check_suffix(path: str | Path) -> None:
+    """Refuse a name of a result file from which the format cannot be told."""
+    if Path(path).suffix not in SUFFIXES:
+        known = ", ".join(SUFFIXES)
+        raise ScenarioError(f"Cannot tell the format of {str(path)!r} from its name. Known endings: {known}.")
+
+
+def write(dataset: xr.Dataset, path: str | Path) -> None:
+    """Store a run as NetCDF (.nc) or Zarr (.zarr), whole or not at all."""
+    check_suffix(path)
+    check_writable(path)
+    with atomic_write(path) as temporary:
+        if temporary.suffix == ".zarr":
+            _require_zarr()
+            dataset.to_zarr(temporary, mode="w", consolidated=False, zarr_format=2)
+        else:
+            dataset.to_netcdf(temporary, engine="netcdf4")
+
+
+def read(path: str | Path) -> xr.Dataset:
+    """A stored run, in memory; the file can be changed or removed afterwards."""
+    check_suffix(path)
+    if not Path(path).exists():
+        raise ScenarioError(f"There is no file {str(path)!r}.")
+    try:
+        dataset = _load(Path(path))
+    except (OSError, ValueError, KeyError) as error:
+        reason = " ".join(str(error).split())
+        raise ScenarioError(f"Cannot read {str(path)!r} as a stored run: {reason}") from error
+    if "kind" not in dataset.attrs or "time" not in dataset.coords:
+        raise ScenarioError(f"{str(path)!r} is not a run stored by saltus: it has no attribute 'kind' or no time.")
+    return dataset
+
+
+def _load(path: Path) -> xr.Dataset:
+    if path.suffix == ".zarr":
+        _require_zarr()
+        with xr.open_zarr(path, consolidated=False) as dataset:
+            return dataset.load()
+    return xr.load_dataset(path, engine="netcdf4")
+
+
+def _require_zarr() -> None:
+    try:
+        import zarr  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("Zarr is not installed. Use a .nc file, or: pip install 'saltus[zarr]'.") from error
+
+
+def mode_names(dataset: xr.Dataset) -> list[str]:
+    """The words that the integers of `mode` stand for."""
+    return dataset.attrs["mode_names"].split(", ")

@@ -1,0 +1,106 @@
+"""What every kind of scenario has: checked keys, how to solve, and the way to a run.
+
+Nothing here imports JAX: a wrong key is found before anything slow happens.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import pydantic
+
+from saltus import checks
+from saltus.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from saltus.hybrid import AbstractSystem, State
+    from saltus.simulation import Run
+
+# The methods of `engines.steppers`, which cannot be asked without importing JAX.
+ADAPTIVE_METHODS = ("dopri8", "dopri5", "tsit5", "bosh3", "kvaerno5", "kvaerno3")
+FIXED_METHODS = ("rk4",)
+
+Positive = Annotated[float, pydantic.Field(gt=0)]
+Nonnegative = Annotated[float, pydantic.Field(ge=0)]
+Pair = Annotated[list[float], pydantic.Field(min_length=2, max_length=2)]
+Triple = Annotated[list[float], pydantic.Field(min_length=3, max_length=3)]
+EndTime = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=True)]
+
+
+class Model(pydantic.BaseModel):
+    """A table of a scenario file: unknown keys, NaN and wrong types are errors."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Solve(Model):
+    """The table [solve]: how far, how exactly, and how densely sampled."""
+
+    until: EndTime
+    method: str | None = None
+    step: Positive | None = None
+    rtol: Positive = 1e-10
+    atol: Positive = 1e-12
+    samples: Annotated[int, pydantic.Field(ge=2, le=10_000_000)] = 1001
+    max_events: Annotated[int, pydantic.Field(ge=1)] = 10_000
+
+    @pydantic.model_validator(mode="after")
+    def _method_fits_step(self) -> Self:
+        if self.method is not None:
+            checks.one_of("method", self.method, (*ADAPTIVE_METHODS, *FIXED_METHODS))
+        if self.method in FIXED_METHODS and self.step is None:
+            raise ValueError(
+                f"Method {self.method!r} needs `solve.step`, the constant time step in seconds, such as 0.01."
+            )
+        if isinstance(self.until, float) and math.isnan(self.until):
+            raise ValueError("`solve.until` must be > 0, got nan.")
+        return self
+
+
+class Scenario(Model):
+    """A ready case: a system, its start, and how to solve it.
+
+    A kind subclasses this with its own tables and `build`; `kind` names it in `scenarios.kinds`.
+    """
+
+    kind: str
+    solve: Solve
+
+    @abc.abstractmethod
+    def build(self) -> tuple[AbstractSystem, State]:
+        """The system and its start; `ValueError` in one sentence for what cannot be built."""
+
+    @property
+    def end_time(self) -> float:
+        """When the run ends at the latest [s]; infinite if the system ends its own story."""
+        return float(self.solve.until)
+
+    def assemble(self) -> tuple[AbstractSystem, State]:
+        """What `build` returns; what it refuses is an error of the scenario."""
+        try:
+            return self.build()
+        except ScenarioError:
+            raise
+        except ValueError as error:
+            raise ScenarioError(str(error)) from error
+
+    def simulate(self, progress: Callable[[float, int], None] | None = None) -> Run:
+        """Run the scenario; `progress` is called with the time reached and the number of events."""
+        from saltus.simulation import simulate
+
+        system, start = self.assemble()
+        return simulate(system, start, self.end_time, progress=progress, **self.options())
+
+    def options(self) -> dict[str, Any]:
+        """What `simulate` is told beside the system, its start and the end."""
+        solve = self.solve
+        return {
+            "method": solve.method,
+            "rtol": solve.rtol,
+            "atol": solve.atol,
+            "step": solve.step,
+            "max_events": solve.max_events,
+        }

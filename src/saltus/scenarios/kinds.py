@@ -1,0 +1,27 @@
+"""Which model reads which kind of scenario; loaded when first used."""
+
+from __future__ import annotations
+
+import importlib
+
+from saltus import checks
+from saltus.errors import ScenarioError
+from saltus.scenarios.base import Scenario
+
+KINDS = {
+    "sliding": "saltus.scenarios.sliding:SlidingScenario",
+}
+
+
+def model_of(kind: object) -> type[Scenario]:
+    """The model class of a kind."""
+    if kind is None:
+        raise ScenarioError(f"`kind` is missing. Known: {', '.join(KINDS)}.")
+    if not isinstance(kind, str):
+        raise ScenarioError(f"`kind` must be a word in quotes, got {kind!r}. Known: {', '.join(KINDS)}.")
+    try:
+        checks.one_of("kind", kind, KINDS)
+    except ValueError as error:
+        raise ScenarioError(str(error)) from None
+    module, name = KINDS[kind].split(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,143 @@
+"""From a TOML file or a name of the catalogue to a checked scenario."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pydantic
+
+from saltus.checks import suggestion
+from saltus.errors import ScenarioError
+from saltus.scenarios import toml
+from saltus.scenarios.base import Scenario
+from saltus.scenarios.catalogue import entries
+from saltus.scenarios.explain import explain
+from saltus.scenarios.kinds import model_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Loaded:
+    """A scenario with its name and the TOML text that says all of it, overrides included."""
+
+    name: str
+    text: str
+    scenario: Scenario
+
+
+def load(source: str | Path, overrides: Sequence[str] = ()) -> Loaded:
+    """Read a scenario.
+
+    Args:
+        source: A TOML file, or a name of the catalogue.
+        overrides: `key=value` pairs such as "masses.0.mass=2.0" that replace or add keys.
+
+    Raises:
+        ScenarioError: With one sentence that says what is wrong and where.
+    """
+    name, text = _read(source)
+    data = _parse(text, name)
+    if overrides:
+        data = apply_overrides(data, overrides)
+        text = toml.dumps(data)
+    return Loaded(name, text, validate(data))
+
+
+def loads(text: str) -> Scenario:
+    """A scenario from TOML text, as a dataset stores it."""
+    return validate(_parse(text, "The scenario"))
+
+
+def validate(data: dict[str, Any]) -> Scenario:
+    """A checked scenario from plain data."""
+    model = model_of(data.get("kind"))
+    try:
+        return model.model_validate(data)
+    except pydantic.ValidationError as error:
+        raise ScenarioError(explain(error, model)) from None
+
+
+def _read(source: str | Path) -> tuple[str, str]:
+    path = Path(source)
+    known = entries()
+    is_name = isinstance(source, str) and path.suffix != ".toml" and path.name == source
+    if is_name and source in known and not path.is_file():
+        path = known[source].path
+    elif is_name and not path.exists():
+        near = suggestion(source, known)
+        raise ScenarioError(
+            f"There is no scenario {source!r} in the catalogue.{near} `saltus list` shows all; "
+            "a file of your own needs its ending .toml."
+        )
+    if path.is_dir():
+        raise ScenarioError(f"{str(source)!r} is a folder, not a scenario file.")
+    try:
+        return path.stem, path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        near = f" The catalogue has {path.stem!r}." if path.stem in known else ""
+        raise ScenarioError(f"There is no file {str(source)!r}.{near}") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{str(source)!r} is not a text file, so not a scenario.") from None
+    except OSError as error:
+        raise ScenarioError(f"Cannot read {str(source)!r}: {error.strerror}.") from None
+
+
+def _parse(text: str, name: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        reason = " ".join(str(error).split()) or "nested too deeply"
+        raise ScenarioError(f"{name} is not TOML: {reason}.") from None
+
+
+def apply_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """`data` with `key=value` pairs put in; `data` itself is untouched."""
+    data = copy.deepcopy(data)
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        parts = key.strip().split(".")
+        if not equals or not all(parts):
+            raise ScenarioError(f"An override is key=value, such as masses.0.mass=2.0, got {override!r}.")
+        _put(data, parts, _override_value(value.strip()), override)
+    return data
+
+
+def _override_value(text: str) -> Any:
+    """A TOML value; a bare word is a text, so that `solve.method=rk4` needs no quotes."""
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    return parsed["value"] if set(parsed) == {"value"} else text
+
+
+def _put(data: Any, parts: list[str], value: Any, override: str) -> None:
+    where = data
+    for depth, part in enumerate(parts):
+        last = depth == len(parts) - 1
+        if isinstance(where, list):
+            index = _index(where, part, ".".join(parts[:depth]), override)
+            if last:
+                where[index] = value
+            else:
+                where = where[index]
+        elif isinstance(where, dict):
+            if last:
+                where[part] = value
+            else:
+                where = where.setdefault(part, {})
+        else:
+            path = ".".join(parts[:depth])
+            raise ScenarioError(f"Cannot set {override!r}: `{path}` is {where!r}, not a table or list.")
+
+
+def _index(items: list[Any], part: str, path: str, override: str) -> int:
+    if not part.isdecimal() or int(part) >= len(items):
+        raise ScenarioError(
+            f"Cannot set {override!r}: `{path}` has the entries 0 to {len(items) - 1}, there is no {part!r}."
+        )
+    return int(part)

@@ -1,0 +1,40 @@
+"""Surfaces by the names and keys of scenario files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from saltus import checks
+from saltus.surfaces.base import AbstractSurface
+from saltus.surfaces.cone import Cone
+from saltus.surfaces.cosine import Cosine
+from saltus.surfaces.expression import Expression
+from saltus.surfaces.gaussian import Gaussian
+from saltus.surfaces.paraboloid import Paraboloid, Saddle
+from saltus.surfaces.plane import Plane
+from saltus.surfaces.sphere import Dome, Sphere
+
+NAMES: dict[str, Any] = {
+    "sphere": Sphere,
+    "dome": Dome,
+    "plane": lambda slope_x=0.0, slope_y=0.0: Plane(slope_x, slope_y),
+    "paraboloid": Paraboloid,
+    "saddle": Saddle,
+    "gaussian": Gaussian,
+    "cosine": Cosine,
+    "cone": Cone,
+    "expression": lambda z, parameters=None: Expression(z, parameters),
+}
+
+
+def named(description: Mapping[str, Any]) -> AbstractSurface:
+    """The surface that a table [surface] describes.
+
+    >>> named({"type": "sphere", "radius": 2.0}).flat
+    False
+    """
+    parameters = dict(description)
+    name = parameters.pop("type", "")
+    checks.one_of("surface type", name, NAMES)
+    return NAMES[name](**parameters)

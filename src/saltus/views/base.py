@@ -1,0 +1,90 @@
+"""What the views of all kinds share: series over time, events, and gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from saltus.views.style import FAINT, INK, colour
+
+MAX_EVENT_LINES = 60
+
+# One marker per name of event, in the order in which they appear.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
+
+
+def split_at_jumps(dataset: xr.Dataset, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Times and values with a NaN between the two sides of each jump, so that lines break there."""
+    times = dataset["time"].values
+    after = np.flatnonzero(dataset["jump_side"].values == 1)
+    return np.insert(times, after, times[after]), np.insert(values.astype(float), after, np.nan, axis=0)
+
+
+def over_time(axes: Axes, dataset: xr.Dataset, name: str, symbol: str, dim: str | None = None) -> None:
+    """A quantity over time, one line per entry of `dim`, broken at jumps."""
+    times, values = split_at_jumps(dataset, dataset[name].values)
+    columns = values[:, None] if dim is None else values
+    for index in range(columns.shape[1]):
+        label = symbol if columns.shape[1] == 1 else f"{symbol}$_{{{index}}}$"
+        axes.plot(times, columns[:, index], color=colour(index), label=label)
+    axes.set_xlim(times[0], max(times[-1], times[0] + 1e-12))
+
+
+def event_names(dataset: xr.Dataset) -> list[str]:
+    """The names of the events of a run, in the order in which they first appear."""
+    return list(dict.fromkeys(str(name) for name in dataset["event_name"].values))
+
+
+def marker(dataset: xr.Dataset, name: str) -> str:
+    """The marker of an event's name in this run."""
+    return MARKERS[event_names(dataset).index(name) % len(MARKERS)]
+
+
+def mark_events(axes: Axes, dataset: xr.Dataset) -> None:
+    """A thin line at each event; with many events only ticks at the top."""
+    times = np.unique(dataset["event_time"].values)
+    if len(times) <= MAX_EVENT_LINES:
+        for time in times:
+            axes.axvline(time, color=FAINT, linewidth=0.6, zorder=0)
+    else:
+        axes.plot(
+            times, np.full_like(times, 1.0), "|", color=FAINT, transform=axes.get_xaxis_transform(), clip_on=False
+        )
+
+
+def shade_undefined(axes: Axes, dataset: xr.Dataset, values: np.ndarray) -> None:
+    """A shade where a quantity is undefined (NaN), with the word where it fits."""
+    times = dataset["time"].values
+    undefined = np.isnan(values).reshape(len(times), -1).all(axis=1)
+    span = times[-1] - times[0]
+    for first, last in _stretches(undefined):
+        axes.axvspan(times[first], times[last], color="#EFEFEF", zorder=-1, linewidth=0)
+        if times[last] - times[first] > 0.12 * span:
+            middle = (times[first] + times[last]) / 2
+            axes.text(middle, 0.5, "undefined\n(at rest)", transform=axes.get_xaxis_transform(), ha="center",
+                      va="center", fontsize=8, color="#777777")  # fmt: skip
+
+
+def _stretches(flags: np.ndarray) -> list[tuple[int, int]]:
+    """First and last index of each run of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
+    return [(int(first), int(last) - 1) for first, last in edges.reshape(-1, 2)]
+
+
+def event_legend(axes: Axes, dataset: xr.Dataset) -> None:
+    """Empty marks that name the events in the legend of `axes`."""
+    for name in event_names(dataset):
+        axes.plot([], [], marker(dataset, name), color=INK, markersize=4.5, markerfacecolor="white", label=words(name))
+
+
+def words(name: str) -> str:
+    """A name as it is said: `lift_off` is "lift off"."""
+    return name.replace("_", " ")
+
+
+def frame_times(dataset: xr.Dataset, frames: int) -> np.ndarray:
+    """Row of the dataset that each frame of an animation shows; frames are evenly spaced in time."""
+    times = dataset["time"].values
+    wanted = np.linspace(times[0], times[-1], frames)
+    return np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, len(times) - 1)

@@ -1,0 +1,52 @@
+"""The house style of figures: quiet axes, colours that everyone can tell apart, room for the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+# Okabe and Ito 2008: distinct for all common kinds of colour vision; black is kept for events and axes.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F6000", "#999999")
+INK = "#222222"
+FAINT = "#B8B8B8"
+SURFACE = "#E9E4DA"
+
+SETTINGS: dict[str, Any] = {
+    "font.size": 9.0,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "axes.labelsize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "lines.linewidth": 1.2,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "text.color": INK,
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+}
+
+
+def colour(index: int) -> str:
+    """The colour of the body, rod or quantity with this number."""
+    return COLOURS[index % len(COLOURS)]
+
+
+def new_figure(width: float, height: float, constrained: bool = True) -> Figure:
+    """An empty figure [inches] that belongs to no window."""
+    figure = Figure(figsize=(width, height), layout="constrained" if constrained else None)
+    FigureCanvasAgg(figure)
+    return figure

@@ -1,0 +1,112 @@
+"""Small hybrid systems with known answers, for tests of the engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+
+
+class BouncingBall(AbstractSystem):
+    """A ball on a floor that returns a share of the speed; at rest after infinitely many bounces."""
+
+    kind: ClassVar[str] = "ball"
+    mode_names: ClassVar[tuple[str, ...]] = ("flight", "rest")
+    restitution: jax.Array
+    gravity: jax.Array
+    settles: bool = eqx.field(static=True, default=True)
+
+    def rate(self, state):
+        flying = state.mode == 0
+        fall = jnp.where(flying, -self.gravity, 0.0)
+        return Rate(jnp.where(flying, state.v, 0.0), fall * jnp.ones_like(state.v), state.ledger)
+
+    def guards(self):
+        return (Guard("floor", lambda s: s.q[0], lambda s: s.mode == 0),)
+
+    def jump(self, state, guard, index):
+        return State(state.t, jnp.zeros_like(state.q), -self.restitution * state.v, state.ledger, state.mode)
+
+    def settle(self, state, guard, index):
+        if not self.settles:
+            return None
+        return State(state.t, jnp.zeros_like(state.q), jnp.zeros_like(state.v), state.ledger, 1)
+
+    def quantities(self):
+        return {"height": Quantity((), "m", "height")}
+
+    def observe(self, state):
+        return {"height": state.q[0]}
+
+
+def ball(restitution: float, settles: bool = True) -> BouncingBall:
+    return BouncingBall(jnp.asarray(restitution), jnp.asarray(9.81), settles)
+
+
+class Clock(AbstractSystem):
+    """Time itself (q grows at rate 1, so steps are as long as they can be), with any guards; a jump counts."""
+
+    kind: ClassVar[str] = "clock"
+    functions: tuple[Callable, ...] = eqx.field(static=True)
+    ends: str | None = eqx.field(static=True, default=None)
+
+    def rate(self, state):
+        return Rate(jnp.ones_like(state.q), jnp.zeros_like(state.v), state.ledger)
+
+    def guards(self):
+        return tuple(Guard(f"guard{i}", lambda s, f=f: f(s.q[0]), ends=self.ends) for i, f in enumerate(self.functions))
+
+    def jump(self, state, guard, index):
+        return State(state.t, state.q, state.v + 1.0, state.ledger, state.mode)
+
+    def quantities(self):
+        return {"count": Quantity((), "1", "number of jumps")}
+
+    def observe(self, state):
+        return {"count": state.v[0]}
+
+
+def clock_start() -> State:
+    return State.of(q=[0.0], v=[0.0])
+
+
+class Oscillator(AbstractSystem):
+    """A spring, x'' = -x, with guards given as functions of (x, v)."""
+
+    kind: ClassVar[str] = "oscillator"
+    functions: tuple[Callable, ...] = eqx.field(static=True, default=())
+
+    def rate(self, state):
+        return Rate(state.v, -state.q, state.ledger)
+
+    def guards(self):
+        return tuple(Guard(f"guard{i}", lambda s, f=f: f(s.q[0], s.v[0])) for i, f in enumerate(self.functions))
+
+    def quantities(self):
+        return {"x": Quantity((), "m", "place")}
+
+    def observe(self, state):
+        return {"x": state.q[0]}
+
+
+class RootFlow(AbstractSystem):
+    """x' = -1 / (2 sqrt(x - 1)): defined for x > 1 only, left at t = (x0 - 1)^1.5 * 4 / 3."""
+
+    kind: ClassVar[str] = "root"
+
+    def rate(self, state):
+        return Rate(-0.5 / jnp.sqrt(state.q - 1.0), jnp.zeros_like(state.v), state.ledger)
+
+    def guards(self):
+        return (Guard("border", lambda s: s.q[0] - 1.25, ends="left_domain", message="left at t = {t:.3f} s"),)
+
+    def quantities(self):
+        return {"x": Quantity((), "m", "place")}
+
+    def observe(self, state):
+        return {"x": state.q[0]}

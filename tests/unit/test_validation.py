@@ -1,0 +1,106 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import saltus
+from saltus import validation
+from saltus.cli import app
+from saltus.errors import ScenarioError
+from saltus.validation import Check, difference, fact, runner
+
+STATE = {
+    "surface": {"kind": "plane", "formula": "sx*x + sy*y", "params": {"sx": 0.0, "sy": 0.0}},
+    "g": 10.0, "m": [2.0], "mu": [0.5], "rods": [], "friction_law": "abs", "q": [0.0, 0.0], "v": [1.0, 0.0],
+    "h": [], "N": [20.0], "acc": [[-5.0, 0.0, 0.0]],
+}  # fmt: skip
+
+
+def write(path, cases, topic="sliding"):
+    path.write_text(json.dumps({"topic": topic, "cases": cases}))
+    return path
+
+
+def instants(**changes):
+    return {"id": "block", "group": "instants", "states": [{**STATE, **changes}]}
+
+
+def test_a_check_is_ok_within_its_tolerance_and_never_with_nan():
+    assert Check("a", 1e-11, 1e-10).ok and Check("a", 1e-11, 1e-10).ratio == pytest.approx(0.1)
+    assert not Check("a", 2e-10, 1e-10).ok
+    assert not Check("a", math.nan, 1e-10).ok and Check("a", math.nan, 1e-10).ratio == math.inf
+    assert Check("a", 0.0, 0.0).ok and Check("a", 0.0, 0.0).ratio == 0.0
+    assert fact("a", True).ok and not fact("a", False).ok
+
+
+def test_the_largest_difference_counts():
+    assert difference("a", [1.0, 2.0], [1.0, 2.5], 1.0).error == 0.5
+    assert difference("a", [], [], 1.0).error == 0.0
+    assert not difference("a", [1.0], [1.0, 2.0], 1.0).ok
+
+
+def test_what_is_undefined_must_be_undefined():
+    assert difference("a", [math.nan, 1.0], [None, 1.0], 0.0).ok
+    assert not difference("a", [0.0, 1.0], [None, 1.0], 1e9).ok
+    assert not difference("a", [math.nan, 1.0], [0.0, 1.0], 1e9).ok
+
+
+def test_right_and_wrong_cases_are_told_apart(tmp_path, capsys):
+    right = write(tmp_path / "right.json", [instants()])
+    assert app.call(["validate", str(right)]) == 0
+    out = capsys.readouterr().out
+    assert "instants" in out and "ok" in out and "FAIL" not in out
+
+    wrong = write(tmp_path / "wrong.json", [instants(), instants(N=[20.0 + 1e-9])])
+    assert app.call(["validate", str(wrong)]) == 1
+    out = capsys.readouterr().out
+    assert "FAIL" in out and "normal force of state 0" in out
+
+    assert app.call(["validate", str(wrong), "--json"]) == 1
+    (group,) = json.loads(capsys.readouterr().out)
+    assert group["cases"] == 2 and not group["ok"] and len(group["failures"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ({"id": "a", "group": "instants"}, "the case has no 'states'"),
+        (instants(m=[-1.0]), "raised ValueError: `mass` must be > 0"),
+        ({"id": "a", "group": "instants", "states": []}, "nothing could be checked"),
+    ],
+)
+def test_a_case_that_cannot_be_run_fails_and_says_why(tmp_path, case, words):
+    (result,) = validation.run(validation.read([write(tmp_path / "a.json", [case])]))
+    assert not result.checks[0].ok
+    assert words in result.checks[0].what
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "as JSON"),
+        ("[]", "needs `topic` and a list `cases`"),
+        ('{"topic": "slidng", "cases": []}', "Did you mean 'sliding'?"),
+        ('{"topic": "sliding", "cases": [{"group": "instant"}]}', "Did you mean 'instants'?"),
+        ('{"topic": "sliding", "cases": [3]}', "unknown group"),
+        ('{"topic": "sliding", "cases": []}', "There are no reference cases"),
+    ],
+)
+def test_files_that_are_no_reference_cases_are_refused(tmp_path, content, words):
+    (tmp_path / "a.json").write_text(content)
+    with pytest.raises(ScenarioError, match="^[^\n]+$") as caught:
+        validation.read([tmp_path / "a.json"])
+    assert words in str(caught.value)
+
+
+def test_a_surface_without_a_class_comes_from_its_formula():
+    from saltus.validation import sliding
+
+    ripple = sliding.surface({"kind": "ripple", "formula": "A*sin(k*x)", "params": {"A": 0.1, "k": 2.0}})
+    assert isinstance(ripple, saltus.surfaces.Expression)
+    assert float(ripple.height(0.3, 1.0)) == pytest.approx(0.1 * np.sin(0.6), rel=1e-15)
+
+
+def test_every_topic_has_shipped_cases():
+    assert {topic.name for topic in runner.read(runner.shipped())} == set(runner.TOPICS)

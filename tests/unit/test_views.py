@@ -1,0 +1,170 @@
+"""Figures and animations, from datasets made here: what is drawn, not how it looks."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from PIL import Image
+
+from saltus import views
+from saltus.errors import MissingExtraError
+from saltus.views import base, sliding
+from saltus.views.ground import ground
+
+SCENARIO = """
+kind = "sliding"
+[surface]
+type = "sphere"
+radius = 1.0
+"""
+
+
+def dataset(masses=2, rods=1, events=True, scenario=SCENARIO, samples=41):
+    """Masses on circles in a bowl; all stop at t = 3 and the rod force is undefined from there."""
+    time = np.linspace(0.0, 4.0, samples)
+    time = np.sort(np.append(time[time != 3.0], [3.0, 3.0])) if events else time
+    side = np.zeros(len(time), int)
+    if events:
+        side[np.flatnonzero(time == 3.0)] = [-1, 1]
+    turn = np.minimum(time, 3.0)[:, None] + np.arange(masses)
+    radius = 0.2 + 0.03 * np.arange(masses)
+    x, y = radius * np.cos(turn), radius * np.sin(turn)
+    position = np.stack([x, y, 1 - np.sqrt(1 - x**2 - y**2)], axis=-1)
+    at_rest = (time > 3.0) | (side == 1)
+    force = np.where(at_rest[:, None], np.nan, np.sin(time)[:, None] + np.arange(rods))
+    ones = np.ones(len(time))
+    data = xr.Dataset(
+        {
+            "position": (("time", "mass", "axis"), position),
+            "rod_force": (("time", "rod"), force),
+            "normal_force": (("time", "mass"), 10 * np.ones((len(time), masses))),
+            "kinetic_energy": ("time", ones),
+            "potential_energy": ("time", ones),
+            "dissipated_energy": ("time", ones),
+            "mode": (("time", "mass"), np.where(at_rest[:, None], 1, np.zeros(masses, int))),
+            "jump_side": ("time", side),
+            "event_time": ("event", [3.0] if events else []),
+            "event_name": ("event", np.array(["stop"] if events else [], dtype=object)),
+            "event_index": ("event", [0] if events else np.empty(0, int)),
+        },
+        {"time": time, "rod": [f"{i}-{i + 1}" for i in range(rods)]},
+        {"kind": "sliding", "mode_names": "slip, stick"},
+    )
+    return data.assign_attrs(scenario=scenario) if scenario else data
+
+
+def titles(figure):
+    return [axes.get_title(loc="left") for axes in figure.axes]
+
+
+def test_the_figure_has_a_panel_for_each_quantity():
+    assert titles(views.figure(dataset())) == [
+        "paths (open: start, filled: end)",
+        "rod force (> 0 pushes the masses apart)",
+        "reaction of the surface",
+        "energies",
+    ]
+
+
+def test_without_rods_there_is_no_panel_for_them():
+    assert len(views.figure(dataset(masses=1, rods=0)).axes) == 3
+
+
+def test_an_undefined_force_is_left_blank_and_said_so():
+    axes = views.figure(dataset()).axes[1]
+    times, values = axes.lines[0].get_data()
+    assert np.isnan(values[times > 3.0]).all()
+    assert np.isfinite(values[times < 3.0]).all()
+    assert [text.get_text() for text in axes.texts] == ["undefined\n(at rest)"]
+
+
+def test_lines_break_at_jumps():
+    data = dataset()
+    times, values = base.split_at_jumps(data, data["kinetic_energy"].values)
+    assert len(times) == data.sizes["time"] + 1
+    assert np.isnan(values).sum() == 1
+    assert (np.diff(times) >= 0).all()
+
+
+def test_events_are_marked_on_the_path_and_named():
+    axes = views.figure(dataset()).axes[0]
+    assert "stop" in [text.get_text() for text in axes.get_legend().get_texts()]
+    place = dataset()["position"].values[dataset()["jump_side"].values == -1][0, 0, :2]
+    marks = [line.get_xydata()[0] for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata()) == 1]
+    assert any(np.allclose(mark, place) for mark in marks)
+
+
+def test_many_events_are_ticks_instead_of_lines():
+    data = dataset()
+    many = data.drop_dims("event").assign(
+        event_time=("event", np.linspace(0.1, 2.9, 200)),
+        event_name=("event", np.array(["stop"] * 200, dtype=object)),
+        event_index=("event", np.zeros(200, int)),
+    )
+    assert len(views.figure(many).axes[3].lines) == 4 + 1
+
+
+def test_the_contours_are_those_of_the_scenario_surface():
+    around = ground(dataset(), points=21)
+    assert around is not None
+    x, y = np.meshgrid(around.x, around.y)
+    np.testing.assert_allclose(around.z, 1 - np.sqrt(1 - x**2 - y**2), atol=1e-15)
+
+
+def test_the_ground_ends_where_the_surface_does():
+    small = SCENARIO.replace("radius = 1.0", "radius = 0.27")
+    around = ground(dataset(scenario=small))
+    assert around is not None and np.isnan(around.z).any() and np.isfinite(around.z).any()
+    views.figure(dataset(scenario=small))
+
+
+def test_a_run_without_a_scenario_is_drawn_without_ground():
+    data = dataset(scenario=None)
+    assert ground(data) is None
+    assert not views.figure(data).axes[0].collections
+    views.animation(data)._draw_was_started = True  # matplotlib warns of animations that are never shown
+
+
+@pytest.mark.parametrize(("masses", "rods"), [(1, 0), (7, 6), (20, 19)])
+def test_any_number_of_masses_can_be_drawn(tmp_path, masses, rods):
+    views.save_figure(dataset(masses=masses, rods=rods), tmp_path / "a.png")
+    assert Image.open(tmp_path / "a.png").size[0] > 1000
+
+
+def test_a_mass_that_never_moves_can_be_drawn(tmp_path):
+    data = dataset(masses=1, rods=0, events=False)
+    data["position"][:] = data["position"][0]
+    views.save_figure(data, tmp_path / "a.pdf")
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_animation_moves_and_ends_at_the_end(tmp_path):
+    told = []
+    views.save_animation(dataset(samples=9), tmp_path / "a.gif", progress=lambda done, remark: told.append(done))
+    animation = Image.open(tmp_path / "a.gif")
+    assert len(told) == 10 and told[-1] == 1.0
+    assert 5 < animation.n_frames <= 10  # frames that are alike are stored once, for longer
+    first = np.asarray(animation.convert("RGB")).astype(int)
+    animation.seek(5)
+    assert (np.abs(np.asarray(animation.convert("RGB")) - first) > 60).any()
+
+
+def test_frames_are_evenly_spaced_in_time():
+    rows = base.frame_times(dataset(), 5)
+    np.testing.assert_allclose(dataset().time.values[rows], [0.0, 1.0, 2.0, 3.0, 4.0])
+    assert dataset().jump_side.values[rows[3]] == 1  # after the jump
+
+
+def test_rod_ends_come_from_the_labels():
+    assert sliding.rod_ends(dataset(masses=3, rods=2)) == [(0, 1), (1, 2)]
+
+
+def test_an_mp4_needs_ffmpeg(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingExtraError, match="ffmpeg"):
+        views.save_animation(dataset(samples=5), tmp_path / "a.mp4")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_kind_of_dataset_is_refused():
+    with pytest.raises(ValueError, match="Unknown kind of dataset 'other'"):
+        views.figure(dataset().assign_attrs(kind="other"))
