@@ -14,7 +14,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from saltus.systems.ball_on_rails.forces import Contacts, Place, Scalar, Velocity, even_load, placed, slid
+from saltus.contacts.ball_contact import ContactMotion
+from saltus.laws.friction import Reaction
+from saltus.systems.ball_on_rails.forces import (
+    LEAN,
+    Contacts,
+    Place,
+    Scalar,
+    Velocity,
+    even_load,
+    loads_of,
+    placed,
+    slid,
+)
 
 if TYPE_CHECKING:
     from saltus.systems.ball_on_rails.system import BallOnRails
@@ -33,12 +45,23 @@ def spot_radius(ball: BallOnRails) -> Scalar:
     return ball.law.radius(even_load(ball))
 
 
-def ray(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Velocity:
-    """Symmetric motion whose slip and rim speed are (cos, sin) of `angle`, times the direction of spin."""
-    rim = jnp.sin(angle)
-    turning = rim / (spot_radius(ball) * jnp.sin(ball.half_angle))
+def ray(ball: BallOnRails, angle: Scalar) -> Velocity:
+    """Symmetric motion with positive spin whose slip and rim speed are (cos, sin) of `angle`."""
+    turning = jnp.sin(angle) / (spot_radius(ball) * jnp.sin(ball.half_angle))
     along = jnp.cos(angle) + ball.radius * jnp.cos(ball.half_angle) * turning
-    return forward * jnp.stack([along, jnp.zeros_like(rim), jnp.zeros_like(rim), turning, jnp.zeros_like(rim)])
+    return jnp.zeros(5).at[0].set(along).at[3].set(turning)
+
+
+def ray_motion(ball: BallOnRails, angle: Scalar) -> ContactMotion:
+    """Motion at the contacts on the ray, without the difference of nearly equal velocities."""
+    spin = jnp.sin(angle) / spot_radius(ball)
+    slip, rolling = jnp.cos(angle), spin / jnp.tan(ball.half_angle)
+    nothing = jnp.zeros(2)
+    return ContactMotion(
+        slip=jnp.stack([jnp.full(2, slip), nothing], -1),
+        spin=LEAN * spin,
+        rolling=jnp.stack([nothing, jnp.full(2, rolling)], -1),
+    )
 
 
 def ray_angle(ball: BallOnRails, velocity: Velocity) -> Scalar:
@@ -48,10 +71,15 @@ def ray_angle(ball: BallOnRails, velocity: Velocity) -> Scalar:
     return jnp.arctan2(jnp.abs(velocity[3]) * spot_radius(ball) * jnp.sin(ball.half_angle), forward * slip)
 
 
+def on_ray(ball: BallOnRails, place: Place, angle: Scalar, forward: Scalar) -> Contacts:
+    """Creep: friction and acceleration do not change on the ray."""
+    motion = jax.tree.map(lambda x: forward * x, ray_motion(ball, angle))
+    return slid(ball, place, jnp.zeros(5), motion)
+
+
 def symmetric_acceleration(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Velocity:
-    """Acceleration in the symmetric motion of this angle."""
-    velocity = ray(ball, angle, forward)
-    return slid(ball, placed(ball, jnp.zeros(()), velocity), velocity).acceleration
+    """Acceleration in the symmetric motion of this angle and direction of spin."""
+    return on_ray(ball, placed(ball, jnp.zeros(()), jnp.zeros(5)), angle, forward).acceleration
 
 
 def turning_of_ray(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Scalar:
@@ -86,13 +114,18 @@ def creep_angle(ball: BallOnRails, forward: Scalar) -> Scalar:
     return refined_angle(ball, jax.lax.stop_gradient(0.5 * (low + high)), forward)
 
 
+@eqx.filter_jit
 def terminal_creep(ball: BallOnRails, forward: float = 1.0) -> tuple[Scalar, Scalar]:
-    """Ratio of slip to rim speed of the self-similar creep, and its acceleration along the rails [m/s2]."""
+    """Ratio of slip to rim speed of the self-similar creep, and its acceleration along the rails [m/s2].
+
+    `forward` is 1 for rolling towards +x, -1 for the other direction; the creep must keep slip and spin of one sign.
+    """
     forward = jnp.asarray(forward, float)
     angle = creep_angle(ball, forward)
     return 1.0 / jnp.tan(angle), symmetric_acceleration(ball, angle, forward)[0]
 
 
+@eqx.filter_jit
 def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
     """Tangent of the steepest slope on which the ball rests, and the ratio of rim speed to slip at its onset.
 
@@ -123,17 +156,20 @@ def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
     return law.mu * drag / (C + law.mu * shift * lift * S), jnp.tan(angle)
 
 
-def contacts(ball: BallOnRails, place: Place, velocity: Velocity, on_ray: Array, direction: Scalar) -> Contacts:
-    """Sliding contacts; on the ray of self-similar creep all velocities keep their ratios.
-
-    `direction` is that of the creep: past the stop, which only the end of a step sees, forces stay what they are.
-    """
-    slow = momentum(ball, velocity)
-    past = on_ray & (direction * slow < 0.0)
-    here = slid(ball, place, velocity, jnp.where(past, -1.0, 1.0))
-    growth = momentum(ball, here.acceleration) / jnp.where(slow == 0.0, 1.0, slow)
-    gain = jnp.where(on_ray, velocity * growth, here.acceleration)
-    return eqx.tree_at(lambda c: c.acceleration, here, gain)
+def resting(ball: BallOnRails, place: Place) -> Contacts:
+    """Static friction of a ball at rest: along the rails evenly, the moment by rolling resistance and spin torque."""
+    S, C = jnp.sin(ball.half_angle), jnp.cos(ball.half_angle)
+    held = ball.mass * ball.gravity * jnp.sin(ball.slope)
+    limit = spot_radius(ball) * ball.law.pressure.centre_shift * ball.law.rolling_shift * even_load(ball)
+    resistance = jnp.clip(-0.5 * ball.radius * held, -limit, limit)
+    torque = (0.5 * ball.radius * held + resistance) * C / S
+    nothing = jnp.zeros(2)
+    reaction = Reaction(
+        force=jnp.stack([jnp.full(2, -0.5 * held), nothing], -1),
+        spin_torque=-LEAN * torque,
+        rolling_moment=jnp.stack([nothing, jnp.full(2, resistance)], -1),
+    )
+    return Contacts(place, loads_of(ball, place, jnp.zeros(5), nothing), reaction, jnp.zeros(5))
 
 
 def rests(ball: BallOnRails) -> Array:

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from saltus.systems.ball_on_rails.system import BallOnRails
 
 NEAR_REST = 1e-8  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
-NEAR_STICK = 1e-11  # slip over sqrt(g r) at which a sliding point contact counts as come to rest
+NEAR_STICK = 1e-10  # slip over sqrt(g r) at which a sliding point contact counts as come to rest
 JAMMED = 1e-6  # determinant of the loads at which the ball counts as jammed: they are a million weights
-KICK = 1e-13  # speed over sqrt(g r) with which a ball that cannot rest sets out on its creep
 
 LEFT_MESSAGE = "The ball left the rails at t = {t:.6g} s."
 JAM_MESSAGE = (
@@ -81,6 +80,8 @@ def after(ball: BallOnRails, state: State, guard: str, index) -> State:
         return changed(seat, mode=state.mode.at[index].set(OPEN))
     if guard == "landing":
         return _landed(ball, state)
+    if guard == "slip_vanishes":
+        state = _slip_run_out(ball, state, index)
     if guard in ("slip_ends", "slip_vanishes"):
         one_rail = (state.mode == OPEN).any()
         return choose(one_rail, _stuck_on_one_rail(ball, state), _straight(ball, state))
@@ -156,10 +157,13 @@ def _creeping(ball: BallOnRails, state: State) -> State:
     """Onto the ray of self-similar creep; the momentum that friction along the rails cannot change is kept."""
     forward = jnp.where(state.v[3] < 0.0, -1.0, 1.0)
     angle = creep.refined_angle(ball, creep.ray_angle(ball, state.v), forward)
-    direction = creep.ray(ball, angle, forward)
+    direction = creep.ray(ball, angle)
     v = direction * creep.momentum(ball, state.v) / creep.momentum(ball, direction)
-    sign = jnp.sign(creep.momentum(ball, v))
-    return changed(state, v=v, mode=jnp.full(2, jnp.where(sign < 0, CREEP_BACKWARD, CREEP_FORWARD)))
+    return changed(state, q=state.q.at[2].set(angle), v=v, mode=_creep_mode(forward))
+
+
+def _creep_mode(forward: Scalar) -> Array:
+    return jnp.full(2, jnp.where(forward < 0, CREEP_BACKWARD, CREEP_FORWARD))
 
 
 def _run_out(ball: BallOnRails, state: State) -> State:
@@ -167,18 +171,33 @@ def _run_out(ball: BallOnRails, state: State) -> State:
     rate = ball.rate(state)
     scaled, gain = state.v * ball.lengths, rate.v * ball.lengths
     left = -jnp.sum(scaled * scaled) / jnp.minimum(jnp.sum(scaled * gain), -1e-300)
-    energy = 0.5 * jnp.sum(rate.ledger) * left
-    return changed(state, t=state.t + left, q=state.q + 0.5 * left * rate.q, ledger=state.ledger.at[0].add(energy))
+    energy = 0.5 * rate.ledger * left
+    return changed(state, t=state.t + left, q=state.q + 0.5 * left * rate.q, ledger=state.ledger + energy)
+
+
+def _slip_run_out(ball: BallOnRails, state: State, index) -> State:
+    """The last stretch before the slip of a point contact vanishes."""
+    rate = ball.rate(state)
+    slip, gain = jax.jvp(
+        lambda q, v: ball.placed(changed(state, q=q, v=v)).motion.slip[index], (state.q, state.v), (rate.q, rate.v)
+    )
+    left = -jnp.sum(slip * slip) / jnp.minimum(jnp.sum(slip * gain), -1e-300)
+    left = jnp.minimum(left, 10 * NEAR_STICK * ball.speed / (ball.law.mu * ball.gravity + 1e-300))
+    return changed(
+        state,
+        t=state.t + left,
+        q=state.q + left * rate.q,
+        v=state.v + left * rate.v,
+        ledger=state.ledger + 0.5 * left * rate.ledger,
+    )
 
 
 def _at_rest(ball: BallOnRails, state: State) -> State:
     """At rest for good, or on the way down a slope that is too steep for rest."""
-    still = changed(state, v=jnp.zeros_like(state.v), mode=jnp.full(2, REST))
+    still = jnp.zeros_like(state.v)
     downhill = jnp.where(ball.slope < 0.0, -1.0, 1.0)
-    direction = creep.ray(ball, creep.creep_angle(ball, downhill), downhill)
-    kicked = direction * (KICK * ball.speed / size(direction * ball.lengths))
-    mode = jnp.full(2, jnp.where(downhill < 0, CREEP_BACKWARD, CREEP_FORWARD))
-    return choose(creep.rests(ball), still, changed(state, v=kicked, mode=mode))
+    leaves = changed(state, q=state.q.at[2].set(creep.creep_angle(ball, downhill)), v=still, mode=_creep_mode(downhill))
+    return choose(creep.rests(ball), changed(state, v=still, mode=jnp.full(2, REST)), leaves)
 
 
 class _Look:

@@ -123,16 +123,15 @@ def placed(ball: BallOnRails, tilt: Scalar, velocity: Velocity, is_open: Bool[Ar
     return Place(one, ~is_open, kept, leans, centre, _masked(motion, ~is_open))
 
 
-def slid(ball: BallOnRails, place: Place, velocity: Velocity, direction: Scalar = 1.0) -> Contacts:
+def slid(ball: BallOnRails, place: Place, velocity: Velocity, motion: ContactMotion | None = None) -> Contacts:
     """Every contact that touches slides: loads, friction and accelerations.
 
-    With `direction` = -1 friction acts with the sign of the opposite motion.
+    Friction follows `motion` where it is given, otherwise the motion of the place.
     """
-    motion = place.motion
+    motion = place.motion if motion is None else motion
 
     def friction(load):
-        reaction = ball.law.reaction(motion.slip, motion.spin, load, motion.rolling)
-        return jax.tree.map(lambda x: direction * x, reaction)
+        return ball.law.reaction(motion.slip, motion.spin, load, motion.rolling)
 
     if getattr(ball.law, "reference_load", None) is None:
         unit = friction(jnp.ones(2))

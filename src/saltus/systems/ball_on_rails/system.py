@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -41,6 +42,9 @@ class BallOnRails(AbstractSystem):
 
     What the numbers exclude (`point`: spots; `secure`: losing a rail, since mu is below tan and cot of half_angle)
     is left out of the compiled program, so build a new ball rather than exchange its law.
+
+    State: q = (x, tilt about the only rail, angle of the creep), v = (x', tilt', angular velocity), ledger = (work of
+    friction, loss in impacts).
     """
 
     kind: ClassVar[str] = "rails"
@@ -98,7 +102,7 @@ class BallOnRails(AbstractSystem):
         checks.finite("angular_velocity", angular_velocity)
         checks.finite("velocity", velocity)
         v = jnp.zeros(5).at[0].set(velocity).at[2:].set(jnp.asarray(angular_velocity, float))
-        state = State.of(0.0, [position, 0.0], v, [0.0, 0.0], [SLIP, SLIP])
+        state = State.of(0.0, [position, 0.0, 0.0], v, [0.0, 0.0], [SLIP, SLIP])
         if _is_jammed(self, state):
             raise ValueError(
                 f"The ball is jammed at the start: with mu = {float(self.law.mu):g} > 1 / tan(half_angle) these slips "
@@ -112,7 +116,7 @@ class BallOnRails(AbstractSystem):
         moves = ~(state.mode == REST).any()
         power = jnp.where(moves, contacts.power, 0.0)
         return Rate(
-            q=jnp.where(moves, state.v[:2], 0.0),
+            q=jnp.append(jnp.where(moves, state.v[:2], 0.0), 0.0),
             v=jnp.where(moves, contacts.acceleration, 0.0),
             ledger=jnp.stack([power, jnp.zeros_like(power)]),
         )
@@ -122,13 +126,19 @@ class BallOnRails(AbstractSystem):
         place = self.placed(state)
         direction = stick.sign_of(state.mode)
         if not self.point:
-            creeps = (direction != 0.0).all()
-            return creep.contacts(self, place, state.v, creeps, direction[0])
+            return self._spots(state, place, direction[0])
         force = jnp.stack([stick.forces_along(self, direction), jnp.zeros(2)], -1)
         if not self.secure:
             force = jnp.where(place.one_rail, forces.rolling_forces(self, place, state.v), force)
         slides = (state.mode == SLIP).any()
         return choose(slides, forces.slid(self, place, state.v), forces.held(self, place, state.v, force))
+
+    def _spots(self, state: State, place: Place, forward: Scalar) -> Contacts:
+        """Finite spots: sliding as they move, creeping on the ray, or at rest."""
+        creeping = jax.tree.map(lambda x: forward * x, creep.ray_motion(self, state.q[2]))
+        motion = choose(forward != 0.0, creeping, place.motion)
+        slides = forces.slid(self, place, state.v, motion)
+        return choose((state.mode == REST).any(), creep.resting(self, place), slides)
 
     def placed(self, state: State) -> Place:
         """Where and how the ball touches in the present mode."""
