@@ -19,8 +19,8 @@ from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, i
 Scalar = Float[Array, ""]
 Velocity = Float[Array, "5"]  # x', y', angular velocity
 
-MODES = ("slip", "spin_left", "spin_right", "roll", "rest")
-SLIP, SPIN_LEFT, SPIN_RIGHT, ROLL, REST = range(5)
+MODES = ("slip", "spin_left", "spin_right", "roll", "pivot", "rest")
+SLIP, SPIN_LEFT, SPIN_RIGHT, ROLL, PIVOT, REST = range(6)
 NEAR_REST = 1e-9  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
 _NEWTON_STEPS = 5
 
@@ -31,6 +31,7 @@ class BallOnPlane(AbstractSystem):
     A point contact slips until it rolls without slip. A finite spot that spins cannot stick: its slip dies away
     while it spins ("spin": in closed form once slip and spin are proportional), and it rolls when the spin has
     ended too. Rolling without resistance goes on for ever; a rolling shift of the pressure brings the ball to rest.
+    With such a shift the rolling may end before the spin ("pivot"): then the shift is what keeps it from rolling.
 
     State: q = (x, y, slip over rim speed while it spins), v = (x', y', angular velocity), ledger = work of friction.
 
@@ -74,7 +75,7 @@ class BallOnPlane(AbstractSystem):
         if self.point or not self.shifted:
             return "dopri8"
         small, ball = checks.concrete(self.law.spot_radius), checks.concrete(self.radius)
-        return "kvaerno5" if small is not None and ball is not None and small < 0.03 * ball else "dopri8"
+        return "kvaerno5" if small is not None and ball is not None and small < 1e-3 * ball else "dopri8"
 
     @property
     def inertia(self) -> Scalar:
@@ -134,9 +135,26 @@ class BallOnPlane(AbstractSystem):
             spinning = ContactMotion(state.q[2:], turning / self.law.radius(self.load), motion.rolling)
             motion = choose(turning != 0.0, spinning, motion)
         slips = self.law.reaction(motion.slip, motion.spin, self.load, motion.rolling)
+        if self.shifted:
+            slips = choose(state.mode == PIVOT, self.pivoting_reaction(motion, self.holding_shift(motion)), slips)
         rolls = self.rolling_reaction(motion)
         rests = self.resting_reaction()
         return choose(state.mode == REST, rests, choose(state.mode == ROLL, rolls, slips))
+
+    def pivoting_reaction(self, motion: ContactMotion, shift: Float[Array, "2"]) -> Reaction:
+        """Friction of a ball that slips and spins but does not roll, for a given shift of the pressure by rolling."""
+        slid = self.law.sliding_shift * direction(motion.slip)
+        force, torque = self.law.reaction_with_shift(motion.slip, motion.spin, self.load, slid + shift)
+        lever = self.law.pressure.centre_shift * self.law.radius(self.load) * self.load
+        return Reaction(force, torque, lever * jnp.stack([shift[1], -shift[0]]))
+
+    def holding_shift(self, motion: ContactMotion) -> Float[Array, "2"]:
+        """Shift of the pressure that keeps the ball from rolling; all moments are linear in it."""
+
+        def turning(shift):
+            return self.acceleration(self.pivoting_reaction(motion, shift))[2:4]
+
+        return -jnp.linalg.solve(jax.jacfwd(turning)(jnp.zeros(2)), turning(jnp.zeros(2)))
 
     def rolling_reaction(self, motion: ContactMotion) -> Reaction:
         """What keeps the ball rolling without slip."""
@@ -150,9 +168,7 @@ class BallOnPlane(AbstractSystem):
         """What keeps the ball at rest."""
         pull = self.mass * self.gravity * jnp.sin(self.slope)
         nothing = jnp.zeros_like(pull)
-        return Reaction(
-            jnp.stack([-pull, nothing]), nothing, jnp.stack([nothing, jnp.clip(-pull * self.radius, -1e300, 1e300)])
-        )
+        return Reaction(jnp.stack([-pull, nothing]), nothing, jnp.stack([nothing, -pull * self.radius]))
 
     def resistance(self) -> Scalar:
         """Largest rolling moment [N m]."""
@@ -188,7 +204,12 @@ class BallOnPlane(AbstractSystem):
             guards.append(Guard("spins", self._off_ray, lambda s: s.mode == SLIP))
             guards.append(Guard("spin_ends", lambda s: _sign(s.mode) * s.v[4], lambda s: _sign(s.mode) != 0.0))
         if self.shifted:
-            guards.append(Guard("rests", self._rolling_left, lambda s: s.mode == ROLL))
+            guards += [
+                Guard("rests", self._rolling_left, lambda s: s.mode == ROLL),
+                Guard("pivots", self._turning_left, lambda s: s.mode == SLIP),
+                Guard("sets_off", self._shift_left, lambda s: s.mode == PIVOT),
+                Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT),
+            ]
         return tuple(guards)
 
     def _slip_left(self, state: State) -> Scalar:
@@ -201,6 +222,12 @@ class BallOnPlane(AbstractSystem):
     def _grip_left(self, state: State) -> Scalar:
         force = self.rolling_reaction(self.motion(state.v)).force
         return self.law.mu - size(force) / self.load
+
+    def _turning_left(self, state: State) -> Scalar:
+        return self.radius * size(state.v[2:4]) / self.speed - NEAR_REST
+
+    def _shift_left(self, state: State) -> Scalar:
+        return self.law.rolling_shift - size(self.holding_shift(self.motion(state.v)))
 
     def _rolling_left(self, state: State) -> Scalar:
         return size(state.v[:2]) / self.speed - NEAR_REST
@@ -230,6 +257,13 @@ class BallOnPlane(AbstractSystem):
             return changed(state, mode=jnp.asarray(SLIP))
         if guard == "rests":
             return self._rolling(_run_out(self, state, lambda v: v[:2]))
+        if guard == "pivots":
+            still = changed(state, v=state.v.at[2:4].set(0.0), mode=jnp.asarray(PIVOT))
+            return choose(self._shift_left(still) > 0.0, still, state)
+        if guard == "sets_off":
+            return changed(state, mode=jnp.asarray(SLIP))
+        if guard == "pivot_ends":
+            return self._rolling(_run_out(self, state, self._slip_and_rim))
         return state
 
     def _rolling(self, state: State) -> State:
