@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from saltus.cli import pictures, summary
-from saltus.cli.console import Progress, print_json, print_pairs, progress
+from saltus.cli.console import Progress, error, print_json, print_pairs, progress
 from saltus.cli.options import Animate, Debug, Json, Plot, Quiet
 
 if TYPE_CHECKING:
@@ -34,25 +35,26 @@ def command(
 
     loaded = load(scenario, set or [])
     _check_files(out, plot, animate)
+    began = time.perf_counter()
     with progress(quiet) as bar:
         run = simulate(loaded, bar)
         attributes = {"scenario": loaded.text, "scenario_name": loaded.name, "wall_time": run.wall_time}
-        dataset = run.to_dataset(times=loaded.scenario.solve.samples, attributes=attributes)
+        with bar.stage("sampling"):
+            dataset = run.to_dataset(times=loaded.scenario.solve.samples, attributes=attributes)
+        total_time = time.perf_counter() - began
         if out is not None:
             from saltus.io import write
 
             write(dataset, out)
         pictures.draw(dataset, plot, animate, bar)
     facts = summary.summary(dataset, loaded.name)
-    facts["wall_time"] = run.wall_time
+    facts.update(wall_time=run.wall_time, total_time=total_time)
     facts["files"] = [str(path) for path in (out, plot, animate) if path is not None]
     if json:
         print_json(facts)
     elif not quiet:
         print_pairs(summary.rows(facts))
     if not run.outcome.ok:
-        from saltus.cli.console import error
-
         error(run.outcome.message)
         raise typer.Exit(1)
 

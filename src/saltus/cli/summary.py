@@ -51,6 +51,7 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("constraint drift", "no constraints" if drift is None else f"{drift:.1e} relative"),
     ]
     if "wall_time" in facts:
-        lines.append(("wall time", f"{facts['wall_time']:.3g} s"))
+        whole = f", {facts['total_time']:.3g} s with start and sampling" if "total_time" in facts else ""
+        lines.append(("wall time", f"{facts['wall_time']:.3g} s{whole}"))
     lines += [("written", path) for path in facts.get("files", [])]
     return lines

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from saltus.engines.collocation import CollocationStepper
 from saltus.engines.flat import FlatSystem
 from saltus.engines.search import GLANCES, cubic, earliest_event, suspicious
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper, Step
@@ -144,7 +145,14 @@ def flow(
 
 def taken(flat: FlatSystem, stepper: Stepper, control: Control, t: Scalar, y: Flat, h: Scalar) -> tuple[Flat, Step]:
     """One step, with the constraints restored."""
-    step = stepper(flat.rate, t, y, h)
+    rough = flat.rough(t, y) if control.fixed else None
+    if rough is None:
+        step = stepper(flat.rate, t, y, h)
+    else:
+        careful = CollocationStepper(points=stepper.order // 2 + 1)
+        step = jax.lax.cond(
+            rough, lambda: careful(flat.rate, t, y, h), lambda: stepper(flat.rate, t, y, h)
+        )
     return (flat.project(t + h, step.y) if control.project else step.y), step
 
 

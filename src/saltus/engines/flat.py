@@ -44,6 +44,10 @@ class FlatSystem(eqx.Module):
         rate = self.system.rate(self.state(t, y))
         return pack(rate.q, rate.v, rate.ledger)
 
+    def rough(self, t: Scalar, y: Flat) -> Bool[Array, ""] | None:
+        """Whether the rate is not smooth near this vector; None if it is so everywhere."""
+        return self.system.rough(self.state(t, y))
+
     def project(self, t: Scalar, y: Flat) -> Flat:
         """The nearest vector that satisfies the constraints."""
         return self.vector(self.system.project(self.state(t, y)))

@@ -57,10 +57,10 @@ def run(
     record.add(start.t, _vector(start), start.mode)
     events: list[Event] = []
     pile_up = PileUp()
-    state, h = start, jnp.asarray(0.0)
+    state, h = start, jnp.asarray(0.0, float)
     t_segment = float(start.t)
     while True:
-        went, found = _advance(system, state, h, jnp.asarray(end_time), stepper, control, capacity, record)
+        went, found = _advance(system, state, h, jnp.asarray(end_time, float), stepper, control, capacity, record)
         status, state, h = Status(int(went.status)), found.state if found else went.state, went.h
         if progress is not None:
             progress(float(state.t), len(events))
@@ -69,7 +69,7 @@ def run(
             duration = float(state.t) - t_segment
             t_segment = float(state.t)
             # The flow after a jump may be much quicker than before it; a short segment warns of more.
-            h = jnp.asarray(min(float(h), max(4.0 * duration, 1e-6 * float(h))))
+            h = jnp.asarray(min(float(h), max(4.0 * duration, 1e-6 * float(h))), float)
         else:
             outcome = _ending(status, until, state, record.steps, max_steps)
         if outcome is None and len(events) >= max_events:
@@ -109,7 +109,7 @@ def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
             after = _jump(system, before, rule.name, jnp.asarray(index))
             name = rule.name
         else:
-            at_limit = eqx.tree_at(lambda s: s.t, before, jnp.asarray(limit))
+            at_limit = eqx.tree_at(lambda s: s.t, before, jnp.asarray(limit, float))
             after, name = _settle(system, at_limit, rule.name, jnp.asarray(index)), f"{rule.name}_settled"
             if after is None:
                 return Outcome("accumulation", _piling_up(rule.name, limit, before)), before

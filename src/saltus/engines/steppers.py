@@ -6,6 +6,7 @@ compiles quickly, or unrolled, which runs twice as fast for small states; implic
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -73,14 +74,18 @@ class ExplicitStepper(eqx.Module):
             a[i + 1, : len(row)] = row
         a, c = jnp.asarray(a), jnp.asarray(self.c)
 
+        def weighted(w, k):
+            # A sum fuses with what follows, but it is slow for long rows.
+            return jnp.sum(w[:, None] * k, axis=0) if y.size < 1000 else w @ k
+
         def stage(i, k):
             # The barriers keep XLA from computing the sum again for each of its uses.
-            ahead = jax.lax.optimization_barrier(y + h * jnp.sum(a[i][:, None] * k, axis=0))
+            ahead = jax.lax.optimization_barrier(y + h * weighted(a[i], k))
             new = jax.lax.optimization_barrier(rate(t + c[i] * h, ahead))
             return jax.lax.dynamic_update_index_in_dim(k, new, i, 0)
 
         k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, y.size)))
-        move, error = (jnp.sum(jnp.asarray(w)[:, None] * k, axis=0) for w in (self.b, self.b_error))
+        move, error = (weighted(jnp.asarray(w), k) for w in (self.b, self.b_error))
         return y + h * move, h * error, k[0], k[-1]
 
 
@@ -100,6 +105,7 @@ class ImplicitStepper(eqx.Module):
         return Step(y_new, error, rate(t, y), rate(t + h, y_new))
 
 
+@functools.lru_cache
 def stepper(method: str, rtol: float = 1e-10, unroll: bool = False) -> ExplicitStepper | ImplicitStepper:
     """The stepper of this name."""
     checks.one_of("method", method, METHODS)

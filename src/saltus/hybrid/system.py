@@ -55,6 +55,13 @@ class AbstractSystem(eqx.Module):
         """The nearest state that satisfies the constraints; applied after every step."""
         return state
 
+    def rough(self, state: State) -> Array | None:
+        """Whether the rate is not smooth near `state` although the motion is (a removable singularity).
+
+        Constant steps from there are taken by collocation, which keeps their order. None: nowhere.
+        """
+        return None
+
     def settle(self, state: State, guard: str, index: Array) -> State | None:
         """What follows when events of `guard` pile up without end; None if nothing is known."""
         return None
@@ -69,6 +76,10 @@ class AbstractSystem(eqx.Module):
 
     def coordinates(self) -> dict[str, list[Any]]:
         """Labels of the dimensions that have some, such as {"axis": ["x", "y", "z"]}."""
+        return {}
+
+    def attributes(self) -> dict[str, str | int | float]:
+        """What a result should say of the system beside its kind, such as the law it obeys."""
         return {}
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:

@@ -146,6 +146,7 @@ def _attributes(system: AbstractSystem, outcome: Outcome, more: Mapping[str, Any
         "outcome": outcome.name,
         "outcome_message": outcome.message,
         "mode_names": ", ".join(system.mode_names),
+        **system.attributes(),
     }
     for name, value in (more or {}).items():
         if value is not None:

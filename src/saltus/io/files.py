@@ -20,8 +20,8 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     or an interrupt, nothing is left behind and a file that was there before is untouched. A folder (as Zarr
     writes) works as well.
 
-    >>> with atomic_write("figure.png") as temporary:  # doctest: +SKIP
-    ...     figure.savefig(temporary)
+        with atomic_write("figure.png") as temporary:
+            figure.savefig(temporary)
     """
     target = Path(path)
     check_writable(target)

@@ -1,5 +1,6 @@
-"""The systems of the library: what moves."""
+"""Systems: what moves, when it jumps, what it shows."""
 
+from saltus.systems.chain import Chain
 from saltus.systems.sliding import SlidingMasses
 
-__all__ = ["SlidingMasses"]
+__all__ = ["Chain", "SlidingMasses"]

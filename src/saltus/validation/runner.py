@@ -15,6 +15,7 @@ from saltus.errors import ScenarioError
 from saltus.validation.check import Check
 
 TOPICS = {
+    "chain": "saltus.validation.chain",
     "sliding": "saltus.validation.sliding",
 }
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 STOP_SPEED = 1e-9  # [m/s]; below it a mass is brought to its stop in closed form, to second order
 TOGETHER = 3.0  # masses slower than so many stop speeds stop together with the one that stops
 NUDGE = 1e-12  # [s]; a mass starts from rest with the velocity that it has after this time
+HAIR = 1e-12  # [m]; how deep a mass is in the surface when it counts as landed, so that rounding does not land it
 SIGN_SWEEPS = 3  # friction on |N| is piecewise linear: with moderate mu the signs of N settle in one or two
 PROBE_TIME = 1e-4  # [s]; time over which the growth of a torn-loose mass's acceleration is measured
 RELEASE_PATH = 1e-12  # [m]; a torn-loose mass moves as time cubed; it is let go after this path
@@ -26,23 +27,24 @@ RELEASE_PATH = 1e-12  # [m]; a torn-loose mass moves as time cubed; it is let go
 def stop(system: SlidingMasses, state: State, index) -> State:
     """A mass comes to a stop, alone or with others: it sticks, or turns and slips on."""
     where, now = system.places(state), system.forces(state)
-    stops = stopping(system, state, index)
+    stops = stopped(system, state, where.speed < TOGETHER * STOP_SPEED).at[index].set(True)
     slowing = -now.motion.dot(where.heading)
     rest = where.speed[index] / jnp.where(slowing[index] > 0.0, slowing[index], jnp.inf)
 
     v, a = system.columns(where.velocity), system.columns(now.motion)
     still = stops[:, None] | (state.mode == STICK)[:, None]
     q = state.q + jnp.where(still, 0.5 * rest * v, rest * v + 0.5 * rest**2 * a)
-    mode = jnp.where(stops, STICK, state.mode)
-    return set_off(
-        system, system.project(State(state.t + rest, q, jnp.where(still, 0.0, v + rest * a), state.ledger, mode))
-    )
+    v = jnp.where(still, 0.0, v + rest * a)
+    after = system.project(State(state.t + rest, q, v, state.ledger, jnp.where(stops, STICK, state.mode)))
+    # Whom the rods leave no speed, now that this one stands, stands as well.
+    stops = stopped(system, after, system.places(after).speed < STOP_SPEED)
+    v, mode = jnp.where(stops[:, None], 0.0, after.v), jnp.where(stops, STICK, after.mode)
+    return set_off(system, State(after.t, after.q, v, after.ledger, mode))
 
 
-def stopping(system: SlidingMasses, state: State, index):
-    """Which masses stop: the one of the event, and those that stop together with it."""
-    slipping = (state.mode < STICK) & (system.mu > 0.0)
-    return (slipping & (system.places(state).speed < TOGETHER * STOP_SPEED)).at[index].set(True)
+def stopped(system: SlidingMasses, state: State, slow):
+    """Which of the slow masses are slipping with friction, and so stop."""
+    return slow & (state.mode < STICK) & (system.mu > 0.0)
 
 
 def set_off(system: SlidingMasses, state: State) -> State:

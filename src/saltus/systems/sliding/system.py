@@ -222,9 +222,8 @@ class SlidingMasses(AbstractSystem):
         else:
             guards += [
                 Guard("lift_off", self._relative_reaction, lambda s: (s.mode == SLIP) | (s.mode == STICK)),
-                Guard("landing", lambda s: s.q[:, 2] - self.surface.height(s.q[:, 0], s.q[:, 1]),
-                      lambda s: s.mode == FREE),
-            ]  # fmt: skip
+                Guard("landing", self._gap, lambda s: s.mode == FREE),
+            ]
         if self.rough and len(self.rods):
             guards.append(
                 Guard("ill_posed", lambda s: self.forces(s).denominator * jnp.min(self.mass), ends="ill_posed",
@@ -239,6 +238,10 @@ class SlidingMasses(AbstractSystem):
 
     def _relative_reaction(self, state: State) -> Float[Array, " n"]:
         return self.forces(state).normal_force / (self.mass * self.gravity)
+
+    def _gap(self, state: State) -> Float[Array, " n"]:
+        """Height of each mass over the surface, a hair more: just after lift-off it grows as time cubed."""
+        return state.q[:, 2] - self.surface.height(state.q[:, 0], state.q[:, 1]) + jumps.HAIR
 
     def _held_margin(self, state: State) -> Float[Array, " n"]:
         where, now = self.places(state), self.forces(state)
@@ -316,8 +319,9 @@ class SlidingMasses(AbstractSystem):
         lost = float(after.ledger[0] - before.ledger[0])
         data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
         if guard == "stop":
-            stopped = np.flatnonzero(np.asarray(jumps.stopping(self, before, index)))
-            data |= {"t": float(after.t), "together_with": ",".join(str(i) for i in stopped if i != index)}
+            stood = jumps.stopped(self, before, self.places(after).speed < jumps.STOP_SPEED)
+            others = [str(i) for i in np.flatnonzero(np.asarray(stood)) if i != index]
+            data |= {"t": float(after.t), "together_with": ",".join(others)}
         return data
 
 

@@ -1,0 +1,333 @@
+"""A chain of point masses and massless links that slides off a table."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from saltus import checks
+from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.laws.impact.engagement import ENGAGEMENTS, AbstractEngagement
+from saltus.systems.chain import guards as guard_list
+from saltus.systems.chain import jumps, results, starts
+from saltus.systems.chain.edge import Edge
+from saltus.systems.chain.layout import PULLS, Motion, Regime, units, unpack
+from saltus.systems.chain.tension import Pull, edge_last, forces, velocity_changes
+
+LINKS = ("rod", "string")
+ROUGH = 0.2  # length of the edge link, in links, below which constant steps go by collocation
+
+
+class Balance(NamedTuple):
+    """A chain at an instant, with the forces along it.
+
+    Args:
+        place, velocity, regime: Its parts.
+        edge: The edge link.
+        along, across: Unit vectors of the links.
+        directions: In which the forces act; zero where there is none.
+        tension: Tensions of the hanging links and, at entry k, of the edge link [N].
+        table_mass: Mass on the table; 1 if none is left [kg].
+        capstan: Tension outside / inside the edge.
+    """
+
+    place: Motion
+    velocity: Motion
+    regime: Regime
+    edge: Edge
+    along: Array
+    across: Array
+    directions: Array
+    tension: Array
+    table_mass: Array
+    capstan: Array
+
+
+class Chain(AbstractSystem):
+    """n links and n + 1 particles, laid straight over the edge of a table and sliding off.
+
+    x points down, y outward from the table; the edge is the origin. Particles and links are
+    counted from the free end. Between crossings the tensions follow from one tridiagonal system,
+    in a time proportional to n. At a crossing the next link is jerked taut by the law
+    `engagement`; after the last one the chain flies freely. The table is thin.
+
+    Args:
+        links: Number n of links, >= 1.
+        mass: Mass of every particle, or n + 1 masses from the free end, > 0 [kg].
+        length: Length of every link, or n lengths from the free end, > 0 [m].
+        gravity: Downward acceleration, > 0 [m/s2].
+        table_friction: Coulomb coefficient of the table while the chain slides, >= 0 [-].
+        static_friction: The same while it sticks, >= `table_friction`; None: equal to it [-].
+        edge_friction: Coefficient of the edge; the tension grows by exp(coefficient * turn) over it, >= 0 [-].
+        engagement: Law of the jerk, or its name: "limit" (exact), "plastic", and two that create
+            energy, "printed" (as in the article) and "frozen".
+        material: "rod" (links may push) or "string" (a link that would push goes slack).
+        ends_off_table: Whether the run ends as the last particle leaves the table.
+    """
+
+    kind: ClassVar[str] = "chain"
+    mode_names: ClassVar[tuple[str, ...]] = ("sliding", "stuck", "flight")
+
+    mass: Float[Array, " m"]
+    length: Float[Array, " n"]
+    gravity: Float[Array, ""]
+    table_friction: Float[Array, ""]
+    static_friction: Float[Array, ""]
+    edge_friction: Float[Array, ""]
+    engagement: AbstractEngagement
+    material: str = eqx.field(static=True)
+    ends_off_table: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        links: int,
+        *,
+        mass: Any = 1.0,
+        length: Any = 1.0,
+        gravity: Any = 9.81,
+        table_friction: Any = 0.0,
+        static_friction: Any = None,
+        edge_friction: Any = 0.0,
+        engagement: str | AbstractEngagement = "limit",
+        material: str = "rod",
+        ends_off_table: bool = False,
+    ):
+        if int(links) != links or links < 1:
+            raise ValueError(f"`links` must be a whole number >= 1, got {links}. It has one particle more than links.")
+        links = int(links)
+        if isinstance(engagement, str):
+            checks.one_of("engagement", engagement, ENGAGEMENTS)
+            engagement = ENGAGEMENTS[engagement]()
+        checks.one_of("material", material, LINKS)
+        self.mass = _per_piece("mass", mass, links + 1, "one per particle")
+        self.length = _per_piece("length", length, links, "one per link")
+        checks.positive("gravity", gravity)
+        checks.nonnegative("table_friction", table_friction)
+        checks.nonnegative("edge_friction", edge_friction)
+        static_friction = table_friction if static_friction is None else static_friction
+        _not_less("static_friction", static_friction, "table_friction", table_friction)
+        self.gravity = jnp.asarray(gravity, float)
+        self.table_friction = jnp.asarray(table_friction, float)
+        self.static_friction = jnp.asarray(static_friction, float)
+        self.edge_friction = jnp.asarray(edge_friction, float)
+        self.engagement = engagement
+        self.material = material
+        self.ends_off_table = bool(ends_off_table)
+        if engagement.creates_energy:
+            warnings.warn(
+                f"The engagement law {engagement.name!r} creates energy. Use 'limit' for results to rely on.",
+                stacklevel=2,
+            )
+
+    @property
+    def strings(self) -> bool:
+        """Whether links that would push go slack."""
+        return self.material == "string"
+
+    @property
+    def n_links(self) -> int:
+        """Number of links."""
+        return self.length.size
+
+    # Starts
+
+    def start(self, overhang: Any = None, *, angle: Any = None, edge: Any = None, hanging: int = 0) -> State:
+        """The chain at rest, straight on the table, with a piece over the edge.
+
+        Either by the length that is over the edge, with `angle` from the downward vertical at which
+        the last piece of it leaves the edge; links beyond that piece hang straight down. Without
+        `angle` a piece of the first link lies flat in the air (pi/2), as in the article, and longer
+        pieces hang straight down (0). Or by the place `edge` of the edge particle, with `hanging`
+        links that hang straight down from it.
+
+        Args:
+            overhang: Length over the edge, > 0 and less than the chain [m].
+            angle: Angle from the downward vertical at the edge [rad].
+            edge: Place (down, outward) of the edge particle [m].
+            hanging: With `edge`: number of links that hang.
+        """
+        return starts.at_rest(self, overhang, angle, edge, hanging)
+
+    def state(self, position: Any, velocity: Any, t: float = 0.0) -> State:
+        """The state with these particles off the table, from the free end to the edge particle.
+
+        Args:
+            position: Places (down, outward), k + 1 rows for k hanging links [m].
+            velocity: Their velocities [m/s].
+            t: Time [s].
+        """
+        return starts.from_particles(self, position, velocity, t)
+
+    def state_of(self, angle: Any, edge: Any, angle_rate: Any, edge_velocity: Any, t: float = 0.0) -> State:
+        """The state with these angles of the hanging links and this edge particle.
+
+        Args:
+            angle: Angles of the k hanging links from the downward vertical, from the free end [rad].
+            edge: Place (down, outward) of the edge particle [m].
+            angle_rate: Rates of the angles [rad/s].
+            edge_velocity: Velocity of the edge particle [m/s].
+            t: Time [s].
+        """
+        return starts.from_angles(self, angle, edge, angle_rate, edge_velocity, t)
+
+    # Flow
+
+    def table_mass(self, hanging: Array) -> Float[Array, ""]:
+        """Mass still on the table [kg]."""
+        return jnp.where(jnp.arange(self.mass.size) > hanging, self.mass, 0.0).sum()
+
+    def capstan(self, angle: Array) -> Float[Array, ""]:
+        """Ratio of the tensions outside and inside the edge while the chain slides."""
+        return jnp.exp(self.edge_friction * (jnp.pi / 2 - angle))
+
+    def lengths(self, place: Motion) -> Float[Array, " n"]:
+        """Distances of neighbours along the chain [m]."""
+        return self.length if place.length is None else place.length
+
+    def taut(self, regime: Regime) -> Array:
+        """Which hanging links carry a force."""
+        hangs = jnp.arange(self.n_links) < regime.hanging
+        return hangs & (regime.loose == PULLS) if self.strings else hangs
+
+    def balance(self, state: State, stuck: Array | None = None) -> Balance:
+        """The forces along the chain.
+
+        Args:
+            state: The chain.
+            stuck: Whether the table part is held; the regime's own word if None.
+        """
+        place, velocity, regime = unpack(state, self.strings)
+        edge = Edge.of(place, velocity)
+        stuck = regime.stuck if stuck is None else stuck
+        along, across = units(place.angle)
+        carrying = jnp.where(self.taut(regime)[:, None], along, 0.0)
+        on_table = regime.hanging < self.n_links
+        directions = edge_last(carrying, jnp.where(on_table, edge.direction, 0.0), regime.hanging)
+        table = jnp.where(on_table, self.table_mass(regime.hanging), 1.0)
+        capstan = self.capstan(edge.angle)
+        compliance = jnp.where(stuck, 0.0, 1.0 / (capstan * table))
+        drag = jnp.where(stuck, 0.0, self.table_friction * self.gravity)
+        pull = Pull(compliance, self.gravity * edge.direction[0] + edge.centrifugal + drag)
+        demand = self.lengths(place) * velocity.angle**2
+        tension = forces(directions, demand, pull, self.mass, regime.hanging)
+        return Balance(place, velocity, regime, edge, along, across, directions, tension, table, capstan)
+
+    def rate(self, state: State) -> Rate:
+        """Time derivatives of angles, lengths and edge particle, and the power of friction."""
+        now = self.balance(state)
+        place, velocity, regime = now.place, now.velocity, now.regime
+        down = jnp.array([1.0, 0.0]) * self.gravity
+        acceleration = down + velocity_changes(now.directions, now.tension, self.mass, regime.hanging)
+        relative = acceleration[:-1] - acceleration[1:]
+        hangs = jnp.arange(self.n_links) < regime.hanging
+        turning = jnp.sum(now.across * relative, axis=1)
+        length_rate, length_acceleration = None, None
+        if place.length is not None:
+            slack = hangs & ~self.taut(regime)
+            stretching = jnp.sum(now.along * relative, axis=1) + place.length * velocity.angle**2
+            length_rate = jnp.where(slack, velocity.length, 0.0)
+            length_acceleration = jnp.where(slack, stretching, 0.0)
+            turning = turning - jnp.where(slack, 2 * velocity.length * velocity.angle, 0.0)
+        lengths = self.lengths(place)
+        turning = turning / jnp.where(lengths == 0.0, 1.0, lengths)
+        edge_velocity, edge_acceleration = self._edge_rates(now, acceleration[regime.hanging])
+        zero = jnp.zeros(())
+        return Rate(
+            q=Motion(jnp.where(hangs, velocity.angle, 0.0), length_rate, edge_velocity, zero, zero).vector(),
+            v=Motion(jnp.where(hangs, turning, 0.0), length_acceleration, edge_acceleration, zero, zero).vector(),
+            ledger=self._friction_power(now),
+        )
+
+    def _edge_rates(self, now: Balance, free: Array) -> tuple[Array, Array]:
+        """Velocity and acceleration of the edge particle; on a circle while the table part sticks."""
+        across = now.edge.perpendicular
+        circling = across * (across @ free) - now.edge.direction * now.edge.centrifugal
+        return (
+            jnp.where(now.regime.stuck, across * now.edge.across, now.velocity.edge),
+            jnp.where(now.regime.stuck, circling, free),
+        )
+
+    def _friction_power(self, now: Balance) -> Float[Array, " 3"]:
+        moving = (now.regime.hanging < self.n_links) & ~now.regime.stuck
+        table = self.table_friction * self.gravity * now.table_mass
+        over_edge = now.tension[now.regime.hanging] * (1.0 - 1.0 / now.capstan)
+        return jnp.where(moving, now.edge.speed, 0.0) * jnp.stack([table, over_edge, jnp.zeros(())])
+
+    def rough(self, state: State) -> Array:
+        """At the start of a phase, where the direction of the short edge link turns like 1/r for a small error."""
+        place, _, regime = unpack(state, self.strings)
+        near = jnp.sum(place.edge**2) < (ROUGH * jnp.mean(self.length)) ** 2
+        return near & (regime.hanging > 0) & (regime.hanging < self.n_links)
+
+    def project(self, state: State) -> State:
+        """While the table part sticks, the edge particle back on its circle."""
+        place, velocity, regime = unpack(state, self.strings)
+        edge = Edge.of(place, velocity)
+        on_circle = jnp.where(regime.stuck, edge.direction * place.held, place.edge)
+        moving = jnp.where(regime.stuck, edge.perpendicular * edge.across, velocity.edge)
+        q, v = place._replace(edge=on_circle).vector(), velocity._replace(edge=moving).vector()
+        return eqx.tree_at(lambda s: (s.q, s.v), state, (q, v))
+
+    # Events and results
+
+    def guards(self) -> tuple[Guard, ...]:
+        """Crossings; friction that holds or lets go; and the ends of validity."""
+        return guard_list.guards(self)
+
+    def jump(self, state: State, guard: str, index: Array) -> State:
+        """The state after an event."""
+        return jumps.JUMPS[guard](self, state, index)
+
+    def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
+        """Angle, table speed, impulse and energy lost of a crossing; the link or particle of other events."""
+        return results.event_data(self, guard, index, before, after)
+
+    def quantities(self) -> dict[str, Quantity]:
+        """Names and units of the results."""
+        return results.QUANTITIES
+
+    def observe(self, state: State) -> dict[str, Array]:
+        """Places, velocities, tensions, edge force, energies."""
+        return results.observe(self, state)
+
+    def attributes(self) -> dict[str, str | int | float]:
+        """The law of the jerk, and what the links are."""
+        return {"engagement": self.engagement.name, "links": self.material}
+
+    def event_quantities(self) -> dict[str, Quantity]:
+        """Units of what is told of a crossing."""
+        return results.EVENT_QUANTITIES
+
+    def kinetic_energy(self, state: State) -> Float[Array, ""]:
+        """Kinetic energy of all particles [J]."""
+        _, speed = results.particles(self, state)
+        return 0.5 * jnp.sum(self.mass[:, None] * speed**2)
+
+    def coordinates(self) -> dict[str, list[Any]]:
+        """Labels: axes x (down) and y (outward); particles and links from the free end, from 1."""
+        return {
+            "axis": ["x", "y"],
+            "particle": list(range(1, self.mass.size + 1)),
+            "link": list(range(1, self.n_links + 1)),
+        }
+
+
+def _per_piece(name: str, value: Any, count: int, what: str) -> Float[Array, " count"]:
+    if np.ndim(value) == 0:
+        checks.positive(name, value)
+        return jnp.full(count, jnp.asarray(value, float))
+    checks.shaped(name, value, (count,), f"Give one number for all, or {count} of them, {what}, from the free end.")
+    checks.positive(name, value)
+    return jnp.asarray(value, float)
+
+
+def _not_less(name: str, value: Any, other_name: str, other: Any) -> None:
+    high, low = checks.concrete(value), checks.concrete(other)
+    checks.nonnegative(name, value)
+    if high is not None and low is not None and high < low:
+        raise ValueError(f"`{name}` must be >= `{other_name}` = {float(low):g}, got {float(high):g}.")

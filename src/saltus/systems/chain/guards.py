@@ -1,0 +1,126 @@
+"""What ends a phase of a chain's motion, and what tells that the model is no longer true."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from saltus.hybrid import Guard, State
+from saltus.systems.chain.layout import LOOSE, UNTOLD, Regime
+
+if TYPE_CHECKING:
+    from saltus.systems.chain.chain import Chain
+
+MARGIN = 1e-9  # tensions in units of a particle's weight, lengths in units of a link: below, it is rounding
+
+STRETCH = 1e-14  # share of a link by which it may be longer before it counts as taut again
+
+
+def guards(chain: Chain) -> tuple[Guard, ...]:
+    """All guards of a chain."""
+    view = _View(chain)
+    off = "The last particle left the table at t = {t:.9g} s."
+    listed = [
+        Guard("crossing", view.left_to_cross, view.more_follow),
+        Guard("exit", view.left_to_cross, view.last_follows, "finished" if chain.ends_off_table else None, off),
+        Guard("slack" if chain.strings else "compression", view.link_tension, view.tension_watched),
+        Guard("under_table", view.clearance, lambda state: ~view.regime(state).swung_under),
+        Guard("lift_off", view.edge_force, view.edge_watched),
+        Guard("slip", view.grip, lambda state: view.on_table(state) & view.regime(state).stuck),
+        Guard("stick", view.table_speed, lambda state: view.slides(state) & (chain.static_friction > 0.0)),
+    ]
+    if chain.strings:
+        listed.append(Guard("taut", view.slack_left, lambda state: view.hangs(state) & (view.regime(state).loose > 0)))
+    if chain.ends_off_table:
+        held = "The table part is held for ever: the swing of the first link ends at t = {t:.9g} s without a slip."
+        listed.append(Guard("held", view.swing, view.swings, "at_rest", held))
+    return tuple(listed)
+
+
+class _View:
+    """The functions of the guards; what they share is computed once per state."""
+
+    def __init__(self, chain: Chain):
+        self.chain = chain
+        self._state, self._balance = None, None
+
+    def now(self, state: State):
+        """The forces along the chain in this state."""
+        if self._state is not state:
+            self._state, self._balance = state, self.chain.balance(state)
+        return self._balance
+
+    def regime(self, state: State) -> Regime:
+        return Regime.of(state.mode)
+
+    @property
+    def weight(self) -> Array:
+        return self.chain.gravity * jnp.mean(self.chain.mass)
+
+    @property
+    def speed_scale(self) -> Array:
+        return jnp.sqrt(self.chain.gravity * jnp.mean(self.chain.length))
+
+    def hangs(self, state: State) -> Array:
+        return jnp.arange(self.chain.n_links) < self.regime(state).hanging
+
+    def on_table(self, state: State) -> Array:
+        return self.regime(state).hanging < self.chain.n_links
+
+    def slides(self, state: State) -> Array:
+        return self.on_table(state) & ~self.regime(state).stuck
+
+    def left_to_cross(self, state: State) -> Array:
+        length = self.chain.length[jnp.minimum(self.regime(state).hanging, self.chain.n_links - 1)]
+        return 1.0 - self.now(state).edge.length / length
+
+    def last_follows(self, state: State) -> Array:
+        return self.slides(state) & (self.regime(state).hanging == self.chain.n_links - 1)
+
+    def more_follow(self, state: State) -> Array:
+        return self.slides(state) & ~self.last_follows(state)
+
+    def link_tension(self, state: State) -> Array:
+        """Tensions; for links that a jump has made to push, a clock that tells it right afterwards."""
+        now = self.now(state)
+        unit = MARGIN * jnp.sqrt(jnp.mean(self.chain.length) / self.chain.gravity)
+        clock = 1.0 - (state.t - now.place.since) / unit
+        return jnp.where(now.regime.loose == UNTOLD, clock, now.tension[:-1] / self.weight + MARGIN)
+
+    def tension_watched(self, state: State) -> Array:
+        return self.hangs(state) & (self.regime(state).loose != LOOSE)
+
+    def clearance(self, state: State) -> Array:
+        """How far the hanging particle nearest to the plane of the table's side is outside of it."""
+        now = self.now(state)
+        outward = jnp.where(self.hangs(state), self.chain.lengths(now.place) * now.along[:, 1], 0.0)
+        nearest = jnp.minimum(jnp.min(jnp.cumsum(outward[::-1])), 0.0) + now.place.edge[1]
+        return nearest / jnp.mean(self.chain.length) + MARGIN
+
+    def edge_force(self, state: State) -> Array:
+        now = self.now(state)
+        return now.tension[now.regime.hanging] * now.edge.direction[0] / self.weight
+
+    def edge_watched(self, state: State) -> Array:
+        return self.on_table(state) & ~self.regime(state).lifted
+
+    def slack_left(self, state: State) -> Array:
+        """Share of a link that is slack; the margin makes a link that starts at full length count as slack."""
+        return 1.0 - jnp.abs(self.now(state).place.length) / self.chain.length + STRETCH
+
+    def grip(self, state: State) -> Array:
+        now = self.now(state)
+        holding = self.chain.static_friction * now.table_mass * self.chain.gravity
+        return (holding - now.tension[now.regime.hanging] / now.capstan) / self.weight
+
+    def table_speed(self, state: State) -> Array:
+        return self.now(state).edge.speed / self.speed_scale
+
+    def swing(self, state: State) -> Array:
+        return -self.now(state).edge.across / self.speed_scale
+
+    def swings(self, state: State) -> Array:
+        regime = self.regime(state)
+        return regime.stuck & regime.unmoved & (regime.hanging == 0)

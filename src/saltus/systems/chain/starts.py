@@ -1,0 +1,127 @@
+"""Building the states of a chain from numbers that people have."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from saltus import checks
+from saltus.hybrid import State
+from saltus.systems.chain.layout import Motion, Regime, unpack
+
+if TYPE_CHECKING:
+    from saltus.systems.chain.chain import Chain
+
+
+def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int) -> State:
+    """The chain at rest with a piece over the edge; stuck where static friction holds it."""
+    if (overhang is None) == (edge is None):
+        raise ValueError("Give either `overhang`, the length over the edge, or `edge`, the place of the edge particle.")
+    if overhang is not None:
+        hanging, edge = _split_overhang(chain, overhang, angle)
+    elif angle is not None:
+        raise ValueError("`angle` goes with `overhang`; the place `edge` has its own direction.")
+    _check_hanging(chain, hanging)
+    _check_edge(chain, edge, hanging)
+    zeros = np.zeros(hanging)
+    state = from_angles(chain, zeros, edge, zeros, (0.0, 0.0), 0.0)
+    return _stuck_where_held(chain, state)
+
+
+def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int, Any]:
+    """Number of hanging links and place of the edge particle."""
+    lengths = np.asarray(chain.length, float)
+    over = checks.concrete(overhang)
+    if over is None:
+        hanging = 0  # a traced overhang is a piece of the first link
+    else:
+        total = float(lengths.sum())
+        if not 0.0 < over < total:
+            raise ValueError(
+                f"`overhang` must be > 0 and less than the chain of {total:g} m, got {float(over):g}. "
+                "At rest with nothing over the edge the chain stays where it is."
+            )
+        # Within rounding of a whole number of links, the next particle is in the edge.
+        hanging = int(np.searchsorted(np.cumsum(lengths) * (1.0 - 1e-12), over, side="right"))
+    rest = overhang - float(lengths[:hanging].sum())
+    if over is not None:
+        rest = max(float(over) - float(lengths[:hanging].sum()), 0.0)
+    if angle is None:
+        angle = math.pi / 2 if hanging == 0 else 0.0
+    checks.between("angle", angle, -math.pi / 2, math.pi / 2, "It is measured from the downward vertical.")
+    if isinstance(angle, float | int) and abs(angle) == math.pi / 2:
+        return hanging, jnp.stack([jnp.zeros(()), jnp.asarray(rest, float) * math.copysign(1.0, angle)])
+    return hanging, jnp.stack([rest * jnp.cos(angle), rest * jnp.sin(angle)])
+
+
+def _check_hanging(chain: Chain, hanging: int) -> None:
+    if int(hanging) != hanging or not 0 <= hanging < chain.n_links:
+        raise ValueError(f"`hanging` must be a whole number from 0 to {chain.n_links - 1}, got {hanging}.")
+
+
+def _check_edge(chain: Chain, edge: Any, hanging: int) -> None:
+    checks.shaped("edge", edge, (2,), "It is the place (down, outward) of the edge particle.")
+    place = checks.concrete(edge)
+    if place is None:
+        return
+    reach, length = float(np.hypot(*place)), float(chain.length[hanging])
+    if place[0] < 0.0:
+        raise ValueError(f"`edge` must not be above the table, got {float(place[0]):g} m down.")
+    if reach == 0.0 and hanging == 0:
+        raise ValueError(
+            "At rest with X = Y = 0 nothing is over the edge and no direction is defined. "
+            "Give a small overhang, such as 1e-4."
+        )
+    if reach >= length:
+        raise ValueError(f"`edge` must be nearer than the link's length of {length:g} m, got {reach:g} m.")
+
+
+def from_particles(chain: Chain, position: Any, velocity: Any, t: float) -> State:
+    """The state with these particles off the table."""
+    checks.shaped("position", position, (None, 2), "One row (down, outward) per particle off the table.")
+    checks.shaped("velocity", velocity, np.shape(position))
+    position, velocity = jnp.asarray(position, float), jnp.asarray(velocity, float)
+    k = position.shape[0] - 1
+    link, relative = position[:-1] - position[1:], velocity[:-1] - velocity[1:]
+    squared = jnp.sum(link**2, axis=1)
+    rate = (link[:, 0] * relative[:, 1] - link[:, 1] * relative[:, 0]) / squared
+    lengths = checks.concrete(jnp.sqrt(squared))
+    wanted = np.asarray(chain.length[:k])
+    if lengths is not None and lengths.size and np.abs(lengths / wanted - 1).max() > 1e-6:
+        worst = int(np.argmax(np.abs(lengths / wanted - 1)))
+        raise ValueError(
+            f"Link {worst + 1} is {lengths[worst]:.9g} m long in `position`, but its length is {wanted[worst]:.9g} m."
+        )
+    return from_angles(chain, jnp.arctan2(link[:, 1], link[:, 0]), position[-1], rate, velocity[-1], t)
+
+
+def from_angles(chain: Chain, angle: Any, edge: Any, angle_rate: Any, edge_velocity: Any, t: float) -> State:
+    """The state with these hanging links and this edge particle."""
+    n, k = chain.n_links, np.shape(angle)[0]
+    if k > n:
+        raise ValueError(f"At most {n} links can hang, got {k} angles.")
+    checks.shaped("angle_rate", angle_rate, (k,))
+    checks.shaped("edge", edge, (2,))
+    checks.shaped("edge_velocity", edge_velocity, (2,))
+    angles = jnp.full(n, jnp.pi / 2).at[:k].set(jnp.asarray(angle, float))
+    rates = jnp.zeros(n).at[:k].set(jnp.asarray(angle_rate, float))
+    edge, edge_velocity = jnp.asarray(edge, float), jnp.asarray(edge_velocity, float)
+    zero, no = jnp.zeros(()), jnp.asarray(False)
+    place = Motion(angles, chain.length if chain.strings else None, edge, zero, jnp.asarray(t, float))
+    velocity = Motion(rates, jnp.zeros(n) if chain.strings else None, edge_velocity, zero, zero)
+    regime = Regime(jnp.asarray(k), no, no, no, no, jnp.zeros(n, int))
+    return State(jnp.asarray(t, float), place.vector(), velocity.vector(), jnp.zeros(3), regime.integers())
+
+
+def _stuck_where_held(chain: Chain, state: State) -> State:
+    """The state, stuck if static friction holds the table part."""
+    place, _, regime = unpack(state, chain.strings)
+    now = chain.balance(state, stuck=jnp.asarray(True))
+    holding = chain.static_friction * now.table_mass * chain.gravity
+    holds = (chain.static_friction > 0.0) & (now.tension[regime.hanging] / now.capstan <= holding)
+    place = place._replace(held=jnp.where(holds, now.edge.length, 0.0))
+    mode = regime._replace(stuck=holds, unmoved=holds).integers()
+    return State(state.t, place.vector(), state.v, state.ledger, mode)

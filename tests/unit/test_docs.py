@@ -1,0 +1,51 @@
+"""What is written runs: docstring examples, and the code of the README."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import saltus
+
+ROOT = Path(__file__).parents[2]
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(saltus.__path__, "saltus.")
+    if not module.name.endswith("__main__") and ">>> " in Path(importlib.util.find_spec(module.name).origin).read_text()
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_hold(name):
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert result.failed == 0
+    assert result.attempted > 0
+
+
+@pytest.mark.slow
+def test_the_code_of_the_readme_runs():
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    names = {}
+    exec(code, names)
+    assert names["run"].outcome.name == "finished"
+    assert {"rod_force", "position"} <= set(names["data"].variables)
+
+
+def test_the_scenario_of_the_readme_is_valid():
+    (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    assert saltus.scenarios.loads(text).kind == "sliding"
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.stem)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+\.md)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_links_to_files_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / page).read_text()):
+        assert (ROOT / target).exists(), target
