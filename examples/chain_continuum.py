@@ -28,7 +28,9 @@ for n in sizes:
     speed = np.array([told["table_speed"] for told in crossings])
     lost.append(float(run.end.ledger[2]))
     left.plot(over, speed / np.asarray(exact.speed_at(over)), label=f"{n} links")
-    print(f"{n:4d} links: lost {lost[-1]:.5f}, V / V_cosh at L/2 = {np.interp(0.5, over, speed / exact.speed_at(over)):.4f}")
+    print(
+        f"{n:4d} links: lost {lost[-1]:.5f}, V / V_cosh at L/2 = {np.interp(0.5, over, speed / exact.speed_at(over)):.4f}"
+    )
 left.axvline(float(exact.lift_off), color="grey", linewidth=0.7)
 left.set(xlabel="length over the edge / L", ylabel="speed / speed of the continuous chain")
 left.legend()
@@ -37,4 +39,4 @@ right.set(xlabel="links", ylabel="energy lost / (weight times length)", ylim=(0,
 figure.savefig("chain_continuum.png", dpi=150)
 
 assert abs(float(exact.lift_off) - 0.515) < 1e-3
-assert 0.008 < min(lost) and max(lost) < 0.0115
+assert min(lost) > 0.008 and max(lost) < 0.0115
