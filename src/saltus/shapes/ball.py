@@ -1,0 +1,50 @@
+"""Balls."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from saltus import checks
+from saltus.numerics.components import Sym, Vec
+from saltus.shapes.base import AbstractShape
+
+
+class Ball(AbstractShape):
+    """A ball.
+
+    Args:
+        size: Radius, > 0 [m].
+    """
+
+    size: Array
+
+    def __init__(self, size: Array | float):
+        checks.positive("radius", size)
+        self.size = jnp.asarray(size, float)
+
+    def supported(self, n: Vec) -> tuple[Array, Vec]:
+        return self.size + 0.0 * n.x, n * self.size
+
+    def level_parts(self, x: Vec) -> tuple[Array, Vec, Sym]:
+        ones = jnp.ones_like(x.x)
+        scale = 1.0 / (self.size * self.size)
+        return x.dot(x) * scale - 1.0, x * (2.0 * scale), Sym.diagonal(Vec(ones, ones, ones) * (2.0 * scale))
+
+    def level_third(self, x: Array) -> Array:
+        return jnp.zeros((3, 3, 3))
+
+    def support_excess(self, n: Vec, x: Vec, reach: Vec) -> Array:
+        return 0.5 * self.size * reach.dot(reach)
+
+    def volume(self) -> Array:
+        return 4.0 / 3.0 * jnp.pi * self.size**3
+
+    def second_moments(self) -> Array:
+        return jnp.full(3, self.size * self.size / 5.0)
+
+    def radius(self) -> Array:
+        return self.size
+
+    def proxy_axes(self) -> Array:
+        return jnp.full(3, self.size)

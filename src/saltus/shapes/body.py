@@ -1,0 +1,154 @@
+"""A shape with mass, place and motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from saltus import checks
+from saltus.numerics import rotation
+from saltus.numerics.components import Turn, Vec
+from saltus.shapes.base import AbstractShape
+
+
+class Body(eqx.Module):
+    """A rigid body: a shape with mass, principal inertia, place and velocity.
+
+    Give `density` or `mass` for a homogeneous body, or `mass` and `principal_inertia` for any
+    other whose centre of mass is the centre of the shape.
+
+    Args:
+        shape: Extent of the body.
+        density: Mass per volume, > 0 [kg m-3]; 1 if neither it nor `mass` is given.
+        mass: Mass, > 0 [kg].
+        principal_inertia: Moments of inertia about the shape's axes, > 0, none larger than the
+            sum of the other two [kg m2].
+        center: Centre of mass [m].
+        velocity: Velocity of the centre of mass [m s-1].
+        quaternion: Orientation (w, x, y, z), body to lab; normalised here.
+        angular_velocity: In the lab frame [rad s-1].
+    """
+
+    shape: AbstractShape
+    mass: Array
+    inertia: Float[Array, " 3"]
+    center: Float[Array, " 3"]
+    velocity: Float[Array, " 3"]
+    quaternion: Float[Array, " 4"]
+    angular_velocity: Float[Array, " 3"]
+
+    def __init__(
+        self,
+        shape: AbstractShape,
+        *,
+        density=None,
+        mass=None,
+        principal_inertia=None,
+        center=(0.0, 0.0, 0.0),
+        velocity=(0.0, 0.0, 0.0),
+        quaternion=(1.0, 0.0, 0.0, 0.0),
+        angular_velocity=(0.0, 0.0, 0.0),
+    ):
+        if density is not None and mass is not None:
+            raise ValueError("Both `density` and `mass` are given. Give one of them.")
+        if principal_inertia is not None and mass is None:
+            raise ValueError("`principal_inertia` is given without `mass`. Give both.")
+        for name, value, length in (
+            ("center", center, 3),
+            ("velocity", velocity, 3),
+            ("quaternion", quaternion, 4),
+            ("angular_velocity", angular_velocity, 3),
+        ):
+            checks.shaped(name, value, (length,))
+            checks.finite(name, value)
+        _check_quaternion(quaternion)
+        checks.positive("density", 1.0 if density is None else density)
+        checks.positive("mass", 1.0 if mass is None else mass)
+        self.shape = shape
+        density = 1.0 if density is None else density
+        self.mass = jnp.asarray(shape.volume() * density if mass is None else mass, float)
+        if principal_inertia is None:
+            self.inertia = self.mass * shape.gyration()
+        else:
+            _check_inertia(principal_inertia)
+            self.inertia = jnp.asarray(principal_inertia, float)
+        self.center = jnp.asarray(center, float)
+        self.velocity = jnp.asarray(velocity, float)
+        self.quaternion = rotation.normalised(jnp.asarray(quaternion, float))
+        self.angular_velocity = jnp.asarray(angular_velocity, float)
+
+    def turn(self) -> Turn:
+        """Orientation as a matrix of `Vec` columns."""
+        return Turn.of_quaternion(self.quaternion)
+
+    def supported(self, n: Vec) -> tuple[Array, Vec]:
+        """Support function about the centre, and the support point relative to it, in the lab."""
+        turn = self.turn()
+        value, point = self.shape.supported(turn.to_body(n))
+        return value, turn.to_lab(point)
+
+    def inverse_inertia(self) -> Float[Array, "3 3"]:
+        """Inverse of the inertia tensor in the lab [kg-1 m-2]."""
+        matrix = rotation.matrix(self.quaternion)
+        return (matrix / self.inertia) @ matrix.T
+
+    def angular_momentum(self) -> Float[Array, " 3"]:
+        """Angular momentum about the centre of mass, in the lab [kg m2 s-1]."""
+        q = self.quaternion
+        return rotation.rotate(q, self.inertia * rotation.rotate_back(q, self.angular_velocity))
+
+    def kinetic_energy(self) -> Array:
+        """Energy of translation and rotation [J]."""
+        spin = rotation.rotate_back(self.quaternion, self.angular_velocity)
+        return 0.5 * (self.mass * jnp.sum(self.velocity**2) + jnp.sum(self.inertia * spin**2))
+
+    def fastest_turn(self) -> Array:
+        """Bound of the angular speed for all times of free motion [rad s-1]."""
+        spin = rotation.rotate_back(self.quaternion, self.angular_velocity)
+        return jnp.sqrt(jnp.sum(self.inertia * spin**2) / jnp.min(self.inertia))
+
+    def after(self, duration: Array | float, gravity=0.0) -> Body:
+        """The body after free motion for a time of either sign [s]."""
+        q, omega = rotation.free_rotation(self.quaternion, self.angular_velocity, self.inertia, duration)
+        gravity = jnp.asarray(gravity, float)
+        center = self.center + duration * self.velocity + 0.5 * duration * duration * gravity
+        return self.moved(center, self.velocity + duration * gravity, q, omega)
+
+    def moved(self, center: Array, velocity: Array, quaternion: Array, angular_velocity: Array) -> Body:
+        """The same body in another place and motion."""
+        places = (center, velocity, quaternion, angular_velocity)
+        return eqx.tree_at(lambda b: (b.center, b.velocity, b.quaternion, b.angular_velocity), self, places)
+
+    def kicked(self, impulse: Array, arm: Array) -> Body:
+        """The body after an impulse at `arm` from its centre."""
+        velocity = self.velocity + impulse / self.mass
+        omega = self.angular_velocity + self.inverse_inertia() @ jnp.cross(arm, impulse)
+        return self.moved(self.center, velocity, self.quaternion, omega)
+
+
+def stack(bodies: Sequence[Body]) -> Body:
+    """Bodies of one kind of shape as a batch: every array gets a leading axis for `vmap`."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *bodies)
+
+
+def _check_quaternion(quaternion) -> None:
+    values = checks.concrete(quaternion)
+    if values is not None and not np.linalg.norm(values) > 0.0:
+        raise ValueError(f"`quaternion` must not be zero, got {values.tolist()}. For no rotation use [1, 0, 0, 0].")
+
+
+def _check_inertia(inertia) -> None:
+    advice = "Give three principal moments about the centre of mass."
+    checks.shaped("principal_inertia", inertia, (3,), advice)
+    checks.positive("principal_inertia", inertia, advice)
+    values = checks.concrete(inertia)
+    if values is not None and 2.0 * values.max() > values.sum() * (1.0 + 1e-12):
+        raise ValueError(
+            f"`principal_inertia` must satisfy the triangle inequality, got {values.tolist()}: the largest moment "
+            "exceeds the sum of the other two, which no body has."
+        )

@@ -1,0 +1,126 @@
+"""Superellipsoids: from ellipsoids to rounded boxes."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from saltus import checks
+from saltus.numerics.components import Sym, Vec
+from saltus.numerics.gamma import gamma
+from saltus.shapes.base import AbstractShape
+
+# Newton steps for the multiplier of the support function; the fifth leaves 1e-16 for any exponents.
+STEPS = 5
+
+
+class Superellipsoid(AbstractShape):
+    """A superellipsoid |x/a|^p + |y/b|^q + |z/c|^r <= 1.
+
+    Exponents of 2 give an ellipsoid, large ones a box with rounded edges. Where an exponent
+    exceeds 2 the surface is flat (no curvature) on the coordinate plane of that axis; between 2
+    and 3 the third derivatives grow without bound there and are reported as 0 on the plane itself.
+
+    Args:
+        axes: Semi-axes (a, b, c), > 0 [m].
+        exponents: Exponents (p, q, r), each >= 2; one number stands for all three.
+    """
+
+    axes: Float[Array, " 3"]
+    exponents: Float[Array, " 3"]
+    uniform: bool = eqx.field(static=True)
+
+    def __init__(self, axes, exponents):
+        checks.positive("axes", axes, "Give three semi-axes, such as [1.0, 2.0, 3.0].")
+        checks.shaped("axes", axes, (3,))
+        checks.between("exponents", exponents, 2.0, 1000.0, "Below 2 the body has edges; take 2 for an ellipsoid.")
+        known = checks.concrete(exponents)
+        self.axes = jnp.asarray(axes, float)
+        self.exponents = jnp.broadcast_to(jnp.asarray(exponents, float), (3,))
+        self.uniform = known is not None and bool(np.all(known == known.flat[0]))
+
+    def _multiplier(self, n: Vec) -> tuple[Vec, Vec, Array]:
+        """Logarithms of a |n| / p, the conjugate exponents, and the logarithm of the multiplier.
+
+        The support point is where the gradient of the level function, p (x/a)^(p-1) / a, is n
+        divided by the multiplier.
+        """
+        axes, p = Vec.of(self.axes), Vec.of(self.exponents)
+        tiny = 1e-300
+        logs = Vec(*(jnp.log(jnp.maximum(a * jnp.abs(m), tiny) / e) for a, m, e in zip(axes, n, p, strict=True)))
+        q = Vec(*(e / (e - 1.0) for e in p))
+        largest = jnp.maximum(jnp.maximum(logs.x, logs.y), logs.z)
+
+        def newton(s):
+            terms = [jnp.exp(e * (b - s)) for e, b in zip(q, logs, strict=True)]
+            total = terms[0] + terms[1] + terms[2]
+            slope = terms[0] * q.x + terms[1] * q.y + terms[2] * q.z
+            return s + jnp.log(total) * total / slope
+
+        s = jax.lax.stop_gradient(largest)
+        for _ in range(0 if self.uniform else STEPS - 1):
+            s = jax.lax.stop_gradient(newton(s))
+        return logs, q, newton(s)  # the last step carries the derivatives
+
+    def supported(self, n: Vec) -> tuple[Array, Vec]:
+        logs, _, s = self._multiplier(n)
+        parts = zip(Vec.of(self.axes), n, logs, Vec.of(self.exponents), strict=True)
+        x = Vec(*(a * jnp.sign(m) * jnp.exp((b - s) / (p - 1.0)) for a, m, b, p in parts))
+        return n.dot(x), x
+
+    def level_parts(self, x: Vec) -> tuple[Array, Vec, Sym]:
+        value, gradient, second = -1.0, [], []
+        for xi, a, p in zip(x, Vec.of(self.axes), Vec.of(self.exponents), strict=True):
+            z = xi / a
+            power = jnp.power(jnp.abs(z), p - 2.0)
+            value = value + power * z * z
+            gradient.append(p * power * z / a)
+            second.append(p * (p - 1.0) * power / (a * a))
+        return value, Vec(*gradient), Sym.diagonal(Vec(*second))
+
+    def level_third(self, x: Array) -> Array:
+        p, z = self.exponents, x / self.axes
+        away = jnp.abs(z) > 0.0
+        power = jnp.where(away, jnp.power(jnp.where(away, jnp.abs(z), 1.0), p - 3.0), 0.0)
+        entries = p * (p - 1.0) * (p - 2.0) * power * jnp.sign(z) / self.axes**3
+        return jnp.zeros((3, 3, 3)).at[jnp.arange(3), jnp.arange(3), jnp.arange(3)].set(entries)
+
+    def support_excess(self, n: Vec, x: Vec, reach: Vec) -> Array:
+        # h(n) = min over the multiplier m of m (1 + sum (p-1) (a |n| / (m p))^q): at a fixed m this
+        # is an upper bound of h for every direction, and
+        # |y + d|^q - |y|^q - q |y|^(q-1) d <= (3 - q) d^2 / (|y| + |d|)^(2 - q) for 1 < q <= 2.
+        _, q, s = self._multiplier(n)
+        multiplier, total = jnp.exp(s), 0.0
+        parts = zip(Vec.of(self.axes), n, reach, Vec.of(self.exponents), q, strict=True)
+        for a, m, d, p, e in parts:
+            scale = a / (multiplier * p)
+            change = scale * d
+            room = jnp.maximum(scale * jnp.abs(m) + change, 1e-300)
+            total = total + (p - 1.0) * (3.0 - e) * change * change / jnp.power(room, 2.0 - e)
+        return multiplier * total
+
+    def volume(self) -> Array:
+        e = self.exponents
+        total = jnp.sum(1.0 / e)
+        return 8.0 * jnp.prod(self.axes) * jnp.prod(gamma(1.0 + 1.0 / e)) / gamma(1.0 + total)
+
+    def second_moments(self) -> Array:
+        e = self.exponents
+        total = jnp.sum(1.0 / e)
+        # gamma(3/e) / gamma(1/e), each raised by one to stay away from the pole at 0
+        ratio = gamma(1.0 + 3.0 / e) / (3.0 * gamma(1.0 + 1.0 / e))
+        return self.axes**2 * ratio * gamma(1.0 + total) / gamma(1.0 + total + 2.0 / e)
+
+    def radius(self) -> Array:
+        # The largest exponent for all axes gives a body that holds this one.
+        e = jnp.max(self.exponents)
+        longest = jnp.max(self.axes)
+        power = 2.0 * e / jnp.where(e > 2.0, e - 2.0, 1.0)
+        wider = longest * jnp.sum((self.axes / longest) ** power) ** (1.0 / power)
+        return jnp.where(e > 2.0, wider, longest)
+
+    def proxy_axes(self) -> Array:
+        return self.axes
