@@ -1,7 +1,7 @@
 """A chain of strings goes slack in flight.
 
-Until the exit strings and rods move alike. Then the chain turns, some links would have to push, and strings let go: they
-are slack until they are jerked taut again. Notice the row of ever smaller jolts, and that no link is ever stretched.
+Until the exit strings and rods move alike. Then the chain turns, some links would have to push, and strings let go:
+they are slack until they are jerked taut again. Notice that no link is ever stretched, and none ever pushes.
 """
 
 import numpy as np
