@@ -27,16 +27,9 @@ for n in sizes:
     over = np.array([told["particle"] - 1 for told in crossings]) / n
     speed = np.array([told["table_speed"] for told in crossings])
     lost.append(float(run.end.ledger[2]))
-<<<<<<< HEAD
-    left.plot(over, speed / np.asarray(exact.speed_at(over)), label=f"{n} links")
-    print(
-        f"{n:4d} links: lost {lost[-1]:.5f}, V / V_cosh at L/2 = {np.interp(0.5, over, speed / exact.speed_at(over)):.4f}"
-    )
-=======
     ratio = speed / np.asarray(exact.speed_at(over))
     left.plot(over, ratio, label=f"{n} links")
     print(f"{n:4d} links: lost {lost[-1]:.5f}, speed / speed of cosh at L/2: {np.interp(0.5, over, ratio):.4f}")
->>>>>>> chain
 left.axvline(float(exact.lift_off), color="grey", linewidth=0.7)
 left.set(xlabel="length over the edge / L", ylabel="speed / speed of the continuous chain")
 left.legend()
