@@ -98,7 +98,15 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         return jnp.where(over | closed, 0.0, ahead), t, q, omega, k + 1, closed, over
 
     no = jnp.zeros((), bool)
-    start = (jnp.asarray(begin, float), jnp.zeros(()), body.quaternion, body.angular_velocity, jnp.zeros((), int), no, no)
+    start = (
+        jnp.asarray(begin, float),
+        jnp.zeros(()),
+        body.quaternion,
+        body.angular_velocity,
+        jnp.zeros((), int),
+        no,
+        no,
+    )
     _, t, q, omega, k, closed, over = jax.lax.while_loop(going, step, start)
 
     def improve(_, carry):
