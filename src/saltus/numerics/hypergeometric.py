@@ -48,7 +48,7 @@ class HypergeometricTable(eqx.Module):
         rest: d, the remaining part.
     """
 
-    coefficients: Float[Array, "2 terms 2*n"]
+    coefficients: Float[Array, "2 terms twice_n"]
     whole: Int[Array, ""]
     rest: Float[Array, ""]
 
