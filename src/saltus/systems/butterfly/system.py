@@ -23,6 +23,7 @@ Scalar = Float[Array, ""]
 MODES = ("slip", "forward", "backward", "stick")
 SLIP, FORWARD, BACKWARD, STICK = range(4)
 NEAR_REST = 1e-9  # slip and rim speed over sqrt(g r) at which a spot is tested for sticking
+ROUNDING = 1e-12  # slip over sqrt(g r) that counts as none: slip sets in without acceleration, so rounding could end it
 LIFT_MESSAGE = "The ball lifted off the plates at t = {t:.6g} s."
 
 
@@ -226,7 +227,7 @@ class Butterfly(AbstractSystem):
 
     def _signed_slip(self, state: State) -> Scalar:
         sign = (state.mode == FORWARD) * 1.0 - (state.mode == BACKWARD) * 1.0
-        return sign * self._slip_and_rim(state)[0] / self.speed
+        return sign * self._slip_and_rim(state)[0] / self.speed + ROUNDING
 
     def _slip_and_rim(self, state: State) -> Float[Array, "2"]:
         turning = state.v[1] - self.turning.at(state.t)[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -75,3 +76,13 @@ def in_space(vector: Float[Array, "2"], angle: Scalar) -> Array:
     """A vector of the plate frame (x, z) in space (x, y, z), for plates turned by `angle` about +y."""
     s, c = jnp.sin(angle), jnp.cos(angle)
     return jnp.stack([c * vector[0] + s * vector[1], jnp.zeros_like(s), -s * vector[0] + c * vector[1]])
+
+
+def circle_lift_off(half_angle: float) -> float:
+    """Cosine of the angle from the top at which a ball that rolls from rest down a fixed circle lifts off.
+
+    >>> circle_lift_off(0.0) == 10 / 17
+    True
+    """
+    square = math.cos(half_angle) ** 2
+    return 10 * square / (15 * square + 2)
