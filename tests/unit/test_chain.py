@@ -154,3 +154,16 @@ def test_result_names_the_law_and_its_crossings_and_can_be_drawn(tmp_path):
     artists = scene._func(5)  # one frame
     assert len(artists[0].get_xdata()) >= 4
     scene._draw_was_started = True  # only one frame was wanted
+
+
+def test_chain_that_is_held_for_ever_says_so():
+    run = load("chain-stuck", ["links=3", "overhang=0.05", "angle=0.0"]).scenario.simulate()
+    assert run.outcome.name == "at_rest"
+
+
+def test_command_line_warns_of_a_law_that_creates_energy_in_one_line(capsys):
+    from saltus.cli.app import call
+
+    assert call(["run", "chain-printed-law", "--set", "links=1"]) == 0
+    told = capsys.readouterr().err.strip().splitlines()
+    assert len(told) == 1 and "creates energy" in told[0]
