@@ -1,5 +1,6 @@
 """Extent and inertia of bodies."""
 
+from saltus.shapes.alike import alike
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body, stack
@@ -8,4 +9,4 @@ from saltus.shapes.implicit import Implicit
 from saltus.shapes.superellipsoid import Superellipsoid
 from saltus.shapes.support import Supported
 
-__all__ = ["AbstractShape", "Ball", "Body", "Ellipsoid", "Implicit", "Superellipsoid", "Supported", "stack"]
+__all__ = ["AbstractShape", "Ball", "Body", "Ellipsoid", "Implicit", "Superellipsoid", "Supported", "alike", "stack"]
