@@ -1,5 +1,6 @@
 """Extent and inertia of bodies."""
 
+from saltus.shapes.alike import alike
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body, stack
@@ -9,6 +10,7 @@ from saltus.shapes.profile import AbstractProfile, ButterflyProfile, CircleProfi
 from saltus.shapes.superellipsoid import Superellipsoid
 from saltus.shapes.support import Supported
 
+<<<<<<< HEAD
 __all__ = [
     "AbstractProfile",
     "AbstractShape",
@@ -23,3 +25,6 @@ __all__ = [
     "Supported",
     "stack",
 ]
+=======
+__all__ = ["AbstractShape", "Ball", "Body", "Ellipsoid", "Implicit", "Superellipsoid", "Supported", "alike", "stack"]
+>>>>>>> impact
