@@ -10,7 +10,6 @@ from saltus.shapes.profile import AbstractProfile, ButterflyProfile, CircleProfi
 from saltus.shapes.superellipsoid import Superellipsoid
 from saltus.shapes.support import Supported
 
-<<<<<<< HEAD
 __all__ = [
     "AbstractProfile",
     "AbstractShape",
@@ -23,8 +22,6 @@ __all__ = [
     "ProfileFunction",
     "Superellipsoid",
     "Supported",
+    "alike",
     "stack",
 ]
-=======
-__all__ = ["AbstractShape", "Ball", "Body", "Ellipsoid", "Implicit", "Superellipsoid", "Supported", "alike", "stack"]
->>>>>>> impact
