@@ -9,7 +9,10 @@ from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 
 KINDS = {
+    "butterfly": "saltus.scenarios.butterfly:ButterflyScenario",
     "chain": "saltus.scenarios.chain:ChainScenario",
+    "plane_ball": "saltus.scenarios.plane_ball:PlaneBallScenario",
+    "rails": "saltus.scenarios.rails:RailsScenario",
     "sliding": "saltus.scenarios.sliding:SlidingScenario",
 }
 

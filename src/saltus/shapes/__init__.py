@@ -1,11 +1,27 @@
 """Extent and inertia of bodies."""
 
+from saltus.shapes.alike import alike
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body, stack
 from saltus.shapes.ellipsoid import Ellipsoid
 from saltus.shapes.implicit import Implicit
+from saltus.shapes.profile import AbstractProfile, ButterflyProfile, CircleProfile, ProfileFunction
 from saltus.shapes.superellipsoid import Superellipsoid
 from saltus.shapes.support import Supported
 
-__all__ = ["AbstractShape", "Ball", "Body", "Ellipsoid", "Implicit", "Superellipsoid", "Supported", "stack"]
+__all__ = [
+    "AbstractProfile",
+    "AbstractShape",
+    "Ball",
+    "Body",
+    "ButterflyProfile",
+    "CircleProfile",
+    "Ellipsoid",
+    "Implicit",
+    "ProfileFunction",
+    "Superellipsoid",
+    "Supported",
+    "alike",
+    "stack",
+]

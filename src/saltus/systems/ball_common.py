@@ -17,6 +17,7 @@ BALL_QUANTITIES = {
     "position": Quantity(("axis",), "m", "position of the centre"),
     "velocity": Quantity(("axis",), "m s-1", "velocity of the centre"),
     "angular_velocity": Quantity(("axis",), "rad s-1", "angular velocity"),
+    "contact_position": Quantity(("contact", "axis"), "m", "point of the support at the contact"),
     "slip": Quantity(("contact", "axis"), "m s-1", "slip velocity of the ball at the contact"),
     "spin": Quantity(("contact",), "rad s-1", "spin of the ball about the contact normal"),
     "normal_force": Quantity(("contact",), "N", "normal force"),

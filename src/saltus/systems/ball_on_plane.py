@@ -330,6 +330,7 @@ class BallOnPlane(AbstractSystem):
             "position": jnp.append(state.q[:2], self.radius),
             "velocity": jnp.append(state.v[:2], 0.0),
             "angular_velocity": state.v[2:],
+            "contact_position": jnp.append(state.q[:2], 0.0)[None],
             "slip": in_space(motion.slip),
             "spin": motion.spin[None],
             "normal_force": self.load[None],

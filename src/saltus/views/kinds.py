@@ -10,7 +10,11 @@ import xarray as xr
 from saltus import checks
 
 KINDS = {
+    "butterfly": "saltus.views.butterfly",
+    "butterfly_plan": "saltus.views.butterfly",
     "chain": "saltus.views.chain",
+    "plane_ball": "saltus.views.ball",
+    "rails": "saltus.views.ball",
     "sliding": "saltus.views.sliding",
 }
 

@@ -7,6 +7,7 @@ stick, of which one is consistent.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
@@ -62,3 +63,13 @@ def sign_of(mode: Int[Array, "2"]) -> Pair:
     forward = (mode == FORWARD) | (mode == CREEP_FORWARD)
     backward = (mode == BACKWARD) | (mode == CREEP_BACKWARD)
     return forward * 1.0 - backward * 1.0
+
+
+def rolling_limit(mu: float, half_angle: float) -> tuple[float, float]:
+    """Tangent of the steepest slope on which a ball with point contacts rolls, and its acceleration over g sin(slope).
+
+    >>> rolling_limit(0.5, 0.0)
+    (1.75, 0.7142857142857143)
+    """
+    C = math.cos(half_angle)
+    return mu * (5 * C * C + 2) / (2 * C), 5 * C * C / (5 * C * C + 2)

@@ -16,7 +16,7 @@ from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw
 from saltus.systems.ball_common import AXES, BALL_QUANTITIES, choose, is_point, number
 from saltus.systems.ball_on_rails import creep, events, forces, stick
-from saltus.systems.ball_on_rails.forces import Contacts, Place, Scalar
+from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, Scalar
 from saltus.systems.ball_on_rails.stick import MODES, OPEN, REST, SLIP
 
 
@@ -180,6 +180,7 @@ class BallOnRails(AbstractSystem):
         lean = place.kept * place.lean[0]
         side = jnp.where(place.one_rail, place.kept * self.radius * (jnp.sin(lean) - jnp.sin(self.half_angle)), 0.0)
         height = self.radius * jnp.cos(place.lean[0])
+        rails = -LEAN * self.radius * jnp.sin(self.half_angle)
         kinetic = 0.5 * self.mass * jnp.sum(velocity**2) + 0.5 * self.inertia * jnp.sum(state.v[2:] ** 2)
         down, up = jnp.sin(self.slope), jnp.cos(self.slope)
         lifted = height - self.radius * jnp.cos(self.half_angle)
@@ -192,6 +193,7 @@ class BallOnRails(AbstractSystem):
             "position": jnp.stack([state.q[0], side, height]),
             "velocity": velocity,
             "angular_velocity": state.v[2:],
+            "contact_position": jnp.zeros((2, 3)).at[:, 0].set(state.q[0]).at[:, 1].set(rails),
             "slip": in_space(contacts.motion.slip),
             "spin": contacts.motion.spin,
             "normal_force": contacts.loads.load,

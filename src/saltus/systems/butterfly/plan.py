@@ -13,7 +13,7 @@ from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.shapes.profile import AbstractProfile
 from saltus.systems.ball_common import AXES, number
-from saltus.systems.butterfly.track import demand, in_space, track
+from saltus.systems.butterfly.track import demand, in_space, outline_in_space, track
 from saltus.systems.butterfly.turning import AbstractTurning
 
 Scalar = Float[Array, ""]
@@ -95,6 +95,7 @@ class ButterflyPlan(AbstractSystem):
             "plate_rate": Quantity((), "rad s-1", "angular velocity of the plates"),
             "plate_acceleration": Quantity((), "rad s-2", "angular acceleration of the plates"),
             "profile_angle": Quantity((), "rad", "wanted angle of the contact on the profile"),
+            "outline": Quantity(("outline", "axis"), "m", "edge of the plates, seen from the side"),
             "position": Quantity(("axis",), "m", "position of the centre"),
             "normal_force": Quantity((), "N", "normal force of each contact"),
             "required_friction": Quantity((), "1", "friction coefficient that rolling requires"),
@@ -123,6 +124,7 @@ class ButterflyPlan(AbstractSystem):
             "plate_rate": plates[1],
             "plate_acceleration": plates[2],
             "profile_angle": self.wanted.angle(state.t),
+            "outline": outline_in_space(self.profile, plates[0]),
             "position": centre,
             "normal_force": load,
             "required_friction": jnp.where(load > 0.0, jnp.abs(along) / jnp.where(load > 0.0, load, 1.0), jnp.inf),

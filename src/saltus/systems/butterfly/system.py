@@ -15,7 +15,7 @@ from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, Combined, LimitSurface, Reaction
 from saltus.shapes.profile import AbstractProfile
 from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, size
-from saltus.systems.butterfly.track import Demand, Track, demand, in_space, track
+from saltus.systems.butterfly.track import Demand, Track, demand, in_space, outline_in_space, track
 from saltus.systems.butterfly.turning import AbstractTurning
 
 Scalar = Float[Array, ""]
@@ -23,6 +23,7 @@ Scalar = Float[Array, ""]
 MODES = ("slip", "forward", "backward", "stick")
 SLIP, FORWARD, BACKWARD, STICK = range(4)
 NEAR_REST = 1e-9  # slip and rim speed over sqrt(g r) at which a spot is tested for sticking
+ROUNDING = 1e-12  # slip over sqrt(g r) that counts as none: slip sets in without acceleration, so rounding could end it
 LIFT_MESSAGE = "The ball lifted off the plates at t = {t:.6g} s."
 
 
@@ -226,7 +227,7 @@ class Butterfly(AbstractSystem):
 
     def _signed_slip(self, state: State) -> Scalar:
         sign = (state.mode == FORWARD) * 1.0 - (state.mode == BACKWARD) * 1.0
-        return sign * self._slip_and_rim(state)[0] / self.speed
+        return sign * self._slip_and_rim(state)[0] / self.speed + ROUNDING
 
     def _slip_and_rim(self, state: State) -> Float[Array, "2"]:
         turning = state.v[1] - self.turning.at(state.t)[1]
@@ -283,6 +284,7 @@ class Butterfly(AbstractSystem):
         """Name and meaning of everything that `observe` returns."""
         return {
             **BALL_QUANTITIES,
+            "outline": Quantity(("outline", "axis"), "m", "edge of the plates, seen from the side"),
             "plate_angle": Quantity((), "rad", "angle of the plates"),
             "profile_angle": Quantity((), "rad", "angle of the contact on the profile"),
             "required_friction": Quantity((), "1", "force along the track over normal force"),
@@ -306,7 +308,9 @@ class Butterfly(AbstractSystem):
         mirror = jnp.array([1.0, -1.0])
         e1 = in_space(tangent, angle)
         side = in_space(normal, angle) * S
-        lateral = jnp.array([0.0, 1.0, 0.0]) * jnp.cos(self.half_angle)
+        cosine = jnp.cos(self.half_angle)
+        lateral = jnp.array([0.0, 1.0, 0.0]) * cosine
+        lateral_normal = -mirror[:, None] * jnp.array([0.0, 1.0, 0.0]) * S
         e2 = lateral + mirror[:, None] * side
         force = now.reaction.force[0] * e1 + (mirror * now.reaction.force[1])[:, None] * e2
         rolling = (now.reaction.rolling_moment[1] * jnp.ones(2))[:, None] * e2
@@ -316,6 +320,7 @@ class Butterfly(AbstractSystem):
             "position": position,
             "velocity": velocity,
             "angular_velocity": jnp.stack([jnp.zeros_like(state.v[1]), state.v[1], jnp.zeros_like(state.v[1])]),
+            "contact_position": position - self.radius * (lateral_normal + in_space(normal, angle) * cosine),
             "slip": jnp.broadcast_to(now.slip * e1, (2, 3)),
             "spin": -mirror * now.turning * S,
             "normal_force": jnp.full(2, now.load),
@@ -325,6 +330,7 @@ class Butterfly(AbstractSystem):
             "kinetic_energy": kinetic,
             "potential_energy": self.mass * self.gravity * position[2],
             "dissipated_energy": state.ledger[0],
+            "outline": outline_in_space(self.profile, angle),
             "plate_angle": angle,
             "profile_angle": state.q[0],
             "required_friction": jnp.where(now.load > 0.0, jnp.abs(now.reaction.force[0]) / pressed, jnp.inf),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -74,4 +76,21 @@ def demand(track: Track, speed: Scalar, turning: tuple[Scalar, Scalar, Scalar], 
 def in_space(vector: Float[Array, "2"], angle: Scalar) -> Array:
     """A vector of the plate frame (x, z) in space (x, y, z), for plates turned by `angle` about +y."""
     s, c = jnp.sin(angle), jnp.cos(angle)
-    return jnp.stack([c * vector[0] + s * vector[1], jnp.zeros_like(s), -s * vector[0] + c * vector[1]])
+    return jnp.stack([c * vector[0] + s * vector[1], jnp.zeros_like(vector[0]), -s * vector[0] + c * vector[1]])
+
+
+def outline_in_space(profile: AbstractProfile, angle: Scalar, points: int = 73) -> Array:
+    """Points of the edge of plates turned by `angle`, for pictures."""
+    phi = jnp.linspace(0.0, 2 * jnp.pi, points)
+    r = jax.vmap(lambda x: jnp.asarray(profile.radius(x), float))(phi)
+    return in_space(jnp.stack([r * jnp.sin(phi), r * jnp.cos(phi)]), angle).T
+
+
+def circle_lift_off(half_angle: float) -> float:
+    """Cosine of the angle from the top at which a ball that rolls from rest down a fixed circle lifts off.
+
+    >>> circle_lift_off(0.0) == 10 / 17
+    True
+    """
+    square = math.cos(half_angle) ** 2
+    return 10 * square / (15 * square + 2)
