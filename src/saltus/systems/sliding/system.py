@@ -33,6 +33,7 @@ from saltus.systems.sliding.stick import held_margin
 
 FORMULATIONS = ("full", "tangent")
 REACTIONS = ("abs", "signed")
+RIM = 1e-6  # margin of the surface that counts as its border: at the rim of a bowl the slope is infinite
 
 
 class SlidingMasses(AbstractSystem):
@@ -231,7 +232,7 @@ class SlidingMasses(AbstractSystem):
                               "accelerations are no longer unique (Painlevé). Lower mu, or start elsewhere.")
             )  # fmt: skip
         guards.append(
-            Guard("left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]), ends="left_domain",
+            Guard("left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]) - RIM, ends="left_domain",
                   message="Stopped at t = {t:.9g} s: mass {index} left the region where the surface is defined.")
         )  # fmt: skip
         return tuple(guards)
