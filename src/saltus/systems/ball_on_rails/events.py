@@ -9,10 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.hybrid import Guard, State
-from saltus.laws.friction import Reaction
+from saltus.laws.friction import Combined, LimitSurface
 from saltus.systems.ball_common import changed, choose, size
 from saltus.systems.ball_on_rails import creep, forces
-from saltus.systems.ball_on_rails.forces import Contacts, Scalar
+from saltus.systems.ball_on_rails.forces import Contacts, Place, Scalar
 from saltus.systems.ball_on_rails.stick import (
     CREEP_BACKWARD,
     CREEP_FORWARD,
@@ -68,8 +68,10 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
             Guard("stops", look.speed_left, both_slide),
             Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any()),
         ]
-    if ball.point and not ball.secure:
+    if not ball.secure:
         guards.append(Guard("slips", look.grip_left, lambda s: one_rail(s) & (s.mode == STICK).any()))
+    if not ball.secure and not ball.point:
+        guards.append(Guard("slip_vanishes", look.slip_left, lambda s: one_rail(s) & (s.mode == SLIP)))
     return tuple(guards)
 
 
@@ -83,10 +85,13 @@ def after(ball: BallOnRails, state: State, guard: str, index) -> State:
     if guard == "slip_vanishes":
         state = _slip_run_out(ball, state, index)
     if guard in ("slip_ends", "slip_vanishes"):
-        one_rail = (state.mode == OPEN).any()
-        return choose(one_rail, _stuck_on_one_rail(ball, state), _straight(ball, state))
+        if not ball.point:
+            return _stuck_on_one_rail(ball, state)
+        if ball.secure:
+            return _straight(ball, state)
+        return choose((state.mode == OPEN).any(), _stuck_on_one_rail(ball, state), _straight(ball, state))
     if guard == "slips":
-        return changed(state, mode=jnp.where(state.mode == STICK, SLIP, state.mode))
+        return _torn_loose(ball, state)
     if guard == "creeps":
         return _creeping(ball, state)
     if guard == "stops":
@@ -138,19 +143,43 @@ def _straight(ball: BallOnRails, state: State) -> State:
     one = -ball.mass * slip / own
     both = -ball.mass * (own * slip - other * slip[::-1]) / (own**2 - other**2)
     impulse = jnp.where(sticks, jnp.where(sticks.all(), both, one), 0.0)
-    nothing = jnp.zeros(2)
-    pushed = forces.acceleration(ball, place, Reaction(jnp.stack([impulse, nothing], -1), nothing, jnp.zeros((2, 2))))
+    pushed = forces.acceleration(ball, place, forces.along_rails(impulse))
     pushed = pushed.at[0].add(-ball.gravity * jnp.sin(ball.slope))
     return changed(state, v=v + pushed, mode=mode)
 
 
 def _stuck_on_one_rail(ball: BallOnRails, state: State) -> State:
-    """A point contact that stops slipping while the other rail is lost; it sticks if friction can hold it."""
-    kept = jnp.where(state.mode[0] == OPEN, 1.0, -1.0)
-    slip = jnp.sum(ball.contacts(state).motion.slip, 0)
-    v = state.v.at[0].add(-slip[0]).at[1].add(kept * slip[1] / ball.radius)
+    """A contact that stops slipping (and spinning) while the other rail is lost; it sticks if friction can hold it."""
+    place = ball.placed(state)
+    slip, spin = jnp.sum(place.motion.slip, 0), jnp.sum(place.motion.spin)
+    v = _with_slip(ball, state, place, -slip, 0.0 if ball.point else -spin)
     stuck = changed(state, v=v, mode=jnp.where(state.mode == SLIP, STICK, state.mode))
     return choose(_Look(ball).grip_left(stuck) >= 0.0, stuck, state)
+
+
+def _with_slip(ball: BallOnRails, state: State, place: Place, slip: Array, spin: Scalar) -> Array:
+    """Velocities with this slip and spin added at the only contact."""
+    v = state.v.at[0].add(slip[0]).at[1].add(-place.kept * slip[1] / ball.radius)
+    return v.at[2:].add(spin * place.normals[0])
+
+
+def _torn_loose(ball: BallOnRails, state: State) -> State:
+    """The only contact slips: against the friction that held it, with a speed that does not count."""
+    contacts = ball.contacts(state)
+    force, torque = jnp.sum(contacts.reaction.force, 0), jnp.sum(contacts.reaction.spin_torque)
+    if ball.point:
+        slip, spin = -force / (size(force) + 1e-300), jnp.zeros(())
+    else:
+        slip, spin = limit_surface(ball).motion(-force, -torque, jnp.sum(contacts.loads.load))
+    tiny = 2 * NEAR_STICK * ball.speed
+    v = _with_slip(ball, state, contacts.place, tiny * slip, tiny * spin)
+    return changed(state, v=v, mode=jnp.where(state.mode == STICK, SLIP, state.mode))
+
+
+def limit_surface(ball: BallOnRails) -> LimitSurface:
+    """What a spot can bear at rest; approximate laws share that of the exact one."""
+    law = ball.law
+    return LimitSurface(Combined(law.mu, law.spot_radius, law.pressure, reference_load=law.reference_load))
 
 
 def _creeping(ball: BallOnRails, state: State) -> State:
@@ -176,11 +205,15 @@ def _run_out(ball: BallOnRails, state: State) -> State:
 
 
 def _slip_run_out(ball: BallOnRails, state: State, index) -> State:
-    """The last stretch before the slip of a point contact vanishes."""
+    """The last stretch before the slip of a contact vanishes."""
     rate = ball.rate(state)
-    slip, gain = jax.jvp(
-        lambda q, v: ball.placed(changed(state, q=q, v=v)).motion.slip[index], (state.q, state.v), (rate.q, rate.v)
-    )
+
+    def slip_at(q, v):
+        motion = ball.placed(changed(state, q=q, v=v)).motion
+        rim = 0.0 if ball.point else creep.spot_radius(ball) * motion.spin[index]
+        return jnp.append(motion.slip[index], rim)
+
+    slip, gain = jax.jvp(slip_at, (state.q, state.v), (rate.q, rate.v))
     left = -jnp.sum(slip * slip) / jnp.minimum(jnp.sum(slip * gain), -1e-300)
     left = jnp.minimum(left, 10 * NEAR_STICK * ball.speed / (ball.law.mu * ball.gravity + 1e-300))
     return changed(
@@ -220,12 +253,20 @@ class _Look:
         return sign_of(state.mode) * self.ball.placed(state).motion.slip[:, 0] / self.ball.speed
 
     def slip_left(self, state: State) -> Array:
-        """Slip over that at which a point contact counts as come to rest."""
-        return size(self.ball.placed(state).motion.slip) / self.ball.speed - NEAR_STICK
+        """Slip (and rim speed of a spot) over that at which a contact counts as come to rest."""
+        motion = self.ball.placed(state).motion
+        speeds = motion.slip
+        if not self.ball.point:
+            rim = creep.spot_radius(self.ball) * motion.spin
+            speeds = jnp.concatenate([motion.slip, rim[:, None]], -1)
+        return size(speeds) / self.ball.speed - NEAR_STICK
 
     def grip_left(self, state: State) -> Scalar:
-        """Friction force that is not used by a contact that sticks, over the weight."""
+        """Friction that is not used by the only contact while it sticks, over the weight or as a share."""
         contacts = self(state)
+        if not self.ball.point:
+            force, torque = jnp.sum(contacts.reaction.force, 0), jnp.sum(contacts.reaction.spin_torque)
+            return 1.0 - limit_surface(self.ball).use(force, torque, jnp.sum(contacts.loads.load))
         used = jnp.sum(size(contacts.reaction.force))
         return (self.ball.law.mu * jnp.sum(contacts.loads.load) - used) / forces.weight(self.ball)
 

@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float
 
 from saltus.contacts.ball_contact import ContactMotion, contact_motion, moment, normal_at
 from saltus.laws.friction import Reaction
+from saltus.laws.friction.base import direction
 
 if TYPE_CHECKING:
     from saltus.systems.ball_on_rails.system import BallOnRails
@@ -181,20 +182,34 @@ def acceleration(ball: BallOnRails, place: Place, reaction: Reaction) -> Velocit
     return jnp.concatenate([jnp.stack([along, tilt]), jnp.sum(turning, 0) / ball.inertia])
 
 
-def held(ball: BallOnRails, place: Place, velocity: Velocity, force: Float[Array, "2 2"]) -> Contacts:
-    """Point contacts with given forces, loads without friction across the rails."""
+def held(ball: BallOnRails, place: Place, velocity: Velocity, reaction: Reaction) -> Contacts:
+    """Contacts with given friction, loads without friction across the rails."""
     loads = loads_of(ball, place, velocity, jnp.zeros(2))
-    reaction = Reaction(force, jnp.zeros(2), jnp.zeros((2, 2)))
     return Contacts(place, loads, reaction, acceleration(ball, place, reaction))
 
 
-def rolling_forces(ball: BallOnRails, place: Place, velocity: Velocity) -> Float[Array, "2 2"]:
-    """Forces that keep the only contact point at rest on its rail: along it, and across."""
-    spin = jnp.sum(place.motion.spin)
-    centrifugal = -ball.radius * velocity[1] * place.kept * spin
-    along = -ball.mass * (ball.gravity * jnp.sin(ball.slope) + centrifugal) * 2 / 7
-    across = -weight(ball) * jnp.sin(place.lean[0]) * 2 / 7
-    return jnp.where(place.touches[:, None], jnp.stack([along, across]), 0.0)
+def along_rails(force: Pair) -> Reaction:
+    """Friction of point contacts along the rails only."""
+    nothing = jnp.zeros(2)
+    return Reaction(jnp.stack([force, nothing], -1), nothing, jnp.zeros((2, 2)))
+
+
+def rolling_on_one(ball: BallOnRails, place: Place, velocity: Velocity) -> Reaction:
+    """Friction that keeps the only contact at rest on its rail: no slip, and no spin of a finite spot."""
+    motion = place.motion
+    spin, rolling = jnp.sum(motion.spin), jnp.sum(motion.rolling, 0)
+    resistance, torque = jnp.zeros(2), jnp.zeros(())
+    if not ball.point:
+        load = jnp.sum(loads_of(ball, place, velocity, jnp.zeros(2)).load)
+        lever = ball.law.pressure.centre_shift * ball.law.radius(load) * ball.law.rolling_shift
+        resistance = -lever * load * direction(rolling)
+        torque = ball.inertia * place.kept * velocity[1] * rolling[1]
+    turn = -ball.radius * velocity[1] * place.kept * spin
+    pull = ball.mass * (ball.gravity * jnp.sin(ball.slope) + turn)
+    along = (-2 * pull + 5 * resistance[1] / ball.radius) / 7
+    across = (-2 * weight(ball) * jnp.sin(place.lean[0]) - 5 * resistance[0] / ball.radius) / 7
+    whole = Reaction(jnp.stack([along, across]), torque, resistance)
+    return jax.tree.map(lambda x: jnp.where(place.touches.reshape(2, *[1] * x.ndim), x, 0.0), whole)
 
 
 def _masked(motion: ContactMotion, touches: Bool[Array, "2"]) -> ContactMotion:

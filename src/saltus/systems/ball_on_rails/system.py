@@ -17,7 +17,7 @@ from saltus.laws.friction import AbstractFrictionLaw
 from saltus.systems.ball_common import AXES, BALL_QUANTITIES, choose, is_point, number
 from saltus.systems.ball_on_rails import creep, events, forces, stick
 from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, Scalar
-from saltus.systems.ball_on_rails.stick import MODES, OPEN, REST, SLIP
+from saltus.systems.ball_on_rails.stick import MODES, OPEN, REST, SLIP, STICK
 
 
 class BallOnRails(AbstractSystem):
@@ -127,18 +127,22 @@ class BallOnRails(AbstractSystem):
         direction = stick.sign_of(state.mode)
         if not self.point:
             return self._spots(state, place, direction[0])
-        force = jnp.stack([stick.forces_along(self, direction), jnp.zeros(2)], -1)
+        holding = forces.along_rails(stick.forces_along(self, direction))
         if not self.secure:
-            force = jnp.where(place.one_rail, forces.rolling_forces(self, place, state.v), force)
+            holding = choose(place.one_rail, forces.rolling_on_one(self, place, state.v), holding)
         slides = (state.mode == SLIP).any()
-        return choose(slides, forces.slid(self, place, state.v), forces.held(self, place, state.v, force))
+        return choose(slides, forces.slid(self, place, state.v), forces.held(self, place, state.v, holding))
 
     def _spots(self, state: State, place: Place, forward: Scalar) -> Contacts:
         """Finite spots: sliding as they move, creeping on the ray, or at rest."""
         creeping = jax.tree.map(lambda x: forward * x, creep.ray_motion(self, state.q[2]))
         motion = choose(forward != 0.0, creeping, place.motion)
-        slides = forces.slid(self, place, state.v, motion)
-        return choose((state.mode == REST).any(), creep.resting(self, place), slides)
+        result = forces.slid(self, place, state.v, motion)
+        result = choose((state.mode == REST).any(), creep.resting(self, place), result)
+        if self.secure:
+            return result
+        rolling = forces.held(self, place, state.v, forces.rolling_on_one(self, place, state.v))
+        return choose((state.mode == STICK).any(), rolling, result)
 
     def placed(self, state: State) -> Place:
         """Where and how the ball touches in the present mode."""
