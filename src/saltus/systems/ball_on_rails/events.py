@@ -16,6 +16,7 @@ from saltus.systems.ball_on_rails.forces import Contacts, Place, Scalar
 from saltus.systems.ball_on_rails.stick import (
     CREEP_BACKWARD,
     CREEP_FORWARD,
+    JAMMED,
     OPEN,
     REST,
     SLIP,
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
 NEAR_REST = 1e-8  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
 NEAR_STICK = 1e-10  # slip over sqrt(g r) at which a sliding point contact counts as come to rest
-JAMMED = 1e-6  # determinant of the loads at which the ball counts as jammed: they are a million weights
+SINGULAR = 1e-6  # determinant of the loads at which the ball counts as jammed: they are a million weights
+
+AT_ONCE = 1e-12  # [s]
 
 LEFT_MESSAGE = "The ball left the rails at t = {t:.6g} s."
 JAM_MESSAGE = (
@@ -48,6 +51,9 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
     def one_rail(state):
         return (state.mode == OPEN).any()
 
+    def slides_or_jammed(state):
+        return both_slide(state) | (state.mode == JAMMED).any()
+
     look = _Look(ball)
     guards = []
     if not ball.secure:
@@ -55,7 +61,7 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
             Guard("rail_lost", lambda s: look(s).loads.margin, both_slide),
             Guard("landing", lambda s: s.q[1], one_rail),
             Guard("leaves", look.share_of_load, one_rail, "left_domain", LEFT_MESSAGE),
-            Guard("jams", lambda s: look(s).loads.determinant - JAMMED, both_slide, "jammed", JAM_MESSAGE),
+            Guard("jams", look.room_left, slides_or_jammed, "jammed", JAM_MESSAGE),
         ]
     if ball.point:
         guards += [
@@ -113,8 +119,10 @@ def seated(ball: BallOnRails, state: State) -> State:
     place = forces.placed(ball, state.q[1], state.v)
     if ball.secure:
         return state
-    lost = (forces.slid(ball, place, state.v).loads.margin < 0.0) & (state.mode == SLIP)
-    return changed(state, mode=jnp.where(lost, OPEN, state.mode))
+    loads = forces.slid(ball, place, state.v).loads
+    lost = (loads.margin < 0.0) & (state.mode == SLIP)
+    jammed = (state.mode == SLIP).all() & (loads.determinant <= SINGULAR)
+    return changed(state, mode=jnp.where(jammed, JAMMED, jnp.where(lost, OPEN, state.mode)))
 
 
 def on_both(ball: BallOnRails, state: State, tilt_rate: Scalar) -> State:
@@ -247,6 +255,11 @@ class _Look:
     def share_of_load(self, state: State) -> Scalar:
         """Sum of the loads over the weight."""
         return jnp.sum(self(state).loads.load) / forces.weight(self.ball)
+
+    def room_left(self, state: State) -> Scalar:
+        """How far the loads are from growing without bound; a ball that is jammed from the start says so at once."""
+        at_once = AT_ONCE - state.t
+        return jnp.where((state.mode == JAMMED).any(), at_once, self(state).loads.determinant - SINGULAR)
 
     def signed_slip(self, state: State) -> Array:
         """Slip along the rails in the direction of the mode, over an ordinary speed."""

@@ -19,8 +19,8 @@ from saltus.systems.ball_on_rails.forces import Pair, even_load
 if TYPE_CHECKING:
     from saltus.systems.ball_on_rails.system import BallOnRails
 
-MODES = ("open", "slip", "forward", "backward", "stick", "creep_forward", "creep_backward", "rest")
-OPEN, SLIP, FORWARD, BACKWARD, STICK, CREEP_FORWARD, CREEP_BACKWARD, REST = range(8)
+MODES = ("open", "slip", "forward", "backward", "stick", "creep_forward", "creep_backward", "rest", "jammed")
+OPEN, SLIP, FORWARD, BACKWARD, STICK, CREEP_FORWARD, CREEP_BACKWARD, REST, JAMMED = range(9)
 
 # All combinations, those that stick first: where several fit by rounding, rest is preferred.
 _SIGNS = np.array([[0, 0], [0, 1], [0, -1], [1, 0], [-1, 0], [1, 1], [1, -1], [-1, 1], [-1, -1]], float)

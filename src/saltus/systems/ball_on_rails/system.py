@@ -17,7 +17,7 @@ from saltus.laws.friction import AbstractFrictionLaw
 from saltus.systems.ball_common import AXES, BALL_QUANTITIES, choose, is_point, number
 from saltus.systems.ball_on_rails import creep, events, forces, stick
 from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, Scalar
-from saltus.systems.ball_on_rails.stick import MODES, OPEN, REST, SLIP, STICK
+from saltus.systems.ball_on_rails.stick import JAMMED, MODES, OPEN, REST, SLIP, STICK
 
 
 class BallOnRails(AbstractSystem):
@@ -103,17 +103,12 @@ class BallOnRails(AbstractSystem):
         checks.finite("velocity", velocity)
         v = jnp.zeros(5).at[0].set(velocity).at[2:].set(jnp.asarray(angular_velocity, float))
         state = State.of(0.0, [position, 0.0, 0.0], v, [0.0, 0.0], [SLIP, SLIP])
-        if _is_jammed(self, state):
-            raise ValueError(
-                f"The ball is jammed at the start: with mu = {float(self.law.mu):g} > 1 / tan(half_angle) these slips "
-                "have no finite loads. Use a smaller mu or half_angle, or another angular velocity."
-            )
         return _seated(self, state)
 
     def rate(self, state: State) -> Rate:
         """Velocities and accelerations in the present mode, and the power lost."""
         contacts = self.contacts(state)
-        moves = ~(state.mode == REST).any()
+        moves = ~((state.mode == REST) | (state.mode == JAMMED)).any()
         power = jnp.where(moves, contacts.power, 0.0)
         return Rate(
             q=jnp.append(jnp.where(moves, state.v[:2], 0.0), 0.0),
@@ -228,13 +223,3 @@ def _keeps_both_rails(half_angle: Scalar, law: AbstractFrictionLaw) -> bool:
         return False
     # Approximate laws may exceed mu N by a few per cent where slip and shifted pressure meet.
     return bool(1.05 * mu < min(np.tan(angle), 1.0 / np.tan(angle)))
-
-
-def _is_jammed(ball: BallOnRails, state: State) -> bool:
-    """Whether these slips have no finite loads; False where the numbers are not known yet."""
-    mu, angle = checks.concrete(ball.law.mu), checks.concrete(ball.half_angle)
-    if mu is None or angle is None or mu * np.tan(angle) < 1.0:
-        return False
-    place = forces.placed(ball, state.q[1], state.v)
-    determinant = checks.concrete(forces.slid(ball, place, state.v).loads.determinant)
-    return determinant is not None and bool(determinant <= events.JAMMED)
