@@ -75,7 +75,6 @@ def simulate(
     rtol: float = 1e-10,
     atol: float = 1e-12,
     step: float | None = None,
-    unroll: bool = False,
     max_events: int = 10_000,
     progress: Callable[[float, int], None] | None = None,
 ) -> Run:
@@ -90,8 +89,6 @@ def simulate(
         rtol: Error allowed per step, relative to each component.
         atol: Error allowed per step, absolute.
         step: Constant step [s]; only with a method that has no error estimate.
-        unroll: Compile for speed: about twice as fast a run of a small system, for some seconds more
-            of compilation; worth it for many runs.
         max_events: Events after which the run is ended.
         progress: Called now and then with the time reached and the number of events.
     """
@@ -100,13 +97,13 @@ def simulate(
         raise ValueError(f"`until` must be later than the start at t = {float(start.t):g} s, got {until}.")
     if start.q.dtype != jnp.float64:
         raise TypeError(f"The state is {start.q.dtype}; events need float64. Import saltus before you build arrays.")
-    engine = _engine(system, method, rtol, atol, step, unroll, max_events)
+    engine = _engine(system, method, rtol, atol, step, max_events)
     began = time.perf_counter()
     trajectory = engine.run(system, start, float(until), progress)
     return Run(system, trajectory, time.perf_counter() - began)
 
 
-def _engine(system, method, rtol, atol, step, unroll, max_events):
+def _engine(system, method, rtol, atol, step, max_events):
     """The engine that these options ask for."""
     special = getattr(system, "engine", "event_driven")
     if special != "event_driven":
@@ -115,8 +112,8 @@ def _engine(system, method, rtol, atol, step, unroll, max_events):
     if is_fixed(method):
         if step is None:
             raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")
-        return FixedStep(step=step, method=method, unroll=unroll, max_events=max_events)
+        return FixedStep(step=step, method=method, max_events=max_events)
     if step is not None:
         checks.positive("step", step)
-        return FixedStep(step=step, method=method, unroll=unroll, max_events=max_events)
-    return EventDriven(method=method, rtol=rtol, atol=atol, unroll=unroll, max_events=max_events)
+        return FixedStep(step=step, method=method, max_events=max_events)
+    return EventDriven(method=method, rtol=rtol, atol=atol, max_events=max_events)

@@ -13,6 +13,7 @@ import enum
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.collocation import CollocationStepper
@@ -37,6 +38,7 @@ class Status(enum.IntEnum):
     stalled = 4  # the step fell to rounding level
     not_finite = 5  # a constant step left the domain
     doubtful = 6  # the next step may hold an event
+    over = 7  # a guard that ends the run was not positive at the start
 
 
 class Control(eqx.Module):
@@ -67,6 +69,7 @@ class Flow(eqx.Module):
         h: Step to try next [s].
         status: Why it ended (`Status`).
         t_next: End of the doubtful step, if there is one [s].
+        over: Number of the guard that was over at the start, and its element, if the status says so.
         times: Times of the recorded steps; `count` of them are valid.
         vectors: The flowing parts there.
         count: How many steps are recorded.
@@ -77,6 +80,7 @@ class Flow(eqx.Module):
     h: Scalar
     status: Int[Array, ""]
     t_next: Scalar
+    over: Int[Array, " 2"]
     times: Float[Array, " m"]
     vectors: Float[Array, "m n"]
     count: Int[Array, ""]
@@ -91,12 +95,16 @@ class Searched(eqx.Module):
         event: Whether there is an event.
         guard: Flat index of the guard that fires.
         due: Guards that fall through zero at the same instant, with the one that fires.
+        owner: For each flat index, which of the system's guards it belongs to.
+        element: For each flat index, which element of that guard it is.
     """
 
     state: State
     event: Bool[Array, ""]
     guard: Int[Array, ""]
     due: Bool[Array, " g"]
+    owner: Int[Array, " g"]
+    element: Int[Array, " g"]
 
 
 class _Carry(eqx.Module):
@@ -123,12 +131,14 @@ def flow(
     flat = FlatSystem(system, state)
     armed = flat.armed()
     y = flat.vector(state)
+    g = flat.guards(state.t, y)
+    over, ended_by = _over(flat, armed, g)
     start = _Carry(
         t=state.t,
         y=y,
         h=jnp.where(h > 0.0, h, _first_step(y, flat.rate(state.t, y), until - state.t, control)),
-        g=flat.guards(state.t, y),
-        status=jnp.where(state.t >= until, Status.reached, Status.going),
+        g=g,
+        status=jnp.where(over, Status.over, jnp.where(state.t >= until, Status.reached, Status.going)),
         t_next=state.t,
         times=jnp.zeros(capacity + 1),
         vectors=jnp.zeros((capacity + 1, y.size)),
@@ -140,7 +150,19 @@ def flow(
         lambda carry: _one_step(flat, armed, stepper, control, until, capacity, carry),
         start,
     )
-    return Flow(flat.state(end.t, end.y), end.h, end.status, end.t_next, end.times, end.vectors, end.count, end.steps)
+    return Flow(
+        flat.state(end.t, end.y), end.h, end.status, end.t_next, ended_by,
+        end.times, end.vectors, end.count, end.steps,
+    )  # fmt: skip
+
+
+def _over(flat: FlatSystem, armed: Array, g: Array) -> tuple[Bool[Array, ""], Int[Array, " 2"]]:
+    """Whether a guard that ends the run is not positive here: its number and its element."""
+    ends = np.repeat([guard.ends is not None for guard in flat.system.guards()], flat.guard_sizes())
+    if not ends.any():
+        return jnp.asarray(False), jnp.zeros(2, int)
+    over = armed & ends & (g <= 0.0)
+    return over.any(), jnp.stack(flat.guard_numbers(), axis=1)[jnp.argmax(over)]
 
 
 def taken(flat: FlatSystem, stepper: Stepper, control: Control, t: Scalar, y: Flat, h: Scalar) -> tuple[Flat, Step]:
@@ -248,7 +270,8 @@ def search(system: AbstractSystem, state: State, t_next: Scalar, stepper: Steppe
     # What falls within rounding of the same instant is due as well.
     near = jnp.abs(found.g) * h <= 64 * EPS * jnp.maximum(jnp.abs(t), h) * found.fall
     due = found.event & armed & near & (found.fall > 0.0) & (g0 > 0.0)
-    return Searched(flat.state(t, found.y), found.event, found.guard, due.at[found.guard].set(found.event))
+    due = due.at[found.guard].set(found.event)
+    return Searched(flat.state(t, found.y), found.event, found.guard, due, *flat.guard_numbers())
 
 
 def advance(
@@ -259,7 +282,9 @@ def advance(
     The status of the flow is `Status.event` if an event ended it; the state is then the one before
     the jump.
     """
-    like = Searched(state, jnp.asarray(False), jnp.asarray(0), jnp.zeros_like(FlatSystem(system, state).armed()))
+    flat = FlatSystem(system, state)
+    nothing = jnp.zeros_like(flat.armed())
+    like = Searched(state, jnp.asarray(False), jnp.asarray(0), nothing, *flat.guard_numbers())
 
     def going_on(value):
         return value[0].status == Status.going
@@ -281,7 +306,7 @@ def advance(
         return went, found
 
     start = Flow(
-        state, h, jnp.asarray(Status.going), state.t, jnp.zeros(1),
-        jnp.zeros((1, FlatSystem(system, state).vector(state).size)), jnp.asarray(0), jnp.asarray(0),
+        state, h, jnp.asarray(Status.going), state.t, jnp.zeros(2, int), jnp.zeros(1),
+        jnp.zeros((1, flat.vector(state).size)), jnp.asarray(0), jnp.asarray(0),
     )  # fmt: skip
     return jax.lax.while_loop(going_on, body, (start, like))

@@ -25,7 +25,8 @@ class Guard:
     the event carries the index. Scale the function so that values of order one are ordinary.
 
     A guard that is zero or negative at the start of a segment does not fire before it has
-    been positive: nothing fires again on its own event.
+    been positive: nothing fires again on its own event. Only a guard that `ends` the run does so
+    at once where it is not positive.
 
     Args:
         name: Name of the event.
