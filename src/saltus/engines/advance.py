@@ -38,7 +38,7 @@ class Status(enum.IntEnum):
     stalled = 4  # the step fell to rounding level
     not_finite = 5  # a constant step left the domain
     doubtful = 6  # the next step may hold an event
-    over = 7  # a guard that ends the run was not positive at the start
+    over = 7  # the start is beyond a border
 
 
 class Control(eqx.Module):
@@ -69,7 +69,7 @@ class Flow(eqx.Module):
         h: Step to try next [s].
         status: Why it ended (`Status`).
         t_next: End of the doubtful step, if there is one [s].
-        over: Number of the guard that was over at the start, and its element, if the status says so.
+        over: Number of the border that the start is beyond, and its element, if the status says so.
         times: Times of the recorded steps; `count` of them are valid.
         vectors: The flowing parts there.
         count: How many steps are recorded.
@@ -157,11 +157,11 @@ def flow(
 
 
 def _over(flat: FlatSystem, armed: Array, g: Array) -> tuple[Bool[Array, ""], Int[Array, " 2"]]:
-    """Whether a guard that ends the run is not positive here: its number and its element."""
-    ends = np.repeat([guard.ends is not None for guard in flat.system.guards()], flat.guard_sizes())
-    if not ends.any():
+    """Whether a border of the system is crossed here: its number and its element."""
+    borders = np.repeat([guard.border for guard in flat.system.guards()], flat.guard_sizes())
+    if not borders.any():
         return jnp.asarray(False), jnp.zeros(2, int)
-    over = armed & ends & (g <= 0.0)
+    over = armed & borders & (g <= 0.0)
     return over.any(), jnp.stack(flat.guard_numbers(), axis=1)[jnp.argmax(over)]
 
 

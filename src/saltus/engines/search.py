@@ -54,6 +54,39 @@ def suspicious(g: Float[Array, "5 g"], armed: Bool[Array, " g"]) -> Bool[Array, 
     return armed & (g.min(axis=0) - doubt <= 0.0) & (g.max(axis=0) + doubt > 0.0)
 
 
+def plain(g: Float[Array, "5 g"]) -> Bool[Array, " g"]:
+    """Which guards rise or fall so evenly over five equal looks that there is nothing between them to miss.
+
+    One that falls must begin clearly above zero: after a bounce a short hop may hide behind the first look.
+    """
+    change = jnp.diff(g, axis=0)
+    bend = jnp.max(jnp.abs(jnp.diff(change, axis=0)), axis=0)
+    rises, falls = (change > 0.0).all(axis=0), (change < 0.0).all(axis=0) & (g[0] > 0.01 * jnp.abs(change[0]))
+    return (rises | falls) & (bend < 0.5 * jnp.min(jnp.abs(change), axis=0))
+
+
+def _looks(look, g0: Values, armed: Bool[Array, " g"]):
+    """Guard values and states at fractions of a step: a few if they show all there is, else many.
+
+    Returns:
+        The fractions (0 to 1, with repeated zeros if there are few), the values, and the states.
+    """
+    few, at_few = jax.lax.map(look, jnp.asarray(GLANCES))
+    g = jnp.concatenate([g0[None], few])
+    simple = jnp.all(~armed | ~suspicious(g, armed) | plain(g))
+
+    def filled(values):
+        return jnp.concatenate([jnp.broadcast_to(values[0], (FRACTIONS.size - 4, *values.shape[1:])), values])
+
+    def closer(k, kept):
+        return jax.tree.map(lambda x, new: x.at[k].set(new), kept, look(jnp.asarray(FRACTIONS)[k]))
+
+    start = (filled(few).at[: FRACTIONS.size - 4].set(g0), filled(at_few))
+    looks, at_looks = jax.lax.fori_loop(0, jnp.where(simple, 0, FRACTIONS.size), closer, start)
+    fractions = jnp.where(simple, jnp.concatenate([jnp.zeros(FRACTIONS.size - 4), GLANCES]), FRACTIONS)
+    return fractions, looks, at_looks, simple
+
+
 def earliest_event(
     look: Callable[[Scalar], tuple[Values, Flat]],
     g0: Values,
@@ -71,13 +104,13 @@ def earliest_event(
         armed: Which guards count.
         resolution: Fraction of the step to which the event is located.
     """
-    fractions = jnp.concatenate([jnp.zeros(1), jnp.asarray(FRACTIONS)])
-    looks, at_looks = jax.lax.map(look, fractions[1:])
+    fractions, looks, at_looks, simple = _looks(look, g0, armed)
+    fractions = jnp.concatenate([jnp.zeros(1), fractions])
     g = jnp.concatenate([g0[None], looks])
     falls = (g[:-1] > 0.0) & (g[1:] <= 0.0)
     dips = (g[:-2] > g[1:-1]) & (g[1:-1] <= g[2:]) & (g[1:-1] > 0.0) & (g[2:] > 0.0)
     nothing = jnp.zeros((1, g0.size), bool)
-    dips = jnp.concatenate([dips & _may_reach_zero(fractions, g), nothing])
+    dips = jnp.concatenate([dips & ~simple & _may_reach_zero(fractions, g), nothing])
     pending = (falls | dips) & armed
 
     def examined(interval, guard):

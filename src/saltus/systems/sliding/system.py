@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.hybrid.guard import always
 from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
 from saltus.numerics.vectors import Vectors
@@ -235,24 +236,27 @@ class SlidingMasses(AbstractSystem):
 
     def _borders(self) -> list[Guard]:
         """Where the equations or the surface end."""
-        stopped = "Stopped at t = {t:.9g} s: "
+
+        def border(name, function, armed, ends, message):
+            return Guard(name, function, armed, ends, "Stopped at t = {t:.9g} s: " + message, border=True)
+
         borders = [
-            Guard("left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]) - RIM, ends="left_domain",
-                  message=stopped + "mass {index} left the region where the surface is defined.")
+            border("left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]) - RIM, always, "left_domain",
+                   "mass {index} left the region where the surface is defined.")
         ]  # fmt: skip
         if not (self.has_friction and len(self.rods)):
             return borders
         borders.append(
-            Guard("ill_posed", lambda s: self.forces(s).denominator * jnp.min(self.mass) - ILL_POSED,
-                  lambda s: ~self.locked(s.mode), ends="ill_posed",
-                  message=stopped + "the denominator D of rod {index} is not above zero, so the accelerations "
-                                    "are not unique (Painlevé). Lower mu, or start elsewhere.")
+            border("ill_posed", lambda s: self.forces(s).denominator * jnp.min(self.mass) - ILL_POSED,
+                   lambda s: ~self.locked(s.mode), "ill_posed",
+                   "the denominator D of rod {index} is not above zero, so the accelerations are not unique "
+                   "(Painlevé). Lower mu, or start elsewhere.")
         )  # fmt: skip
         if self.adhesion and self.friction_reaction == "abs":
             borders.append(
-                Guard("no_reaction", self._agreement, lambda s: (s.mode <= PULLED) & (self.mu > 0.0), ends="ill_posed",
-                      message=stopped + "no reaction on mass {index}, pressing or pulling, agrees with the friction "
-                                        "that it causes (Painlevé). Lower mu, or start elsewhere.")
+                border("no_reaction", self._agreement, lambda s: (s.mode <= PULLED) & (self.mu > 0.0), "ill_posed",
+                       "no reaction on mass {index}, pressing or pulling, agrees with the friction that it causes "
+                       "(Painlevé). Lower mu, or start elsewhere.")
             )  # fmt: skip
         return borders
 
