@@ -48,9 +48,9 @@ class HypergeometricTable(eqx.Module):
         rest: d, the remaining part.
     """
 
-    coefficients: Float[Array, "2 terms 2*n"]
-    whole: Int[Array, ""]
-    rest: Float[Array, ""]
+    coefficients: Float[Array, "... pieces terms columns"]
+    whole: Int[Array, "..."]
+    rest: Float[Array, "..."]
 
     def __call__(self, x: Array) -> tuple[Array, ...]:
         """The values of all functions."""
@@ -247,14 +247,14 @@ def _frobenius(a, b, whole: int, rest: float, *, start: bool) -> tuple[np.ndarra
     return regular, singular
 
 
-def _value(series: np.ndarray, x) -> np.ndarray:
+def _value(series: np.ndarray, x):
     value = np.zeros_like(x)
     for coefficient in series[::-1]:
         value = value * x + coefficient
     return value
 
 
-def _slope(series: np.ndarray, x) -> np.ndarray:
+def _slope(series: np.ndarray, x):
     return _value(series[1:] * np.arange(1, len(series)), x)
 
 
