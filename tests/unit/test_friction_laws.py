@@ -34,7 +34,7 @@ def exact_functions(s, gamma):
         return [float(v) for v in values]
 
 
-@pytest.mark.parametrize("gamma", [2.5, 2.0, 1.5, 1.05, 2.02, 3.0, 9.0, 25.0])
+@pytest.mark.parametrize("gamma", [2.5, 2.0, 1.5, 1.05, 2.02, 3.0, 9.0, 12.0])
 def test_the_exact_functions_are_exact_for_every_ratio(gamma):
     s = np.concatenate([[0.0], 10.0 ** np.linspace(-8, -0.5, 12), np.linspace(0.4, 1.6, 31),
                         [1 - 1e-12, 1 + 1e-12], 10.0 ** np.linspace(0.3, 8, 12), [np.inf]])  # fmt: skip
