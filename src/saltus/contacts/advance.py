@@ -72,31 +72,37 @@ def sphere_entry(offset: Vec, velocity: Vec, reach: Array) -> Array:
 def safe_step(
     pair: Pair, seen: Facing, velocity: Vec, omegas: tuple[Vec, Vec], agility: tuple[Agility, Agility]
 ) -> Array:
-    """A time during which the slab along `seen.n` stays open, so that the bodies cannot touch.
-
-    For a fixed direction the width of the slab is at least
-    width + rate s - (excess of both support functions), which is concave in s: wherever that is
-    positive, it was positive all the way. Near a transversal contact the step converges
-    quadratically, near a grazing one it stays of the order sqrt(2 width / curvature).
-    """
+    """A time during which the slab along `seen.n` stays open, so that the bodies cannot touch."""
     omega1, omega2 = omegas
     arm2 = seen.point2 - pair.offset
-    glide1 = glide(pair.shape1, pair.turn1, seen.n, seen.point1, omega1, agility[0])
-    glide2 = glide(pair.shape2, pair.turn2, -seen.n, arm2, omega2, agility[1])
-    width = jnp.maximum(seen.width, 0.0)
+    glides = (
+        glide(pair.shape1, pair.turn1, seen.n, seen.point1, omega1, agility[0]),
+        glide(pair.shape2, pair.turn2, -seen.n, arm2, omega2, agility[1]),
+    )
     closing = seen.n.dot(velocity)
     rate = closing + seen.n.dot(omega2.cross(arm2) - omega1.cross(seen.point1))
+    return longest_step(seen.width, rate, closing, jnp.zeros_like(rate), glides)
+
+
+def longest_step(width: Array, rate: Array, closing: Array, push: Array, glides: tuple[Glide, ...]) -> Array:
+    """A time during which a slab of this width, rate and acceleration `push` <= 0 stays open.
+
+    For a fixed direction the width is at least width + rate s + push s^2 / 2 - (excess of the
+    support functions), which is concave in s: wherever that is positive, it was positive all the
+    way. Near a transversal contact the step converges quadratically, near a grazing one it stays
+    of the order sqrt(2 width / curvature).
+    """
+    width = jnp.maximum(width, 0.0)
 
     def bound(s):
-        return width + rate * s - glide1.excess(s) - glide2.excess(s)
+        excess = sum(one.excess(s) for one in glides)
+        return width + rate * s + 0.5 * push * s * s - excess
 
     # First-order bound, good over long times: no surface moves faster than this.
-    surfaces = sum(a.turning * a.radius for a in agility)
-    steady = width / jnp.maximum(jnp.abs(closing) + surfaces, 1e-300)
-    still = agility[0].bending * glide1.point.norm() + agility[1].bending * glide2.point.norm()
-    high = (rate + jnp.sqrt(rate * rate + 2.0 * still * width)) / jnp.maximum(still, 1e-300)
-    straight = jnp.where(rate < 0.0, width / jnp.maximum(-rate, 1e-300), jnp.inf)
-    high = jnp.minimum(jnp.where(rate < 0.0, jnp.minimum(high, straight), high), 1e6)
+    surfaces = sum(one.agility.turning * one.agility.radius for one in glides)
+    steady = _parabola_zero(width, -jnp.abs(closing) - surfaces, push)
+    still = sum(one.agility.bending * one.point.norm() for one in glides)
+    high = jnp.minimum(_parabola_zero(width, rate, push - still), 1e6)
 
     def narrow(_, ends):
         low, at_low, high = ends
@@ -110,3 +116,11 @@ def safe_step(
 
     low, _, _ = jax.lax.fori_loop(0, ROUNDS, narrow, (jnp.zeros_like(width), width, high))
     return jnp.maximum(low, steady)
+
+
+def _parabola_zero(width: Array, rate: Array, push: Array) -> Array:
+    """First s > 0 where width + rate s + push s^2 / 2 falls to zero, for width >= 0 and push <= 0."""
+    root = jnp.sqrt(rate * rate - 2.0 * push * width)
+    falling = 2.0 * width / jnp.maximum(root - rate, 1e-300)
+    rising = (rate + root) / jnp.maximum(-push, 1e-300)
+    return jnp.where(rate < 0.0, falling, rising)

@@ -27,9 +27,9 @@ class FirstContact(eqx.Module):
     Args:
         happens: Whether they touch before the end of the search.
         time: When [s]; the end of the search if they do not touch.
-        body1: First body at that time.
-        body2: Second body at that time.
-        separation: Gap, normal and closest points at that time.
+        body1: First body at the contact; without one, where the search last looked.
+        body2: Second body there.
+        separation: Gap, normal and closest points there.
         n_steps: Safe steps that were taken.
         certified: Whether the whole time was covered by safe steps; False only after `MAX_STEPS`.
     """
@@ -61,8 +61,10 @@ def first_contact(body1: Body, body2: Body, until: Array | float, *, begin: Arra
     until = jnp.asarray(until, float)
     agility = (Agility.of(body1), Agility.of(body2))
     bodies = (body1, body2)
-    flight, steps, reached = _search(bodies, jnp.asarray(begin, float), until, agility)
-    return _polish(bodies, flight, until, steps, reached)
+    flight, steps, reached, over = _search(bodies, jnp.asarray(begin, float), until, agility)
+    flight, moved, separation = _polish(bodies, flight, reached)
+    time = jnp.where(reached, flight.t, until)
+    return FirstContact(reached, time, *moved, separation, steps, reached | over)
 
 
 class Flight(eqx.Module):
@@ -71,7 +73,6 @@ class Flight(eqx.Module):
     t: Array
     quaternions: Array
     omegas: Array
-    left: Array  # how much time the orientations lag behind t; zero but at the end of a search
 
     def pair(self, bodies: tuple[Body, Body]) -> Pair:
         """The two shapes as they lie now."""
@@ -91,14 +92,14 @@ def fly(bodies: tuple[Body, Body], start: Flight, duration: Array) -> Flight:
     inertias = jnp.stack([body.inertia for body in bodies])
     turned = jax.vmap(rotation.free_rotation, in_axes=(0, 0, 0, None))
     quaternions, omegas = turned(start.quaternions, start.omegas, inertias, duration)
-    return Flight(start.t + duration, quaternions, omegas, jnp.zeros_like(start.t))
+    return Flight(start.t + duration, quaternions, omegas)
 
 
 def take_off(bodies: tuple[Body, Body]) -> Flight:
     """The flight at time 0."""
     quaternions = jnp.stack([body.quaternion for body in bodies])
     omegas = jnp.stack([body.angular_velocity for body in bodies])
-    return Flight(jnp.zeros(()), quaternions, omegas, jnp.zeros(()))
+    return Flight(jnp.zeros(()), quaternions, omegas)
 
 
 def land(bodies: tuple[Body, Body], flight: Flight) -> tuple[Body, Body]:
@@ -118,20 +119,20 @@ def relative_velocity(bodies: tuple[Body, Body]) -> Vec:
     return Vec.of(bodies[1].velocity - bodies[0].velocity)
 
 
-def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Array, Array]:
-    """Safe steps until the gap closes to within rounding; where, number of steps, whether it closed."""
+def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Array, Array, Array]:
+    """Safe steps until the gap closes to within rounding or time is over; where, and how it ended."""
     reach = agility[0].radius + agility[1].radius
     touch = TOUCH * reach
     velocity = relative_velocity(bodies)
     wait = sphere_entry(offset_at(bodies, begin), velocity, reach)
-    first = jnp.minimum(wait, jnp.maximum(until - begin, 0.0))
+    first = jnp.where(begin + wait < until, wait, 0.0)
 
     def going(carry):
-        _, flight, _, k, closed = carry
-        return ~closed & (flight.t < until) & (k < MAX_STEPS)
+        *_, k, closed, over = carry
+        return ~closed & ~over & (k < MAX_STEPS)
 
     def step(carry):
-        ahead, flight, n, k, _ = carry
+        ahead, flight, n, k, _, _ = carry
         flight = fly(bodies, flight, ahead)
         pair = flight.pair(bodies)
         seen = ascend(pair, face(pair, n), quick=3)
@@ -139,29 +140,21 @@ def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Array,
         omegas = (Vec.of(flight.omegas[0]), Vec.of(flight.omegas[1]))
         ahead = safe_step(pair, seen, velocity, omegas, agility)
         ahead = jnp.maximum(ahead, sphere_entry(pair.offset, velocity, reach))
-        # A step beyond the end needs no state there.
-        done = flight.t + ahead >= until
-        flight = _at_end(flight, done & ~closed, until)
+        over = flight.t + ahead >= until
         # Under vmap a finished pair goes on with empty steps until all are finished.
-        return jnp.where(done | closed, 0.0, ahead), flight, seen.n, k + 1, closed
+        return jnp.where(over | closed, 0.0, ahead), flight, seen.n, k + 1, closed, over
 
     start = take_off(bodies)
     place = fly(bodies, start, begin + first)
     pair = place.pair(bodies)
     n = separate(pair, face(pair, start_direction(pair))).n
-    place = _at_end(place, begin + wait >= until, until)
-    carry = (jnp.zeros(()), place, n, jnp.zeros((), int), jnp.zeros((), bool))
-    _, flight, _, k, closed = jax.lax.while_loop(going, step, carry)
-    return flight, k, closed
+    never = begin + wait >= until
+    carry = (jnp.zeros(()), place, n, jnp.zeros((), int), jnp.zeros((), bool), never)
+    _, flight, _, k, closed, over = jax.lax.while_loop(going, step, carry)
+    return flight, k, closed & (flight.t <= until), over
 
 
-def _at_end(flight: Flight, ends: Array, until: Array) -> Flight:
-    """The flight with its clock at `until` where it ends."""
-    left = jnp.where(ends, until - flight.t, 0.0)
-    return eqx.tree_at(lambda f: (f.t, f.left), flight, (jnp.where(ends, until, flight.t), left))
-
-
-def _polish(bodies, flight: Flight, until: Array, steps: Array, reached: Array) -> FirstContact:
+def _polish(bodies, flight: Flight, reached: Array) -> tuple[Flight, tuple[Body, Body], Separation]:
     """The zero of the gap next to the flight from its first three derivatives, and everything there."""
 
     def improve(_, carry):
@@ -175,12 +168,8 @@ def _polish(bodies, flight: Flight, until: Array, steps: Array, reached: Array) 
 
     zero = jnp.zeros(())
     none = Separation(zero, jnp.zeros(3), jnp.zeros(3), jnp.zeros(3), zero)
-    # Without a contact the search does not turn the bodies to the very end: do it now.
-    start = eqx.tree_at(lambda f: f.t, flight, flight.t - flight.left)
-    carry = (start, flight.left, bodies, none)
-    flight, _, moved, separation = jax.lax.fori_loop(0, POLISH_ROUNDS, improve, carry)
-    time = jnp.where(reached, flight.t, until)
-    return FirstContact(reached, time, *moved, separation, steps, reached | (flight.t >= until))
+    flight, _, moved, separation = jax.lax.fori_loop(0, POLISH_ROUNDS, improve, (flight, zero, bodies, none))
+    return flight, moved, separation
 
 
 def cubic_zero(g: Array, v: Array, a: Array, j: Array) -> Array:

@@ -1,5 +1,6 @@
 """Extent and inertia of bodies."""
 
+from saltus.shapes.alike import alike
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body, stack
@@ -21,5 +22,6 @@ __all__ = [
     "ProfileFunction",
     "Superellipsoid",
     "Supported",
+    "alike",
     "stack",
 ]

@@ -2,6 +2,7 @@
 
 from saltus.systems.ball_on_plane import BallOnPlane
 from saltus.systems.ball_on_rails import BallOnRails
+from saltus.systems.bodies import RigidBodies
 from saltus.systems.butterfly import Butterfly, ButterflyPlan, Turning, TurningFunction, TurningTable
 from saltus.systems.chain import Chain
 from saltus.systems.sliding import SlidingMasses
@@ -12,6 +13,7 @@ __all__ = [
     "Butterfly",
     "ButterflyPlan",
     "Chain",
+    "RigidBodies",
     "SlidingMasses",
     "Turning",
     "TurningFunction",

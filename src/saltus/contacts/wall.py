@@ -1,0 +1,132 @@
+"""Contact of a body with a fixed plane."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from saltus.contacts.advance import Agility, glide, longest_step
+from saltus.contacts.first_contact import MAX_STEPS, POLISH_ROUNDS, TOUCH, cubic_zero
+from saltus.contacts.gap import Separation
+from saltus.contacts.impact import ImpactLaw, body_mobility, velocity_at
+from saltus.contacts.local import LocalMotion, body_side, fixed_side, meet
+from saltus.numerics import rotation
+from saltus.numerics.components import Turn, Vec
+from saltus.shapes.body import Body
+
+
+class Wall(eqx.Module):
+    """A fixed plane that bodies stay on one side of.
+
+    Args:
+        normal: Unit normal that points to where the bodies are.
+        offset: normal . x on the plane [m].
+    """
+
+    normal: Float[Array, " 3"]
+    offset: Array
+
+
+class WallContact(eqx.Module):
+    """The first touch of a body and a wall, as `contacts.FirstContact`."""
+
+    happens: Array
+    time: Array
+    body: Body
+    separation: Separation
+    n_steps: Array
+    certified: Array
+
+
+def wall_gap(wall: Wall, body: Body) -> Separation:
+    """Signed distance of a body from a wall; the normal is the wall's."""
+    height, point = body.supported(-Vec.of(wall.normal))
+    width = wall.normal @ body.center - wall.offset - height
+    lowest = body.center + point.array()
+    return Separation(width, wall.normal, lowest - width * wall.normal, lowest, jnp.zeros_like(width))
+
+
+def wall_motion(wall: Wall, body: Body, gravity=0.0) -> LocalMotion:
+    """Derivatives of the gap of a freely moving body and a wall."""
+    separation = wall_gap(wall, body)
+    n = wall.normal
+    return meet(fixed_side(), body_side(body, separation.point2, -n, jnp.zeros(()), gravity), n, separation.gap)
+
+
+def wall_collide(wall: Wall, body: Body, law: ImpactLaw) -> tuple[Body, Array]:
+    """The body after an impact with the wall at its lowest point, and the impulse on it."""
+    point = wall_gap(wall, body).point2
+    impulse = law.impulse(velocity_at(body, point), wall.normal, body_mobility(body, point))
+    return body.kicked(impulse, point - body.center), impulse
+
+
+def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> WallContact:
+    """The first time in [begin, until] at which a freely moving body touches a wall.
+
+    Certified in the same way as `first_contact`.
+    """
+    gravity = jnp.broadcast_to(jnp.asarray(gravity, float), (3,))
+    until, agility = jnp.asarray(until, float), Agility.of(body)
+    touch = TOUCH * agility.radius
+    pull = wall.normal @ gravity
+
+    def place(t, q, omega):
+        velocity = body.velocity + t * gravity
+        return body.moved(body.center + t * body.velocity + 0.5 * t * t * gravity, velocity, q, omega)
+
+    def going(carry):
+        *_, k, closed, over = carry
+        return ~closed & ~over & (k < MAX_STEPS)
+
+    def step(carry):
+        ahead, t, q, omega, k, _, _ = carry
+        q, omega = rotation.free_rotation(q, omega, body.inertia, ahead)
+        t = t + ahead
+        here = place(t, q, omega)
+        separation = wall_gap(wall, here)
+        n, arm = -Vec.of(wall.normal), Vec.of(separation.point2 - here.center)
+        rate = wall.normal @ velocity_at(here, separation.point2)
+        closed = (separation.gap <= touch) & (rate <= 0.0)
+        gliding = glide(body.shape, Turn.of_quaternion(q), n, arm, Vec.of(omega), agility)
+        closing = wall.normal @ here.velocity
+        ahead = longest_step(separation.gap, rate, closing, jnp.minimum(pull, 0.0), (gliding,))
+        ball = _ball_entry(wall.normal @ here.center - wall.offset - agility.radius, closing, pull)
+        ahead = jnp.maximum(ahead, ball)
+        over = t + ahead >= until
+        return jnp.where(over | closed, 0.0, ahead), t, q, omega, k + 1, closed, over
+
+    no = jnp.zeros((), bool)
+    start = (
+        jnp.asarray(begin, float),
+        jnp.zeros(()),
+        body.quaternion,
+        body.angular_velocity,
+        jnp.zeros((), int),
+        no,
+        no,
+    )
+    _, t, q, omega, k, closed, over = jax.lax.while_loop(going, step, start)
+
+    def improve(_, carry):
+        t, q, omega, change, _, _ = carry
+        q, omega = rotation.free_rotation(q, omega, body.inertia, change)
+        here = place(t + change, q, omega)
+        motion = wall_motion(wall, here, gravity)
+        next_change = jnp.where(closed, cubic_zero(motion.gap, motion.v, motion.a_eff, motion.gap3), 0.0)
+        return t + change, q, omega, next_change, here, wall_gap(wall, here)
+
+    carry = (t, q, omega, jnp.zeros(()), body, wall_gap(wall, body))
+    t, _, _, _, here, separation = jax.lax.fori_loop(0, POLISH_ROUNDS, improve, carry)
+    return WallContact(closed, jnp.where(closed, t, until), here, separation, k, closed | over)
+
+
+def _ball_entry(height: Array, closing: Array, pull: Array) -> Array:
+    """Time until a ball this high above the wall touches it; 0 if it does already, inf if never."""
+    discriminant = closing * closing - 2.0 * pull * height
+    root = jnp.sqrt(jnp.maximum(discriminant, 0.0))
+    # First positive zero of height + closing s + pull s^2 / 2, in the form that does not cancel.
+    entry = 2.0 * height / jnp.where(root - closing > 0.0, root - closing, 1.0)
+    hits = (discriminant >= 0.0) & (root - closing > 0.0) & ((closing < 0.0) | (pull < 0.0))
+    return jnp.where(height <= 0.0, 0.0, jnp.where(hits, entry, jnp.inf))

@@ -1,0 +1,94 @@
+"""What a queue of events needs to know of a system of many members that move on their own."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Protocol
+
+import numpy as np
+
+from saltus.hybrid.outcome import Outcome
+from saltus.hybrid.system import AbstractSystem
+
+
+@dataclasses.dataclass(frozen=True)
+class Upcoming:
+    """Something that will happen if nothing else happens before to those it concerns.
+
+    Args:
+        t: When [s].
+        kind: A word for the plan that foresaw it.
+        members: Whom it concerns; it is void once one of them has changed.
+        detail: What else the plan needs to make it happen.
+    """
+
+    t: float
+    kind: str
+    members: tuple[int, ...]
+    detail: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """What an event did.
+
+    Args:
+        name: Name of the event, or None if nothing happened that is worth a record.
+        index: Which of the things of that name.
+        members: Members whose motion is to be foreseen anew.
+        q: Configurations of `members` after.
+        v: Velocities of `members` after.
+        mode: Modes of `members` after.
+        ledger: What is added to the ledger.
+        data: What the event tells.
+        outcome: Why the run ends here, if it does.
+    """
+
+    name: str | None
+    index: int
+    members: tuple[int, ...]
+    q: np.ndarray
+    v: np.ndarray
+    mode: np.ndarray
+    ledger: np.ndarray
+    data: dict[str, Any]
+    outcome: Outcome | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Band:
+    """Members that move together for a while, as a small system of its own.
+
+    Args:
+        system: The small system, with smooth flow and guards.
+        members: Its members, by their numbers in the crowd.
+        bound: How many of the first of them have to be followed; the others only stand by.
+        mode: Modes of its members, in its own numbering.
+        until: For how long it may be left alone [s].
+    """
+
+    system: AbstractSystem
+    members: tuple[int, ...]
+    bound: int
+    mode: np.ndarray
+    until: float
+
+
+class Plan(Protocol):
+    """Foresees the events of a crowd and makes them happen; made by `system.plan(start, until)`."""
+
+    def foresee(self, members, t: float, q: np.ndarray, v: np.ndarray, mode: np.ndarray) -> list[Upcoming]:
+        """Events that concern `members`, from the states of all at time t."""
+        ...
+
+    def happen(self, event: Upcoming, q: np.ndarray, v: np.ndarray, mode: np.ndarray) -> Change:
+        """What an event does, from the states of all at its time."""
+        ...
+
+    def bands(self, t: float, q: np.ndarray, v: np.ndarray, mode: np.ndarray, until: float) -> list[Band]:
+        """Members that do not move on their own now."""
+        ...
+
+    def banded(self, band: Band, name: str, index: int, t: float, q, v, mode) -> Change:
+        """What an event within a band does."""
+        ...

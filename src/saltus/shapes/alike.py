@@ -1,0 +1,51 @@
+"""Shapes of several kinds as one kind, so that many bodies fit into one array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from saltus.shapes.ball import Ball
+from saltus.shapes.base import AbstractShape
+from saltus.shapes.ellipsoid import Ellipsoid
+from saltus.shapes.superellipsoid import Superellipsoid
+
+
+def alike(shapes: Sequence[AbstractShape]) -> AbstractShape:
+    """The shapes stacked along a leading axis, as the simplest kind that holds them all.
+
+    Balls are ellipsoids, and both are superellipsoids with exponents 2. Shapes given by a
+    function can be stacked with shapes of the same function only.
+    """
+    shapes = list(shapes)
+    kinds = {type(shape) for shape in shapes}
+    if kinds <= {Ball, Ellipsoid, Superellipsoid}:
+        if Superellipsoid in kinds:
+            shapes = [_as_superellipsoid(shape) for shape in shapes]
+            uniform = all(shape.uniform for shape in shapes)
+            shapes = [_marked(shape, uniform) for shape in shapes]
+        elif kinds != {Ball}:
+            shapes = [Ellipsoid(shape.proxy_axes()) for shape in shapes]
+    elif len({jax.tree.structure(shape) for shape in shapes}) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(
+            f"These shapes cannot move in one system: {names}. Shapes given by a function go with shapes of the "
+            "same function only."
+        )
+    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *shapes)
+
+
+def _as_superellipsoid(shape: AbstractShape) -> Superellipsoid:
+    if isinstance(shape, Superellipsoid):
+        return shape
+    return Superellipsoid(shape.proxy_axes(), np.full(3, 2.0))
+
+
+def _marked(shape: Superellipsoid, uniform: bool) -> Superellipsoid:
+    """The shape with this static mark; a shape may always be treated as not uniform."""
+    marked = Superellipsoid(shape.axes, np.full(3, 2.0) if uniform else np.array([2.0, 2.0, 3.0]))
+    return eqx.tree_at(lambda s: s.exponents, marked, shape.exponents)
