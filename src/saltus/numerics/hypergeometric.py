@@ -48,15 +48,9 @@ class HypergeometricTable(eqx.Module):
         rest: d, the remaining part.
     """
 
-<<<<<<< HEAD
     coefficients: Float[Array, "... pieces terms columns"]
     whole: Int[Array, "..."]
     rest: Float[Array, "..."]
-=======
-    coefficients: Float[Array, "2 terms twice_n"]
-    whole: Int[Array, ""]
-    rest: Float[Array, ""]
->>>>>>> main
 
     def __call__(self, x: Array) -> tuple[Array, ...]:
         """The values of all functions."""
@@ -253,22 +247,14 @@ def _frobenius(a, b, whole: int, rest: float, *, start: bool) -> tuple[np.ndarra
     return regular, singular
 
 
-<<<<<<< HEAD
-def _value(series: np.ndarray, x):
-=======
 def _value(series: np.ndarray, x) -> np.ndarray | np.floating:
->>>>>>> main
     value = np.zeros_like(x)
     for coefficient in series[::-1]:
         value = value * x + coefficient
     return value
 
 
-<<<<<<< HEAD
-def _slope(series: np.ndarray, x):
-=======
 def _slope(series: np.ndarray, x) -> np.ndarray | np.floating:
->>>>>>> main
     return _value(series[1:] * np.arange(1, len(series)), x)
 
 
