@@ -53,6 +53,7 @@ def run(
 ) -> Trajectory:
     """Flow, jump, flow on, from `start` to time `until`."""
     end_time = min(until, FOREVER)
+    start = _same_types(start, start)
     capacity = int(np.clip(RECORD // max(_vector(start).size, 1), 16, 512))
     record = _Record([], [], [])
     record.add(start.t, _vector(start), start.mode)
@@ -163,7 +164,7 @@ def _settle(system: AbstractSystem, state: State, name: str, index) -> State | N
 
 
 def _same_types(before: State, after: State) -> State:
-    """`after` with the types of `before`, so that a plain number in a jump does not cause a compilation."""
+    """`after` with the types of `before`, none of them weak, so that a plain number does not cause a compilation."""
     return jax.tree.map(lambda x, y: jnp.broadcast_to(jnp.asarray(y, dtype=x.dtype), x.shape), before, after)
 
 

@@ -17,14 +17,14 @@ Flat = Float[Array, " n"]
 Values = Float[Array, " g"]
 
 # Fractions of the step at which guards are looked at in every step, on the cubic through its ends.
-GLANCES = np.array([0.25, 0.5, 0.75, 1.0])
+GLANCES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 # Fractions at which they are looked at in a doubtful step, by re-integration: evenly, and denser and
 # denser towards the start, where a bounce much shorter than the step may hide.
-FRACTIONS = np.unique(np.concatenate([2.0 ** -np.arange(6.0, 24.0), np.arange(1, 33) / 32.0]))
+FRACTIONS = np.unique(np.concatenate([[0.0], 2.0 ** -np.arange(6.0, 24.0), np.arange(1, 33) / 32.0]))
 
 
 class Found(eqx.Module):
-    """The earliest event of a step: when, which guard, how fast each guard falls, and the state.
+    """The earliest event of a step: when, which guard, how fast each guard falls, the guards and the state there.
 
     Without an event the state is the one at the end of the step.
     """
@@ -34,6 +34,7 @@ class Found(eqx.Module):
     guard: Int[Array, ""]
     fall: Values
     g: Values
+    g_start: Values
     y: Flat
 
 
@@ -56,7 +57,6 @@ def suspicious(g: Float[Array, "5 g"], armed: Bool[Array, " g"]) -> Bool[Array, 
 
 def earliest_event(
     look: Callable[[Scalar], tuple[Values, Flat]],
-    g0: Values,
     armed: Bool[Array, " g"],
     resolution: Scalar,
 ) -> Found:
@@ -67,16 +67,14 @@ def earliest_event(
 
     Args:
         look: Guard values and the state at a fraction of the step, by re-integration.
-        g0: Guard values at the start of the step.
         armed: Which guards count.
         resolution: Fraction of the step to which the event is located.
     """
-    fractions = jnp.concatenate([jnp.zeros(1), jnp.asarray(FRACTIONS)])
-    looks, at_looks = jax.lax.map(look, fractions[1:])
-    g = jnp.concatenate([g0[None], looks])
+    fractions = jnp.asarray(FRACTIONS)
+    g, at_looks = jax.lax.map(look, fractions)
     falls = (g[:-1] > 0.0) & (g[1:] <= 0.0)
     dips = (g[:-2] > g[1:-1]) & (g[1:-1] <= g[2:]) & (g[1:-1] > 0.0) & (g[2:] > 0.0)
-    nothing = jnp.zeros((1, g0.size), bool)
+    nothing = jnp.zeros_like(falls[:1])
     dips = jnp.concatenate([dips & _may_reach_zero(fractions, g), nothing])
     pending = (falls | dips) & armed
 
@@ -95,7 +93,7 @@ def earliest_event(
             fractions[end],
             g[interval, guard],
             g[end, guard],
-            (g[end], at_looks[end - 1]),
+            (g[end], at_looks[end]),
             resolution,
             dip,
         )
@@ -120,11 +118,11 @@ def earliest_event(
             there,
         )
 
-    start = (pending, jnp.asarray(jnp.inf), jnp.asarray(0, dtype=int), (looks[-1], at_looks[-1]))
+    start = (pending, jnp.asarray(jnp.inf), jnp.asarray(0, dtype=int), (g[-1], at_looks[-1]))
     _, best, winner, (g_there, y_there) = jax.lax.while_loop(going_on, examine, start)
     interval = jnp.clip(jnp.searchsorted(fractions, best) - 1, 0, fractions.size - 2)
     fall = (g[interval] - g[interval + 1]) / (fractions[interval + 1] - fractions[interval])
-    return Found(jnp.isfinite(best), best, winner, fall, g_there, y_there)
+    return Found(jnp.isfinite(best), best, winner, fall, g_there, g[0], y_there)
 
 
 def _may_reach_zero(x: Float[Array, " k"], g: Float[Array, "k g"]) -> Bool[Array, "k-2 g"]:

@@ -56,23 +56,28 @@ class ExplicitStepper(eqx.Module):
 
     def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
         """The step from (t, y) over h."""
-        stages = self._unrolled if self.unroll else self._looped
-        y_new, error, first, last = stages(rate, t, y, h)
-        ends_at_new = self.c[-1] == 1.0 and self.a[-1] == self.b[:-1]
-        return Step(y_new, error, first, last if ends_at_new else rate(t + h, y_new))
+        return self._unrolled(rate, t, y, h) if self.unroll else self._looped(rate, t, y, h)
 
-    def _unrolled(self, rate, t, y, h):
+    @property
+    def _ends_at_new(self) -> bool:
+        """Whether the last stage is the rate at the end of the step."""
+        return self.c[-1] == 1.0 and self.a[-1] == self.b[:-1]
+
+    def _unrolled(self, rate, t, y, h) -> Step:
         k = [rate(t, y)]
         for row, c in zip(self.a, self.c[1:], strict=True):
             k.append(rate(t + c * h, y + h * _combination(row, k)))
-        return y + h * _combination(self.b, k), h * _combination(self.b_error, k), k[0], k[-1]
+        y_new, error = y + h * _combination(self.b, k), h * _combination(self.b_error, k)
+        return Step(y_new, error, k[0], k[-1] if self._ends_at_new else rate(t + h, y_new))
 
-    def _looped(self, rate, t, y, h):
-        n = len(self.b)
+    def _looped(self, rate, t, y, h) -> Step:
+        """The rate stands once in the program: where the last stage is not at the end, that is one stage more."""
+        stages = len(self.b)
+        n = stages + (not self._ends_at_new)
         a = np.zeros((n, n))
-        for i, row in enumerate(self.a):
+        for i, row in enumerate((*self.a, self.b)[: n - 1]):
             a[i + 1, : len(row)] = row
-        a, c = jnp.asarray(a), jnp.asarray(self.c)
+        a, c = jnp.asarray(a), jnp.asarray((*self.c, 1.0)[:n])
 
         def weighted(w, k):
             # A sum fuses with what follows, but it is slow for long rows.
@@ -85,8 +90,8 @@ class ExplicitStepper(eqx.Module):
             return jax.lax.dynamic_update_index_in_dim(k, new, i, 0)
 
         k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, y.size)))
-        move, error = (weighted(jnp.asarray(w), k) for w in (self.b, self.b_error))
-        return y + h * move, h * error, k[0], k[-1]
+        move, error = (weighted(jnp.asarray(w), k[:stages]) for w in (self.b, self.b_error))
+        return Step(y + h * move, h * error, k[0], k[-1])
 
 
 class ImplicitStepper(eqx.Module):
