@@ -54,17 +54,18 @@ class ExplicitStepper(eqx.Module):
     order: int = eqx.field(static=True)
 
     def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
-        """The step from (t, y) over h."""
-        y_new, error, first, last = self._stages(rate, t, y, h)
-        ends_at_new = self.c[-1] == 1.0 and self.a[-1] == self.b[:-1]
-        return Step(y_new, error, first, last if ends_at_new else rate(t + h, y_new))
+        """The step from (t, y) over h.
 
-    def _stages(self, rate, t, y, h):
-        n = len(self.b)
+        The rate stands once in the program: where the last stage is not at the end of the step, one
+        stage more is.
+        """
+        stages = len(self.b)
+        last_is_end = self.c[-1] == 1.0 and self.a[-1] == self.b[:-1]
+        n = stages if last_is_end else stages + 1
         a = np.zeros((n, n))
-        for i, row in enumerate(self.a):
+        for i, row in enumerate((*self.a, self.b)[: n - 1]):
             a[i + 1, : len(row)] = row
-        a, c = jnp.asarray(a), jnp.asarray(self.c)
+        a, c = jnp.asarray(a), jnp.asarray((*self.c, 1.0)[:n])
 
         def weighted(w, k):
             # A sum fuses with what follows, but it is slow for long rows.
@@ -77,8 +78,8 @@ class ExplicitStepper(eqx.Module):
             return jax.lax.dynamic_update_index_in_dim(k, new, i, 0)
 
         k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, y.size)))
-        move, error = (weighted(jnp.asarray(w), k) for w in (self.b, self.b_error))
-        return y + h * move, h * error, k[0], k[-1]
+        move, error = (weighted(jnp.asarray(w), k[:stages]) for w in (self.b, self.b_error))
+        return Step(y + h * move, h * error, k[0], k[-1])
 
 
 class ImplicitStepper(eqx.Module):

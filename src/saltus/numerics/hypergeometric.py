@@ -48,9 +48,9 @@ class HypergeometricTable(eqx.Module):
         rest: d, the remaining part.
     """
 
-    coefficients: Float[Array, "2 terms twice_n"]
-    whole: Int[Array, ""]
-    rest: Float[Array, ""]
+    coefficients: Float[Array, "... pieces terms columns"]
+    whole: Int[Array, "..."]
+    rest: Float[Array, "..."]
 
     def __call__(self, x: Array) -> tuple[Array, ...]:
         """The values of all functions."""

@@ -10,14 +10,14 @@ import abc
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
 from saltus.laws.friction.pressure import Pressure
 from saltus.laws.friction.spot import Coupling
 
-Number = Float[Array, "..."]
-Tangent = Float[Array, "... 2"]
+Number = Float[ArrayLike, "..."]
+Tangent = Float[ArrayLike, "... 2"]
 
 
 class Reaction(eqx.Module):

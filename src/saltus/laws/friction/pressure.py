@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.numerics.hypergeometric import HypergeometricTable, tabulate
 
-LARGEST = 40.0  # exponent up to which the accuracy of the law is measured
+LARGEST = 12.0  # exponent up to which the accuracy of the law is measured
 EXPONENTS = {"hertz": 2.5, "uniform": 2.0, "punch": 1.5}
 
 
