@@ -59,11 +59,13 @@ class ElasticRods(eqx.Module):
 
     def at_masses(self, values: Float[Array, "d r"]) -> Float[Array, "d n"]:
         """Sum over the rods of each mass: plus at the first end, minus at the second."""
-        return sum(self.sign[k] * values[:, self.incident[k]] for k in range(self.incident.shape[0]))
+        zero = jnp.zeros((values.shape[0], self.incident.shape[1]))
+        return sum((self.sign[k] * values[:, self.incident[k]] for k in range(self.incident.shape[0])), zero)
 
     def over_masses(self, values: Float[Array, " r"]) -> Float[Array, " n"]:
         """Sum over the rods of each mass, all of them positive."""
-        return sum(jnp.abs(self.sign[k]) * values[self.incident[k]] for k in range(self.incident.shape[0]))
+        zero = jnp.zeros(self.incident.shape[1])
+        return sum((jnp.abs(self.sign[k]) * values[self.incident[k]] for k in range(self.incident.shape[0])), zero)
 
 
 def _incidence(table: np.ndarray, n_masses: int) -> tuple[np.ndarray, np.ndarray]:
@@ -72,7 +74,7 @@ def _incidence(table: np.ndarray, n_masses: int) -> tuple[np.ndarray, np.ndarray
     for rod, (i, j) in enumerate(table):
         rods_at[i].append((rod, 1.0))
         rods_at[j].append((rod, -1.0))
-    degree = max((len(rods) for rods in rods_at), default=0) or 1
+    degree = max((len(rods) for rods in rods_at), default=0)
     incident, sign = np.zeros((degree, n_masses), int), np.zeros((degree, n_masses))
     for mass, rods in enumerate(rods_at):
         for k, (rod, end) in enumerate(rods):

@@ -60,6 +60,7 @@ class Trial(eqx.Module):
     slope: Plane
     rod_direction: Float[Array, "3 r"]
     lengthening: Float[Array, " r"]
+    push: Float[Array, " r"]  # mean rod force
     left_over: Plane  # generalised force left over without friction
     reaction: PerMass  # size of the reaction of the surface
     end: Plane
@@ -110,8 +111,12 @@ def begin(raft: Raft, x: Plane, v: Plane, rest, whole, duration) -> Begin:
     return Begin(x, position, lift(slope, v), rod, length, rest, stiffness, viscosity, stiff, duration)
 
 
-def attempt(raft: Raft, start: Begin, u: Plane) -> Trial:
-    """Forces at the mean horizontal velocity u."""
+def attempt(raft: Raft, start: Begin, u: Plane, foreseen: Float[Array, " r"]) -> Trial:
+    """Forces at the mean horizontal velocity u.
+
+    The reaction of the surface follows from the rod forces as they were foreseen by the linearised step: while u is
+    not yet right, those of stiff rods at u itself are far off, and friction would be so too.
+    """
     surface, mass, rods, dt = raft.surface, raft.mass, raft.rods, start.duration
     run = dt * u
     end, middle = start.x + run, start.x + 0.5 * run
@@ -136,9 +141,10 @@ def attempt(raft: Raft, start: Begin, u: Plane) -> Trial:
     upward = jax.lax.rsqrt(1.0 + jnp.sum(slope * slope, axis=0))
     fxx, fxy, fyy = surface.curvature(middle[0], middle[1])
     bend = (u[0] ** 2 * fxx + 2.0 * u[0] * u[1] * fxy + u[1] ** 2 * fyy) * upward
+    pull = rods.at_masses(direction * foreseen)
     across = (pull[2] - jnp.sum(slope * pull[:2], axis=0)) * upward
     reaction = jnp.abs(mass * (bend + raft.gravity * upward) - across)
-    return Trial(chord, slope, direction, lengthening, left_over, reaction, end)
+    return Trial(chord, slope, direction, lengthening, push, left_over, reaction, end)
 
 
 class Friction(eqx.Module):
@@ -194,8 +200,8 @@ def rod_product(raft: Raft, slope: Plane, direction, weight, p: Plane) -> Plane:
     return drop(slope, raft.rods.at_masses(direction * (weight * stretch)))
 
 
-def newton(raft: Raft, start: Begin, trial: Trial, u: Plane, rule: Friction) -> Plane:
-    """A better mean velocity: the step linearised, with the masses that stick held."""
+def newton(raft: Raft, start: Begin, trial: Trial, u: Plane, rule: Friction) -> tuple[Plane, Float[Array, " r"]]:
+    """A better mean velocity and its rod forces: the step linearised, with the masses that stick held."""
     slope, direction = trial.slope, trial.rod_direction
     inertia = 2.0 * raft.mass / start.duration
     weight = 0.5 * start.stiffness * start.duration + start.viscosity
@@ -231,7 +237,9 @@ def newton(raft: Raft, start: Begin, trial: Trial, u: Plane, rule: Friction) -> 
     after = anchor + change
     # Friction turns nobody round: who would be is tried at rest, from where it may set off either way.
     turned = jnp.sum(after * heading, axis=0) < 0.0
-    return jnp.where((turned & (raft.mu > 0.0)) | rule.stuck, 0.0, after)
+    after = jnp.where((turned & (raft.mu > 0.0)) | rule.stuck, 0.0, after)
+    stretched = jnp.sum(direction * raft.rods.between(lift(slope, after - u)), axis=0)
+    return after, trial.push - weight * stretched
 
 
 def solve(raft: Raft, start: Begin, guess: Plane) -> tuple[Plane, Trial, Friction, Bool[Array, ""]]:
@@ -241,20 +249,20 @@ def solve(raft: Raft, start: Begin, guess: Plane) -> tuple[Plane, Trial, Frictio
     farthest = jnp.max(jnp.abs(start.position))
     allowed = TOLERANCE * raft.mass * raft.gravity + ROUNDING * scale * farthest / start.duration
 
-    def look(u):
-        trial = attempt(raft, start, u)
+    def look(u, foreseen):
+        trial = attempt(raft, start, u, foreseen)
         return trial, friction(raft, start, trial, u, scale)
 
     def body(carry):
         u, trial, rule, _, sweep = carry
-        u = newton(raft, start, trial, u, rule)
-        trial, rule = look(u)
+        u, foreseen = newton(raft, start, trial, u, rule)
+        trial, rule = look(u, foreseen)
         return u, trial, rule, jnp.all(rule.error <= allowed), sweep + 1
 
     def going(carry):
         return ~carry[3] & (carry[4] < SWEEPS)
 
-    trial, rule = look(guess)
+    trial, rule = look(guess, -start.stiffness * (start.length - start.rest))
     first = (guess, trial, rule, jnp.all(rule.error <= allowed), 0)
     u, trial, rule, solved, _ = jax.lax.while_loop(going, body, first)
     return u, trial, rule, solved
