@@ -33,10 +33,12 @@ class EnergyBalance:
 
 
 def energy_balance(dataset: xr.Dataset) -> EnergyBalance:
-    """Energy balance of a run: kinetic + potential + dissipated energy should stay what it was."""
+    """Energy balance of a run: kinetic + potential (+ elastic) + dissipated energy should stay what it was."""
     kinetic, potential, dissipated = (
         dataset[name].values for name in ("kinetic_energy", "potential_energy", "dissipated_energy")
     )
+    if "elastic_energy" in dataset:
+        potential = potential + dataset["elastic_energy"].values
     total = kinetic + potential + dissipated
     exchanged = max(np.nanmax(np.abs(kinetic)), np.nanmax(np.abs(potential - potential[0])))
     return EnergyBalance(

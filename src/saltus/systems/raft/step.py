@@ -31,6 +31,7 @@ Space = Float[Array, "3 n"]
 
 TOLERANCE = 1e-9  # force left over in a step, in weights of its mass
 SWEEPS = 40  # Newton steps before a step is given up and halved
+YIELDING = 20  # Newton steps during which friction follows the rod forces
 INNER = 1e-3  # how far the linear solves of a Newton step go
 INNER_STEPS = 400
 LAST = 1e-10  # how far the linear solve of the end velocities goes
@@ -254,17 +255,20 @@ def solve(raft: Raft, start: Begin, guess: Plane) -> tuple[Plane, Trial, Frictio
         return trial, friction(raft, start, trial, u, scale)
 
     def body(carry):
-        u, trial, rule, _, sweep = carry
-        u, foreseen = newton(raft, start, trial, u, rule)
+        u, foreseen, trial, rule, _, sweep = carry
+        u, update = newton(raft, start, trial, u, rule)
+        # Where rods and friction drive each other up (a locked raft), the reaction is left as it was in the end.
+        foreseen = jnp.where(sweep < YIELDING, update, foreseen)
         trial, rule = look(u, foreseen)
-        return u, trial, rule, jnp.all(rule.error <= allowed), sweep + 1
+        return u, foreseen, trial, rule, jnp.all(rule.error <= allowed), sweep + 1
 
     def going(carry):
-        return ~carry[3] & (carry[4] < SWEEPS)
+        return ~carry[-2] & (carry[-1] < SWEEPS)
 
-    trial, rule = look(guess, -start.stiffness * (start.length - start.rest))
-    first = (guess, trial, rule, jnp.all(rule.error <= allowed), 0)
-    u, trial, rule, solved, _ = jax.lax.while_loop(going, body, first)
+    foreseen = -start.stiffness * (start.length - start.rest)
+    trial, rule = look(guess, foreseen)
+    first = (guess, foreseen, trial, rule, jnp.all(rule.error <= allowed), 0)
+    u, _, trial, rule, solved, _ = jax.lax.while_loop(going, body, first)
     return u, trial, rule, solved
 
 
