@@ -136,7 +136,9 @@ class Hazard:
         np.add.at(target, (row[there], column[there]), weights[there])
 
 
-def write_raster(path: str | os.PathLike, layers: dict[str, np.ndarray], grid: Grid, units=None) -> None:
+def write_raster(
+    path: str | os.PathLike, layers: dict[str, np.ndarray], grid: Grid, units=None, dtype: str = "float64"
+) -> None:
     """Write layers on the grid of a terrain as the bands of a GeoTIFF, whole or not at all.
 
     Args:
@@ -144,6 +146,7 @@ def write_raster(path: str | os.PathLike, layers: dict[str, np.ndarray], grid: G
         layers: Arrays by name, rows going north; NaN where there are no data.
         grid: The pixels; map coordinates are those of the grid plus its origin.
         units: Units of the layers by name.
+        dtype: How the numbers are kept, "float64" or "float32".
     """
     rasterio = require_rasterio()
     if Path(path).suffix.lower() not in (".tif", ".tiff"):
@@ -152,13 +155,13 @@ def write_raster(path: str | os.PathLike, layers: dict[str, np.ndarray], grid: G
     west = grid.origin[0] + grid.x0 - grid.dx / 2
     north = grid.origin[1] + grid.y0 + (rows - 0.5) * grid.dy
     profile = {
-        "driver": "GTiff", "height": rows, "width": columns, "count": len(layers), "dtype": "float64",
+        "driver": "GTiff", "height": rows, "width": columns, "count": len(layers), "dtype": dtype,
         "crs": grid.crs or None, "transform": rasterio.Affine(grid.dx, 0.0, west, 0.0, -grid.dy, north),
         "nodata": np.nan, "compress": "deflate",
     }  # fmt: skip
     with atomic_write(path) as temporary, rasterio.open(temporary, "w", **profile) as file:
         for band, (name, values) in enumerate(layers.items(), start=1):
-            file.write(np.asarray(values, float)[::-1], band)
+            file.write(np.asarray(values, dtype)[::-1], band)
             file.set_band_description(band, name)
             file.set_band_unit(band, (units or {}).get(name, ""))
 

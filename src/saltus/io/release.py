@@ -85,12 +85,12 @@ def in_raster(surface: AbstractSurface, file: str | os.PathLike, spacing: float,
 
 
 def lattice(low: np.ndarray, high: np.ndarray, spacing: float, grid: str) -> np.ndarray:
-    """Nodes of a square or triangular grid over a rectangle, centred in it."""
+    """Nodes of a square or triangular grid over a rectangle, each at the middle of its part of the area."""
     rise = spacing * (np.sqrt(3.0) / 2.0 if grid == "triangular" else 1.0)
-    count = np.floor((high - low) / (spacing, rise)).astype(int) + 1
-    if np.prod(count.astype(float)) > MOST:
+    count = np.maximum(np.floor((high - low) / (spacing, rise) + 1e-6), 1.0)
+    if np.prod(count) > MOST:
         raise ScenarioError(
-            f"A spacing of {spacing:g} m would lay {np.prod(count.astype(float)):.3g} masses; at most {MOST} are "
+            f"A spacing of {spacing:g} m would lay {np.prod(count):.3g} masses; at most {MOST} are "
             "allowed. Raise `release.spacing`."
         )
     first = (low + high - (count - 1) * (spacing, rise)) / 2

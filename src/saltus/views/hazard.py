@@ -31,10 +31,10 @@ def figure(hazard: Hazard, terrain: Terrain) -> Figure:
             relief(axes, terrain)
             shown = np.where(values > 0, values, np.nan)
             image = axes.imshow(shown, cmap=COLOUR_MAPS[name], alpha=0.8, **_placing(terrain))
+            units, meaning = MAPS[name]
             if np.isfinite(shown).any():
-                units, meaning = MAPS[name]
                 drawing.colorbar(image, ax=axes, shrink=0.8, label=units)
-            axes.set_title(MAPS[name][1])
+            axes.set_title(meaning)
         return drawing
 
 
