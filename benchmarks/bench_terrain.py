@@ -19,6 +19,12 @@ import jax.numpy as jnp  # isort: skip
 
 SIZES = (10, 18, 32, 56)  # masses along a side
 STEPS = 20
+CASES = (
+    (1, 1024, 1.0, "all over the map"),
+    (1, 1024, 0.1, "from a release area"),
+    (2, 1024, 0.1, "from a release area"),
+    (1, 16384, 1.0, "all over the map"),
+)
 
 
 def surfaces():
@@ -58,8 +64,7 @@ def marching(surface, n: int):
 def batch(report: Report) -> None:
     """CPU time, the surfaces in turn: ratios stay right on a machine with other work."""
     rng = np.random.default_rng(0)
-    for n, size, width, where in ((1, 1024, 1.0, "all over the map"), (1, 1024, 0.1, "from a release area"),
-                                  (2, 1024, 0.1, "from a release area"), (1, 16384, 1.0, "all over the map")):  # fmt: skip
+    for n, size, width, where in CASES:
         q = jnp.asarray(0.5 + rng.uniform(-width, width, (size, n, 2)))
         v = jnp.asarray(rng.normal(size=(size, n, 2)))
         marches = {name: marching(surface, n) for name, surface in surfaces()}
