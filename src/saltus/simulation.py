@@ -13,6 +13,7 @@ import xarray as xr
 
 from saltus import checks
 from saltus.engines import EventDriven, FixedStep
+from saltus.engines.replay import Replay
 from saltus.engines.steppers import is_fixed
 from saltus.hybrid import AbstractSystem, Event, Outcome, State, Trajectory
 
@@ -53,6 +54,26 @@ class Run:
     def states(self, times, side: str = "after") -> State:
         """The states at these times, stacked."""
         return self.trajectory.states(times, side)
+
+    def replay(self, system: AbstractSystem | None = None, start: State | None = None) -> Replay:
+        """The run taken again with other numbers, along the same steps and through the same events.
+
+        For the run's own numbers it gives the run's own end; `jax.grad` and `jax.jacfwd` of it are
+        right through events, with the derivative of their times. Meant for derivatives: far from the
+        run's own numbers, events may come in another order, which a replay does not notice.
+
+        Args:
+            system: The system with its numbers, perhaps traced; that of the run if not given.
+            start: Its start; that of the run if not given.
+        """
+        if self.trajectory.replay is None:
+            raise ValueError(f"A run of {type(self.system).__name__} cannot be replayed.")
+        settled = [event.name for event in self.events if event.name.endswith("_settled")]
+        if settled:
+            raise ValueError(f"A run in which events pile up ({settled[0]}) cannot be replayed: they are too many.")
+        return self.trajectory.replay(
+            self.system if system is None else system, self.trajectory.start if start is None else start
+        )
 
     def to_dataset(self, times: int | np.ndarray = 1001, attributes: dict | None = None) -> xr.Dataset:
         """The run as an xarray dataset with names and units; the instant of a jump appears twice.

@@ -14,6 +14,7 @@ import numpy as np
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import EPS, Control, Flow, Searched, Status, flow, search, taken
 from saltus.engines.flat import FlatSystem
+from saltus.engines.replay import Replay, replay
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
 from saltus.hybrid.trajectory import Trajectory
@@ -32,10 +33,13 @@ class _Record:
     vectors: list
     modes: list
     steps: int = 0
+    count: int = 0
+    jumps: list[int] = dataclasses.field(default_factory=list)
 
     def add(self, times, vectors, mode):
         times, vectors = np.atleast_1d(np.asarray(times)), np.asarray(vectors)
         self.times.append(times)
+        self.count += times.size
         self.vectors.append(vectors.reshape(times.size, vectors.shape[-1]))
         self.modes.append(np.broadcast_to(np.asarray(mode), (times.size, *np.shape(mode))))
 
@@ -117,6 +121,7 @@ def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
         data = system.event_data(name, index, before, after)
         moment = before.t if limit is None else after.t
         events.append(Event(name, index, float(data.pop("t", moment)), before, after, data))
+        record.jumps.append(record.count)
         record.add(after.t, _vector(after), after.mode)
         state = after
         if rule.ends is not None:
@@ -226,7 +231,10 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     def flow(states: State, times) -> State:
         return _moved_on(system, stepper, control, states, np.asarray(times))
 
-    return Trajectory(knots, tuple(events), outcome, flow, record.steps)
+    def replayed(system: AbstractSystem, start: State) -> Replay:
+        return replay(system, start, knots.t, tuple(events), record.jumps, stepper, control)
+
+    return Trajectory(knots, tuple(events), outcome, flow, record.steps, replayed)
 
 
 def _moved_on(system, stepper, control, states: State, times) -> State:
