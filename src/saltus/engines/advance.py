@@ -272,7 +272,8 @@ def search(system: AbstractSystem, state: State, t_next: Scalar, stepper: Steppe
     near = jnp.abs(found.g) * h <= 64 * EPS * jnp.maximum(jnp.abs(t), h) * found.fall
     due = found.event & armed & near & (found.fall > 0.0) & (found.g_start > 0.0)
     due = due.at[found.guard].set(found.event)
-    return Searched(flat.state(t, found.y), found.event, found.guard, due, *flat.guard_numbers())
+    # Of guards that tie, the first listed fires first: the order does not hang on rounding.
+    return Searched(flat.state(t, found.y), found.event, jnp.argmax(due), due, *flat.guard_numbers())
 
 
 def advance(

@@ -326,7 +326,8 @@ def _mode_changes(run: Run, kind: str, mass: int) -> dict[float, Event]:
     for event in run.events:
         was, now = (int(state.mode[mass]) == held for state in (event.before, event.after))
         changed = {"stop": not was and now, "release": was and not now}.get(kind, False)
-        if changed or (event.name == kind and event.index == mass):
+        taking_part = [str(event.index), *event.data.get("together_with", "").split(",")]
+        if changed or (event.name == kind and str(mass) in taking_part):
             # A release is recorded with the short motion that follows it; a stop ends when it has stopped.
             found[float(event.t if kind == "release" else event.after.t)] = event
     return found
