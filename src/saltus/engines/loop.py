@@ -144,12 +144,18 @@ class _GuardNames:
 
     @functools.cached_property
     def _guards(self) -> tuple[tuple[Guard, ...], np.ndarray]:
-        return self._system.guards(), np.cumsum([0, *guard_sizes(self._system, self._start)])
+        return self._system.guards(), np.asarray(_guard_offsets(self._system, self._start))
 
     def of(self, flat_index: int) -> tuple[Guard, int]:
         guards, offsets = self._guards
         which = int(np.searchsorted(offsets, flat_index, side="right")) - 1
         return guards[which], int(flat_index - offsets[which])
+
+
+@eqx.filter_jit
+def _guard_offsets(system: AbstractSystem, state: State):
+    """Where each guard begins among all guard values; compiled only to be worked out once per kind of system."""
+    return jnp.cumsum(jnp.asarray([0, *guard_sizes(system, state)]))
 
 
 @eqx.filter_jit

@@ -14,7 +14,7 @@ from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, Combined, LimitSurface, Reaction
 from saltus.shapes.profile import AbstractProfile
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, size
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, of_type, size
 from saltus.systems.butterfly.track import Demand, Track, demand, in_space, outline_in_space, track
 from saltus.systems.butterfly.turning import AbstractTurning
 
@@ -344,6 +344,8 @@ def _settled(ball: Butterfly, state: State) -> State:
     """The right mode for a start."""
     slip_and_rim = ball._slip_and_rim(state)
     if not ball.point:
-        return choose(size(slip_and_rim) <= NEAR_REST * ball.speed, ball._held_or_reversed(state), state)
+        held = choose(size(slip_and_rim) <= NEAR_REST * ball.speed, ball._held_or_reversed(state), state)
+        return of_type(held, state)
     sliding = changed(state, mode=jnp.where(slip_and_rim[0] > 0.0, FORWARD, BACKWARD))
-    return choose(jnp.abs(slip_and_rim[0]) <= 1e-12 * ball.speed, ball._held_or_reversed(state), sliding)
+    held = choose(jnp.abs(slip_and_rim[0]) <= 1e-12 * ball.speed, ball._held_or_reversed(state), sliding)
+    return of_type(held, state)
