@@ -288,7 +288,7 @@ class Butterfly(AbstractSystem):
             "plate_angle": Quantity((), "rad", "angle of the plates"),
             "profile_angle": Quantity((), "rad", "angle of the contact on the profile"),
             "required_friction": Quantity((), "1", "force along the track over normal force"),
-            "plate_work": Quantity((), "J", "work of the plates on the ball"),
+            "supplied_energy": Quantity((), "J", "work of the plates on the ball"),
             "mode": Quantity((), "1", "mode"),
         }
 
@@ -334,7 +334,7 @@ class Butterfly(AbstractSystem):
             "plate_angle": angle,
             "profile_angle": state.q[0],
             "required_friction": jnp.where(now.load > 0.0, jnp.abs(now.reaction.force[0]) / pressed, jnp.inf),
-            "plate_work": state.ledger[1],
+            "supplied_energy": state.ledger[1],
             "mode": state.mode,
         }
 
