@@ -14,7 +14,7 @@ from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, size
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, of_type, size
 
 Scalar = Float[Array, ""]
 Velocity = Float[Array, "5"]  # x', y', angular velocity
@@ -348,7 +348,7 @@ class BallOnPlane(AbstractSystem):
 def _settled(ball: BallOnPlane, state: State) -> State:
     """The right mode for a start."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed
-    return choose(ends, ball._rolling(state), state)
+    return of_type(choose(ends, ball._rolling(state), state), state)
 
 
 def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
