@@ -1,4 +1,4 @@
-"""Balls on planes, rails and plates from scenarios: wrong input, the choice of the method, and what users can ask for."""
+"""Balls on planes, rails and plates from scenarios: wrong input, choice of the method, what users can ask for."""
 
 import pytest
 

@@ -180,7 +180,7 @@ def _coefficients(parameters) -> tuple[np.ndarray, int, float]:
     return table, whole, rest
 
 
-def _power_series(a: float, b: float, c: float) -> np.ndarray:
+def _power_series(a, b, c) -> np.ndarray:
     """Coefficients of the series about 0."""
     coefficients = np.zeros(_TERMS, np.longdouble)
     coefficients[0] = 1.0
@@ -202,7 +202,7 @@ def _about_one(a, b, whole: int, rest: float, series: np.ndarray) -> tuple[np.nd
     return tuple(weights[0] * x + weights[1] * y for x, y in zip(first, second, strict=True))
 
 
-def _frobenius(a, b, whole: int, rest: float, *, start: bool) -> tuple[np.ndarray, np.ndarray]:
+def _frobenius(a, b, whole: int, rest, *, start: bool) -> tuple[np.ndarray, np.ndarray]:
     """A solution P + y^m phi Q of the hypergeometric equation about x = 1, as two power series.
 
     With t = y d/dy the equation reads t (t - m - d) F = y (t + a)(t + b) F, and a polynomial R(t) sends
@@ -244,7 +244,7 @@ def _slope(series: np.ndarray, x) -> np.ndarray | np.floating:
     return _value(series[1:] * np.arange(1, len(series)), x)
 
 
-def _value_and_slope(regular: np.ndarray, singular: np.ndarray, whole: int, rest: float):
+def _value_and_slope(regular: np.ndarray, singular: np.ndarray, whole: int, rest):
     """Of P + y^m phi Q where the two pieces meet."""
     y = np.longdouble(1.0 - SPLIT)
     rest = np.longdouble(rest)

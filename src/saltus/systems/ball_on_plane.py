@@ -343,6 +343,10 @@ class BallOnPlane(AbstractSystem):
             "mode": state.mode,
         }
 
+    def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
+        """The instant, after the last stretch."""
+        return {"t": float(after.t)}
+
 
 @eqx.filter_jit
 def _settled(ball: BallOnPlane, state: State) -> State:
@@ -356,7 +360,10 @@ def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
     rate = ball.rate(state)
     now, gain = speeds(state.v), speeds(rate.v)
     left = -jnp.sum(now * now) / jnp.minimum(jnp.sum(now * gain), -1e-300)
-    left = jnp.clip(left, 0.0, 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.law.mu + 1e-9, 1.0))
+    # A spot much smaller than the ball is slow to brake its spin.
+    slow = 1.0 if ball.point else 1.0 + (ball.radius / ball.law.radius(ball.load)) ** 2
+    longest = 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.law.mu + 1e-9, 1.0)
+    left = jnp.clip(left, 0.0, slow * longest)
     return changed(
         state,
         t=state.t + left,

@@ -209,8 +209,8 @@ class BallOnRails(AbstractSystem):
         }
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """Which rail, and the energy lost at once."""
-        return {"rail": index, "energy_loss": float(jnp.sum(after.ledger - before.ledger))}
+        """The instant (after the last stretch before a stop), which rail, and the energy lost at once."""
+        return {"t": float(after.t), "rail": index, "energy_loss": float(jnp.sum(after.ledger - before.ledger))}
 
 
 @eqx.filter_jit
