@@ -7,9 +7,11 @@ import importlib
 import time
 from collections.abc import Callable
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from jaxtyping import Array
 
 from saltus import checks
 from saltus.engines import EventDriven, FixedStep
@@ -85,6 +87,12 @@ class Run:
         from saltus.io.dataset import to_dataset
 
         return to_dataset(self.system, self.trajectory, times, attributes or {})
+
+
+@eqx.filter_jit
+def observe(system: AbstractSystem, state: State) -> dict[str, Array]:
+    """All results of a system at one instant, compiled."""
+    return system.observe(state)
 
 
 def simulate(

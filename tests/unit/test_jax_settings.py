@@ -2,17 +2,20 @@
 
 import importlib.metadata
 
-from saltus import _jax_settings
+from saltus._jax_settings import QUICK_EMITTERS, compiler_flags
 
 
-def test_a_compiler_flag_is_given_only_to_versions_that_were_tried(monkeypatch):
-    monkeypatch.delenv("XLA_FLAGS", raising=False)
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: f"{_jax_settings.TRIED[0]}9")
-    assert _jax_settings.quick_compiler_flag() == _jax_settings.QUICK_COMPILER
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "99.0")
-    assert _jax_settings.quick_compiler_flag() is None
+def test_a_compiler_flag_that_ends_other_versions_is_given_only_to_versions_that_know_it(monkeypatch):
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: f"{QUICK_EMITTERS[0]}.7")
+    assert "xla_cpu_use_fusion_emitters=false" in compiler_flags("")
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "99.0.1")
+    assert "fusion_emitters" not in compiler_flags("")
 
 
-def test_the_user_s_own_choice_of_the_flag_stands(monkeypatch):
-    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=true")
-    assert _jax_settings.quick_compiler_flag() is None
+def test_flags_that_the_user_has_set_stand():
+    theirs = "--xla_cpu_use_fusion_emitters=true --xla_backend_extra_options=other=1"
+    assert compiler_flags(theirs) == theirs
+
+
+def test_flags_are_added_once():
+    assert compiler_flags(compiler_flags("")) == compiler_flags("")

@@ -18,7 +18,7 @@ import numpy as np
 from saltus import shapes, systems
 from saltus.hybrid import State
 from saltus.laws import friction
-from saltus.simulation import Run, simulate
+from saltus.simulation import Run, observe, simulate
 from saltus.systems.ball_on_rails import critical_slope, forces, rolling_limit, terminal_creep
 from saltus.systems.butterfly import circle_lift_off
 from saltus.validation.check import Check, difference, fact
@@ -72,7 +72,7 @@ def _point_or_spot(given: Case) -> friction.AbstractFrictionLaw:
 @eqx.filter_jit
 def _now(system, state: State):
     """Contacts, results and rate of a state."""
-    return system.contacts(state), system.observe(state), system.rate(state)
+    return system.contacts(state), observe(system, state), system.rate(state)
 
 
 def _states(system, start: State, times) -> list[State]:
