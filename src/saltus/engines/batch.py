@@ -15,9 +15,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
-from saltus.engines.advance import EPS, Control, Status, _Carry, _one_step, search
+from saltus.engines.advance import Control, Status, _Carry, _one_step, search, still_due
 from saltus.engines.flat import FlatSystem
 from saltus.engines.loop import FOREVER, _same_types
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
@@ -228,7 +228,7 @@ def _look(lane: Lane, control: Control, static: _Static) -> Lane:
         owner = found.owner[which]
         after = jax.lax.switch(owner, jumps, state, found.element[which])
         ended_by = jnp.where(ends[owner], owner, -1)
-        return after, _still_due(lane.system, after, due.at[which].set(False)), ended_by, count + 1
+        return after, still_due(lane.system, after, due.at[which].set(False)), ended_by, count + 1
 
     due = found.due & found.event
     state, _, ended_by, count = jax.lax.while_loop(due_left, jump, (found.state, due, jnp.asarray(-1), jnp.asarray(0)))
@@ -246,12 +246,3 @@ def _look(lane: Lane, control: Control, static: _Static) -> Lane:
 
 def _jump(system, state, index, *, name):
     return _same_types(state, system.jump(state, name, index))
-
-
-def _still_due(system: AbstractSystem, state: State, due: Bool[Array, " g"]) -> Bool[Array, " g"]:
-    """Which of the guards that were due at this instant are so after the jump of another."""
-    flat = FlatSystem(system, state)
-    y = flat.vector(state)
-    g, slope = flat.guards_and_rates(state.t, y, flat.rate(state.t, y))
-    near = jnp.abs(g) <= 64 * EPS * jnp.maximum(jnp.abs(state.t), 1.0) * jnp.abs(slope)
-    return due & flat.armed() & near & (slope < 0.0)
