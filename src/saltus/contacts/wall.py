@@ -88,7 +88,8 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         separation = wall_gap(wall, here)
         n, arm = -Vec.of(wall.normal), Vec.of(separation.point2 - here.center)
         rate = wall.normal @ velocity_at(here, separation.point2)
-        closed = (separation.gap <= touch) & (rate <= 0.0)
+        still = 1e-14 * (jnp.sqrt(jnp.sum(here.velocity**2)) + agility.turning * agility.radius)
+        closed = (separation.gap <= touch) & (rate <= still)
         gliding = glide(body.shape, Turn.of_quaternion(q), n, arm, Vec.of(omega), agility)
         closing = wall.normal @ here.velocity
         ahead = longest_step(separation.gap, rate, closing, jnp.minimum(pull, 0.0), (gliding,))
@@ -98,7 +99,15 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         return jnp.where(over | closed, 0.0, ahead), t, q, omega, k + 1, closed, over
 
     no = jnp.zeros((), bool)
-    start = (jnp.asarray(begin, float), jnp.zeros(()), body.quaternion, body.angular_velocity, jnp.zeros((), int), no, no)
+    start = (
+        jnp.asarray(begin, float),
+        jnp.zeros(()),
+        body.quaternion,
+        body.angular_velocity,
+        jnp.zeros((), int),
+        no,
+        no,
+    )
     _, t, q, omega, k, closed, over = jax.lax.while_loop(going, step, start)
 
     def improve(_, carry):

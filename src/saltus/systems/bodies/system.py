@@ -121,7 +121,11 @@ class RigidBodies(AbstractSystem):
 
     def like(self, bodies: Sequence[Body]) -> RigidBodies:
         """The same surroundings and laws with other bodies."""
-        walls = [] if self.walls is None else list(zip(np.asarray(self.walls.normal), np.asarray(self.walls.offset), strict=True))
+        walls = (
+            []
+            if self.walls is None
+            else list(zip(np.asarray(self.walls.normal), np.asarray(self.walls.offset), strict=True))
+        )
         return RigidBodies(
             bodies,
             gravity=self.gravity,
@@ -232,7 +236,9 @@ class RigidBodies(AbstractSystem):
             return state
         chosen = jnp.asarray(self.pairs())[index]
         bodies = jnp.arange(self.n)
-        return eqx.tree_at(lambda s: s.mode, state, jnp.where(jnp.any(bodies[:, None] == chosen, axis=1), 0, state.mode))
+        return eqx.tree_at(
+            lambda s: s.mode, state, jnp.where(jnp.any(bodies[:, None] == chosen, axis=1), 0, state.mode)
+        )
 
     def project(self, state: State) -> State:
         """Quaternions of length 1, and contacts closed: gap and normal velocity zero."""
