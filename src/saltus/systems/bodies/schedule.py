@@ -172,8 +172,8 @@ class Schedule:
         if code in PARADOXES and system.paradox == "stop":
             outcome = Outcome(
                 "paradox",
-                f"Stopped at t = {t:.9g} s: bodies {first} and {second} touch in a paradox ({LABELS[code]}), from which "
-                'free motion would drive them into each other. Set paradox = "sustain" to go on.',
+                f"Stopped at t = {t:.9g} s: bodies {first} and {second} touch in a paradox ({LABELS[code]}), from "
+                'which free motion would drive them into each other. Set paradox = "sustain" to go on.',
             )
         if code in PARADOXES and system.paradox == "pass":
             self.passing.add(pair)
