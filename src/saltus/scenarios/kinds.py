@@ -9,6 +9,7 @@ from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 
 KINDS = {
+    "bodies": "saltus.scenarios.bodies:BodiesScenario",
     "chain": "saltus.scenarios.chain:ChainScenario",
     "sliding": "saltus.scenarios.sliding:SlidingScenario",
 }

@@ -10,6 +10,7 @@ import xarray as xr
 from saltus import checks
 
 KINDS = {
+    "bodies": "saltus.views.bodies",
     "chain": "saltus.views.chain",
     "sliding": "saltus.views.sliding",
 }
