@@ -142,6 +142,7 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
         axes.plot(times, values, color=colour(index), label=words(name))
     for name in dict.fromkeys(str(name) for name in dataset["event_name"].values):
         chosen = dataset["event_time"].values[dataset["event_name"].values == name]
-        axes.plot(chosen, np.zeros_like(chosen), marker(dataset, name), color=INK, markersize=4, markerfacecolor="white")
+        ground = np.zeros_like(chosen)
+        axes.plot(chosen, ground, marker(dataset, name), color=INK, markersize=4, markerfacecolor="white")
     axes.set(xlabel="time [s]", ylabel="energy [J]")
     axes.legend(ncols=3)
