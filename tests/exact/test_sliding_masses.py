@@ -156,6 +156,12 @@ def test_thrown_mass_lands_on_a_slope_and_loses_its_normal_speed():
     assert lost == pytest.approx(float(run.end.ledger[0]), rel=1e-8)
 
 
+def test_mass_that_leaves_over_the_rim_of_the_bowl_ends_the_run_with_its_name():
+    system = sl.systems.SlidingMasses(sl.surfaces.Sphere(1.0), [1.0], mu=0.0)
+    run = sl.simulate(system, system.start([[0.1, 0.0]], [[6.0, 0.5]]), 3.0)
+    assert run.outcome.name == "left_domain" and "mass 0" in run.outcome.message
+
+
 def test_loss_of_well_posedness_ends_the_run_with_its_name():
     cone = sl.surfaces.Cone(1.5, 0.1)
     system = sl.systems.SlidingMasses(cone, [1.0, 50.0], [(0, 1)], mu=0.69)

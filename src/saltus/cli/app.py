@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -16,7 +17,7 @@ from saltus.cli import list as list_verb
 from saltus.cli import run as run_verb
 from saltus.cli import show as show_verb
 from saltus.cli import validate as validate_verb
-from saltus.cli.console import error
+from saltus.cli.console import error, note
 from saltus.errors import MissingExtraError, ScenarioError
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
@@ -64,7 +65,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def call(arguments: Sequence[str]) -> int:
-    """Run the command line; every error becomes one line on stderr and an exit code."""
+    """Run the command line; every error and warning becomes one line on stderr, and an error an exit code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _warn
+        return _call(arguments)
+
+
+def _call(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
     try:
         return app(args=list(arguments), standalone_mode=False) or DONE
@@ -83,6 +90,11 @@ def call(arguments: Sequence[str]) -> int:
     except Exception as problem:
         advice = "" if debug else " (--debug shows where)"
         return _tell(f"{type(problem).__name__}: {problem}{advice}", FAILED, debug)
+
+
+def _warn(message: Warning | str, *where: object, **more: object) -> None:
+    """A warning as one line on stderr, without the place in the code."""
+    note(f"saltus: {' '.join(str(message).split())}")
 
 
 def _usage(problem: Exception) -> str:

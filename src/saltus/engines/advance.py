@@ -150,9 +150,7 @@ def taken(flat: FlatSystem, stepper: Stepper, control: Control, t: Scalar, y: Fl
         step = stepper(flat.rate, t, y, h)
     else:
         careful = CollocationStepper(points=stepper.order // 2 + 1)
-        step = jax.lax.cond(
-            rough, lambda: careful(flat.rate, t, y, h), lambda: stepper(flat.rate, t, y, h)
-        )
+        step = jax.lax.cond(rough, lambda: careful(flat.rate, t, y, h), lambda: stepper(flat.rate, t, y, h))
     return (flat.project(t + h, step.y) if control.project else step.y), step
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 
@@ -57,6 +58,7 @@ def run(
     record.add(start.t, _vector(start), start.mode)
     events: list[Event] = []
     pile_up = PileUp()
+    names = _GuardNames(system, start)
     state, h = start, jnp.asarray(0.0, float)
     t_segment = float(start.t)
     while True:
@@ -65,7 +67,7 @@ def run(
         if progress is not None:
             progress(float(state.t), len(events))
         if found is not None and bool(found.event):
-            outcome, state = _fire(system, found, events, pile_up, record)
+            outcome, state = _fire(system, found, names, events, pile_up, record)
             duration = float(state.t) - t_segment
             t_segment = float(state.t)
             # The flow after a jump may be much quicker than before it; a short segment warns of more.
@@ -95,11 +97,10 @@ _flow = eqx.filter_jit(flow)
 _search = eqx.filter_jit(search)
 
 
-def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
+def _fire(system, found: Searched, names: _GuardNames, events, pile_up: PileUp, record: _Record):
     """Apply the jumps that are due; the outcome if one of them ends the run, and the state after."""
     state = found.state
     guard, due = int(found.guard), np.array(found.due)
-    names = _GuardNames(system, state)
     while True:
         due[guard] = False
         rule, index = names.of(guard)
@@ -135,15 +136,19 @@ def _vector(state: State) -> np.ndarray:
 
 
 class _GuardNames:
-    """Which guard, and which of its elements, a flat index means."""
+    """Which guard, and which of its elements, a flat index means; asked for only when an event happens."""
 
     def __init__(self, system: AbstractSystem, start: State):
-        self.guards = system.guards()
-        self.offsets = np.cumsum([0, *guard_sizes(system, start)])
+        self._system, self._start = system, start
+
+    @functools.cached_property
+    def _guards(self) -> tuple[tuple[Guard, ...], np.ndarray]:
+        return self._system.guards(), np.cumsum([0, *guard_sizes(self._system, self._start)])
 
     def of(self, flat_index: int) -> tuple[Guard, int]:
-        which = int(np.searchsorted(self.offsets, flat_index, side="right")) - 1
-        return self.guards[which], int(flat_index - self.offsets[which])
+        guards, offsets = self._guards
+        which = int(np.searchsorted(offsets, flat_index, side="right")) - 1
+        return guards[which], int(flat_index - offsets[which])
 
 
 @eqx.filter_jit

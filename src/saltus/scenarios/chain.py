@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import pydantic
@@ -11,6 +12,7 @@ from saltus.scenarios.base import EndTime, Nonnegative, Positive, Scenario, Solv
 
 if TYPE_CHECKING:
     from saltus.hybrid import State
+    from saltus.simulation import Run
     from saltus.systems import Chain
 
 # How long a run "until off" may take where friction may hold the chain, in units of sqrt(length / gravity).
@@ -81,6 +83,14 @@ class ChainScenario(Scenario):
             return math.inf
         whole = sum(self.length) if isinstance(self.length, list) else self.links * self.length
         return PATIENCE * math.sqrt(whole / self.gravity)
+
+    def simulate(self, progress: Callable[[float, int], None] | None = None) -> Run:
+        """Run the scenario; a chain that hangs straight down and is held stays so, and needs no patience."""
+        from saltus.simulation import simulate
+
+        system, start = self.assemble()
+        rests = self.solve.until == "off" and bool(start.mode[1]) and system.observe(start)["position"][0, 1] == 0.0
+        return simulate(system, start, math.inf if rests else self.end_time, progress=progress, **self.options())
 
     def build(self) -> tuple[Chain, State]:
         from saltus.systems import Chain

@@ -10,7 +10,10 @@ from saltus.scenarios.base import Scenario
 
 KINDS = {
     "bodies": "saltus.scenarios.bodies:BodiesScenario",
+    "butterfly": "saltus.scenarios.butterfly:ButterflyScenario",
     "chain": "saltus.scenarios.chain:ChainScenario",
+    "plane_ball": "saltus.scenarios.plane_ball:PlaneBallScenario",
+    "rails": "saltus.scenarios.rails:RailsScenario",
     "sliding": "saltus.scenarios.sliding:SlidingScenario",
 }
 

@@ -6,7 +6,22 @@ from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body, stack
 from saltus.shapes.ellipsoid import Ellipsoid
 from saltus.shapes.implicit import Implicit
+from saltus.shapes.profile import AbstractProfile, ButterflyProfile, CircleProfile, ProfileFunction
 from saltus.shapes.superellipsoid import Superellipsoid
 from saltus.shapes.support import Supported
 
-__all__ = ["AbstractShape", "Ball", "Body", "Ellipsoid", "Implicit", "Superellipsoid", "Supported", "alike", "stack"]
+__all__ = [
+    "AbstractProfile",
+    "AbstractShape",
+    "Ball",
+    "Body",
+    "ButterflyProfile",
+    "CircleProfile",
+    "Ellipsoid",
+    "Implicit",
+    "ProfileFunction",
+    "Superellipsoid",
+    "Supported",
+    "alike",
+    "stack",
+]

@@ -37,7 +37,7 @@ class Graph(AbstractSurface):
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Any,
         parameters: Mapping[str, Any] | None = None,
         margin_function: Callable[..., Any] | None = None,
     ):

@@ -8,6 +8,7 @@ references have the lowest of their samples, so that ours may be a little lower,
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from typing import Any
@@ -256,11 +257,11 @@ def _minima(went: Run, crossed: list[Event], values: Case, allowed: Case) -> lis
     steps = np.arange(LOOKS) / LOOKS
     times = np.append((knots[:-1, None] + np.diff(knots)[:, None] * steps).ravel(), knots[-1])
     bounds = [float(went.trajectory.start.t), *(event.t for event in crossed)]
-    phases = [times[(times >= begin) & (times < end)] for begin, end in zip(bounds[:-1], bounds[1:], strict=True)]
+    phases = [times[(times >= begin) & (times < end)] for begin, end in itertools.pairwise(bounds)]
     at_ends = _extremes(went.system, jax.tree.map(lambda *x: jnp.stack(x), *(event.before for event in crossed)))
     seen = _looked_at(went, np.concatenate(phases))
     edges = np.cumsum([0, *(len(phase) for phase in phases)])
-    per_phase = [{key: value[i:j] for key, value in seen.items()} for i, j in zip(edges[:-1], edges[1:], strict=True)]
+    per_phase = [{key: value[i:j] for key, value in seen.items()} for i, j in itertools.pairwise(edges)]
     checks = []
     for key, ends in at_ends.items():
         samples = [phase[key] for phase in per_phase]

@@ -11,7 +11,11 @@ from saltus import checks
 
 KINDS = {
     "bodies": "saltus.views.bodies",
+    "butterfly": "saltus.views.butterfly",
+    "butterfly_plan": "saltus.views.butterfly",
     "chain": "saltus.views.chain",
+    "plane_ball": "saltus.views.ball",
+    "rails": "saltus.views.ball",
     "sliding": "saltus.views.sliding",
 }
 

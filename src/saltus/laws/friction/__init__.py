@@ -1,0 +1,31 @@
+"""Friction laws of one contact."""
+
+from saltus.laws.friction.approximations import FirstOrder, PowerNorm, SecondOrder
+from saltus.laws.friction.base import AbstractFrictionLaw, AbstractSpotLaw, Reaction
+from saltus.laws.friction.combined import Combined
+from saltus.laws.friction.compare import maximal_errors
+from saltus.laws.friction.cone import EllipticCone
+from saltus.laws.friction.coulomb import Coulomb
+from saltus.laws.friction.limit_surface import LimitSurface
+from saltus.laws.friction.pade import Pade
+from saltus.laws.friction.pressure import Pressure, pressure_of
+from saltus.laws.friction.spot import SpotFunctions, spot_functions
+
+__all__ = [
+    "AbstractFrictionLaw",
+    "AbstractSpotLaw",
+    "Combined",
+    "Coulomb",
+    "EllipticCone",
+    "FirstOrder",
+    "LimitSurface",
+    "Pade",
+    "PowerNorm",
+    "Pressure",
+    "Reaction",
+    "SecondOrder",
+    "SpotFunctions",
+    "maximal_errors",
+    "pressure_of",
+    "spot_functions",
+]

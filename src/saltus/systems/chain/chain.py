@@ -175,6 +175,10 @@ class Chain(AbstractSystem):
         """
         return starts.from_angles(self, angle, edge, angle_rate, edge_velocity, t)
 
+    def held(self, state: State) -> State:
+        """The state with the table part held, if static friction is enough; for states not built by `start`."""
+        return starts.stuck_where_held(self, state)
+
     # Flow
 
     def table_mass(self, hanging: Array) -> Float[Array, ""]:

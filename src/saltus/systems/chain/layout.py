@@ -8,7 +8,7 @@ holds the number of hanging links, four flags, and one word per link.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
@@ -62,7 +62,7 @@ class Motion(NamedTuple):
     """
 
     angle: Float[Array, " n"]
-    length: Float[Array, " n"] | None
+    length: Any  # Float[Array, " n"], or None for rods
     edge: Float[Array, " 2"]
     held: Float[Array, ""]
     since: Float[Array, ""]

@@ -28,7 +28,7 @@ def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int) ->
     _check_edge(chain, edge, hanging)
     zeros = np.zeros(hanging)
     state = from_angles(chain, zeros, edge, zeros, (0.0, 0.0), 0.0)
-    return _stuck_where_held(chain, state)
+    return stuck_where_held(chain, state)
 
 
 def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int, Any]:
@@ -116,7 +116,7 @@ def from_angles(chain: Chain, angle: Any, edge: Any, angle_rate: Any, edge_veloc
     return State(jnp.asarray(t, float), place.vector(), velocity.vector(), jnp.zeros(3), regime.integers())
 
 
-def _stuck_where_held(chain: Chain, state: State) -> State:
+def stuck_where_held(chain: Chain, state: State) -> State:
     """The state, stuck if static friction holds the table part."""
     place, _, regime = unpack(state, chain.strings)
     now = chain.balance(state, stuck=jnp.asarray(True))

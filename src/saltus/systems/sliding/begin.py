@@ -97,7 +97,7 @@ def _check_redundancy(system: SlidingMasses, seen: _Seen) -> None:
     """Refuse rods that leave the accelerations open: redundant ones on a curved surface with friction."""
     normal, direction = checks.concrete(seen.normal), checks.concrete(seen.direction)
     n_rods = len(system.rods)
-    if not system.rough or system.surface.flat or not 2 < n_rods <= 300 or normal is None or direction is None:
+    if not system.has_friction or system.surface.flat or not 2 < n_rods <= 300 or normal is None or direction is None:
         return
     rows = np.zeros((n_rods, system.mass.size, 3))
     for r, (i, j) in enumerate(system.rods.pairs):
@@ -114,7 +114,7 @@ def _check_redundancy(system: SlidingMasses, seen: _Seen) -> None:
 @eqx.filter_jit
 def _in_modes(system: SlidingMasses, state: State) -> State:
     """Each mass slipping, pulled, held or free, as the forces at the start have it."""
-    if system.rough:
+    if system.has_friction:
         resting = (system.places(state).speed <= jumps.STOP_SPEED) & (system.mu > 0.0)
         at_rest = eqx.tree_at(
             lambda s: (s.v, s.mode),
@@ -122,7 +122,7 @@ def _in_modes(system: SlidingMasses, state: State) -> State:
             (jnp.where(resting[:, None], 0.0, state.v), jnp.where(resting, STICK, state.mode)),
         )
         state = jax.lax.cond(resting.any(), lambda s: jumps.set_off(system, s), lambda s: s, at_rest)
-    for _ in range(jumps.SIGN_SWEEPS if system.rough else 1):
+    for _ in range(jumps.SIGN_SWEEPS if system.has_friction else 1):
         state = jumps.with_reaction_sign(system, state, state.mode != FREE)
     if not system.adhesion:
         lifted = (system.forces(state).normal_force < 0.0) & (state.mode == SLIP)

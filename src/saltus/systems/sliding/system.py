@@ -33,6 +33,7 @@ from saltus.systems.sliding.stick import held_margin
 
 FORMULATIONS = ("full", "tangent")
 REACTIONS = ("abs", "signed")
+RIM = 1e-6  # margin of the surface that counts as its border: at the rim of a bowl the slope is infinite
 
 
 class SlidingMasses(AbstractSystem):
@@ -71,7 +72,7 @@ class SlidingMasses(AbstractSystem):
     formulation: str = eqx.field(static=True)
     friction_reaction: str = eqx.field(static=True)
     adhesion: bool = eqx.field(static=True)
-    rough: bool = eqx.field(static=True)
+    has_friction: bool = eqx.field(static=True)
     parts: tuple[int, ...] = eqx.field(static=True)
 
     def __init__(
@@ -108,8 +109,8 @@ class SlidingMasses(AbstractSystem):
         self.friction_reaction = friction_reaction
         self.adhesion = bool(adhesion)
         known_mu = checks.concrete(mu)
-        self.rough = known_mu is None or bool(np.any(known_mu > 0.0))
-        symmetric = not self.rough or surface.flat
+        self.has_friction = known_mu is None or bool(np.any(known_mu > 0.0))
+        symmetric = not self.has_friction or surface.flat
         redundant = symmetric and has_redundant_rods(pairs, n)
         if redundant and len(pairs) > MINIMUM_NORM_UP_TO:
             raise ValueError(
@@ -134,7 +135,7 @@ class SlidingMasses(AbstractSystem):
         state = State.of(0.0, q, v, jnp.zeros(1 + len(self.rods)), mode)
         lengths = rod_geometry(self.rods, self.places(state).position).length
         state = State(state.t, q, v, jnp.concatenate([jnp.zeros(1), lengths]), mode)
-        for _ in range(jumps.SIGN_SWEEPS if self.rough else 0):
+        for _ in range(jumps.SIGN_SWEEPS if self.has_friction else 0):
             state = jumps.with_reaction_sign(self, state, mode == SLIP)
         return state
 
@@ -208,7 +209,7 @@ class SlidingMasses(AbstractSystem):
     def guards(self) -> tuple[Guard, ...]:
         """Stop and release, sign of the reaction or lift-off and landing, borders of validity."""
         guards = []
-        if self.rough:
+        if self.has_friction:
             guards += [
                 Guard("stop", lambda s: self.places(s).speed - jumps.STOP_SPEED,
                       lambda s: (s.mode < STICK) & (self.mu > 0.0)),
@@ -224,14 +225,14 @@ class SlidingMasses(AbstractSystem):
                 Guard("lift_off", self._relative_reaction, lambda s: (s.mode == SLIP) | (s.mode == STICK)),
                 Guard("landing", self._gap, lambda s: s.mode == FREE),
             ]
-        if self.rough and len(self.rods):
+        if self.has_friction and len(self.rods):
             guards.append(
                 Guard("ill_posed", lambda s: self.forces(s).denominator * jnp.min(self.mass), ends="ill_posed",
                       message="Stopped at t = {t:.9g} s: the denominator D of rod {index} fell to zero, so the "
                               "accelerations are no longer unique (Painlevé). Lower mu, or start elsewhere.")
             )  # fmt: skip
         guards.append(
-            Guard("left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]), ends="left_domain",
+            Guard("left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]) - RIM, ends="left_domain",
                   message="Stopped at t = {t:.9g} s: mass {index} left the region where the surface is defined.")
         )  # fmt: skip
         return tuple(guards)

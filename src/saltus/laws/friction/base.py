@@ -1,0 +1,151 @@
+"""What every friction law of a contact answers: force and moments for a given contact motion.
+
+The contact frame is (e1, e2, n), right-handed, with the normal n pointing into the body on which the
+results act. Arrays broadcast: slip (..., 2), spin (...), load (...).
+"""
+
+from __future__ import annotations
+
+import abc
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from saltus import checks
+from saltus.laws.friction.pressure import Pressure
+from saltus.laws.friction.spot import Coupling
+
+Number = Float[Array, "..."]
+Tangent = Float[Array, "... 2"]
+
+
+class Reaction(eqx.Module):
+    """What a contact does to the body on top.
+
+    Args:
+        force: Friction force along (e1, e2) [N].
+        spin_torque: Moment about the normal, at the centre of the spot [N m].
+        rolling_moment: Moment along (e1, e2) from the shifted pressure [N m].
+    """
+
+    force: Tangent
+    spin_torque: Number
+    rolling_moment: Tangent
+
+
+class AbstractFrictionLaw(eqx.Module):
+    """Dry friction of one contact. Numbers are differentiable leaves; a law works under jit and vmap."""
+
+    mu: eqx.AbstractVar[Number]
+
+    @abc.abstractmethod
+    def reaction(self, slip: Tangent, spin: Number, load: Number, rolling: Tangent | None = None) -> Reaction:
+        """Force and moments on the body.
+
+        Args:
+            slip: Velocity of the body relative to the support at the centre of the spot [m/s].
+            spin: Angular velocity of the body relative to the support about the normal [rad/s].
+            load: Normal force [N].
+            rolling: Tangential part of the relative angular velocity [rad/s]; zero if left out.
+        """
+
+    @abc.abstractmethod
+    def radius(self, load: Number) -> Number:
+        """Radius of the contact spot under this load [m]; 0 for a point contact."""
+
+    def dissipated_power(self, slip: Tangent, spin: Number, load: Number, rolling: Tangent | None = None) -> Number:
+        """Power that friction takes from the body, >= 0 [W]."""
+        r = self.reaction(slip, spin, load, rolling)
+        power = -jnp.sum(r.force * slip, -1) - r.spin_torque * spin
+        return power if rolling is None else power - jnp.sum(r.rolling_moment * rolling, -1)
+
+
+class AbstractSpotLaw(AbstractFrictionLaw):
+    """Friction of a round spot with a pressure (1 - r^2/R^2)^(gamma - 2) (1 + k . r/R).
+
+    Subclasses say how slip and spin share the friction (`coupling`); the rest is common:
+
+    - the shift k = `sliding_shift` along the slip + `rolling_shift` along the rolling direction;
+    - the rolling moment R/(2 gamma) `rolling_shift` N against the rolling angular velocity (the sliding
+      shift has none: its power would not have a sign);
+    - the radius, constant or growing with the cube root of the load as Hertz says.
+
+    At rest the law is set-valued and the result is zero; see `LimitSurface` for what rest can bear.
+    """
+
+    spot_radius: eqx.AbstractVar[Number]
+    pressure: eqx.AbstractVar[Pressure]
+    sliding_shift: eqx.AbstractVar[Number]
+    rolling_shift: eqx.AbstractVar[Number]
+    reference_load: eqx.AbstractVar[Number | None]
+
+    def __check_init__(self):
+        checks.nonnegative("mu", self.mu)
+        checks.nonnegative("spot_radius", self.spot_radius, "It is a length in metres; 0 is a point contact.")
+        checks.between("sliding_shift", self.sliding_shift, -1.0, 1.0, "Otherwise the pressure would pull.")
+        checks.between("rolling_shift", self.rolling_shift, 0.0, 1.0, "Otherwise the pressure would pull or drive.")
+        checks.between(
+            "|sliding_shift| + rolling_shift",
+            jnp.abs(self.sliding_shift) + self.rolling_shift,
+            0.0,
+            1.0,
+            "Otherwise the pressure would pull at the rim of the spot.",
+        )
+        if self.reference_load is not None:
+            checks.positive("reference_load", self.reference_load, "It is the load at which the radius is given.")
+
+    @abc.abstractmethod
+    def coupling(self, slip_square: Number, rim_speed: Number) -> Coupling:
+        """How slip and spin share the friction, for the squared slip and the signed rim speed."""
+
+    def radius(self, load: Number) -> Number:
+        """Radius of the spot [m]: as given, or growing with the cube root of the load."""
+        if self.reference_load is None:
+            return self.spot_radius * jnp.ones_like(load)
+        pressed = load > 0.0
+        share = jnp.where(pressed, load, 1.0) / self.reference_load
+        return jnp.where(pressed, self.spot_radius * jnp.cbrt(share), 0.0)
+
+    def reaction(self, slip: Tangent, spin: Number, load: Number, rolling: Tangent | None = None) -> Reaction:
+        """Force and moments on the body; see `AbstractFrictionLaw.reaction`."""
+        slip, spin, load = jnp.asarray(slip), jnp.asarray(spin), jnp.asarray(load)
+        shift = self.sliding_shift * direction(slip)
+        moment = jnp.zeros_like(slip)
+        if rolling is not None:
+            turning = direction(jnp.asarray(rolling))
+            # The ball rolls towards (angular velocity) x n, and there the pressure grows.
+            shift = shift + self.rolling_shift * jnp.stack([turning[..., 1], -turning[..., 0]], -1)
+            lever = self.pressure.centre_shift * self.radius(load) * self.rolling_shift
+            moment = -(lever * load)[..., None] * turning
+        force, torque = self.reaction_with_shift(slip, spin, load, shift)
+        return Reaction(force, torque, moment)
+
+    def reaction_with_shift(self, slip: Tangent, spin: Number, load: Number, shift: Tangent) -> tuple[Tangent, Number]:
+        """Force and spin torque for a given shift k of the pressure (dimensionless, |k| <= 1)."""
+        radius = self.radius(load)
+        share = self.coupling(jnp.sum(slip * slip, -1), spin * radius)
+        # k . (n x v) and n x k, with n x a = (-a2, a1).
+        across = shift[..., 1] * slip[..., 0] - shift[..., 0] * slip[..., 1]
+        lifted = jnp.stack([-shift[..., 1], shift[..., 0]], -1)
+        along = share.drag + share.skew * across
+        strength = self.mu * load
+        force = -strength[..., None] * (along[..., None] * slip + share.lift[..., None] * lifted)
+        return force, -strength * radius * (share.twist + share.tilt * across)
+
+
+def direction(vector: Tangent) -> Tangent:
+    """Unit vector, and zero for zero; finite derivatives everywhere."""
+    square = jnp.sum(vector * vector, -1, keepdims=True)
+    moves = square > 1e-280
+    return jnp.where(moves, vector / jnp.sqrt(jnp.where(moves, square, 1.0)), 0.0)
+
+
+def number(value) -> Array:
+    """A value as a float64 array."""
+    return jnp.asarray(value, float)
+
+
+def optional_number(value) -> Array | None:
+    """Like `number`, but None stays None."""
+    return None if value is None else number(value)

@@ -1,0 +1,34 @@
+"""Coulomb's friction of a point contact."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from saltus import checks
+from saltus.laws.friction.base import AbstractFrictionLaw, Number, Reaction, Tangent, direction, number
+
+
+class Coulomb(AbstractFrictionLaw):
+    """Force mu N against the slip, no moments: the limit of every spot law for radius 0.
+
+    At rest the law is set-valued (any force up to mu N) and the result is zero.
+
+    Args:
+        mu: Friction coefficient, >= 0 [-].
+    """
+
+    mu: Number = eqx.field(converter=number)
+
+    def __check_init__(self):
+        checks.nonnegative("mu", self.mu)
+
+    def radius(self, load: Number) -> Number:
+        """Zero."""
+        return jnp.zeros_like(load)
+
+    def reaction(self, slip: Tangent, spin: Number, load: Number, rolling: Tangent | None = None) -> Reaction:
+        """Force and moments on the body; see `AbstractFrictionLaw.reaction`."""
+        slip, load = jnp.asarray(slip), jnp.asarray(load)
+        force = -(self.mu * load)[..., None] * direction(slip)
+        return Reaction(force, jnp.zeros_like(load * spin), jnp.zeros_like(force))

@@ -1,0 +1,377 @@
+"""A ball that slides, spins and rolls on a plane."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from saltus import checks
+from saltus.contacts.ball_contact import ContactMotion
+from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
+from saltus.laws.friction.base import direction
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, size
+
+Scalar = Float[Array, ""]
+Velocity = Float[Array, "5"]  # x', y', angular velocity
+
+MODES = ("slip", "spin_left", "spin_right", "roll", "pivot", "rest")
+SLIP, SPIN_LEFT, SPIN_RIGHT, ROLL, PIVOT, REST = range(6)
+NEAR_REST = 1e-9  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
+_NEWTON_STEPS = 5
+
+
+class BallOnPlane(AbstractSystem):
+    """A homogeneous ball on a plane, level or sloping down towards +x: billiards.
+
+    A point contact slips until it rolls without slip. A finite spot that spins cannot stick: its slip dies away
+    while it spins ("spin": in closed form once slip and spin are proportional), and it rolls when the spin has
+    ended too. Rolling without resistance goes on for ever; a rolling shift of the pressure brings the ball to rest.
+    With such a shift the rolling may end before the spin ("pivot"): then the shift is what keeps it from rolling.
+
+    State: q = (x, y, slip over rim speed while it spins), v = (x', y', angular velocity), ledger = work of friction.
+
+    Args:
+        mass: Mass, > 0 [kg].
+        radius: Radius of the ball, > 0 [m].
+        law: Friction law of the contact.
+        slope: Inclination of the plane, x pointing downhill [rad].
+        gravity: [m/s2].
+        capture: How near to proportional slip and spin, as a share of the speed, before the closed form is used.
+    """
+
+    kind: ClassVar[str] = "plane_ball"
+    mode_names: ClassVar[tuple[str, ...]] = MODES
+
+    mass: Scalar
+    radius: Scalar
+    law: AbstractFrictionLaw
+    slope: Scalar
+    gravity: Scalar
+    capture: Scalar
+    point: bool = eqx.field(static=True)
+    shifted: bool = eqx.field(static=True)
+
+    def __init__(self, mass, radius, law, slope=0.0, gravity=9.81, capture=1e-9):
+        self.mass, self.radius, self.law = number(mass), number(radius), law
+        self.slope, self.gravity, self.capture = number(slope), number(gravity), number(capture)
+        self.point = is_point(law)
+        self.shifted = isinstance(law, AbstractSpotLaw) and _may_shift(law)
+
+    def __check_init__(self):
+        checks.positive("mass", self.mass)
+        checks.positive("radius", self.radius)
+        checks.positive("gravity", self.gravity)
+        checks.between("slope", self.slope, -1.5707, 1.5707, "It is in radians.")
+        checks.positive("capture", self.capture)
+
+    @property
+    def method(self) -> str:
+        """Small spots with shifted pressure are stiff as long as they spin; all others are solved without stiffness."""
+        if self.point or not self.shifted:
+            return "dopri8"
+        small, ball = checks.concrete(self.law.spot_radius), checks.concrete(self.radius)
+        return "kvaerno5" if small is not None and ball is not None and small < 1e-3 * ball else "dopri8"
+
+    @property
+    def inertia(self) -> Scalar:
+        """Moment of inertia of the homogeneous ball [kg m2]."""
+        return 0.4 * self.mass * self.radius**2
+
+    @property
+    def load(self) -> Scalar:
+        """Normal force [N]."""
+        return self.mass * self.gravity * jnp.cos(self.slope)
+
+    @property
+    def speed(self) -> Scalar:
+        """An ordinary speed of this ball, by which small ones are measured [m/s]."""
+        return jnp.sqrt(self.gravity * self.radius)
+
+    def start(self, velocity=(0.0, 0.0), angular_velocity=(0.0, 0.0, 0.0), position=(0.0, 0.0)) -> State:
+        """The ball on the plane.
+
+        Args:
+            velocity: x', y' of the centre [m/s].
+            angular_velocity: About x, y, z [rad/s].
+            position: x, y [m].
+        """
+        for name, value, n in (
+            ("velocity", velocity, 2),
+            ("angular_velocity", angular_velocity, 3),
+            ("position", position, 2),
+        ):
+            checks.shaped(name, value, (n,))
+            checks.finite(name, value)
+        v = jnp.concatenate([jnp.asarray(velocity, float), jnp.asarray(angular_velocity, float)])
+        q = jnp.concatenate([jnp.asarray(position, float), jnp.zeros(2)])
+        return _settled(self, State.of(0.0, q, v, [0.0], SLIP))
+
+    # ---- motion ---------------------------------------------------------------------------------------
+
+    def motion(self, velocity: Velocity) -> ContactMotion:
+        """Slip, spin and rolling at the contact, frame (x, y, z)."""
+        turning = velocity[2:]
+        slip = velocity[:2] + self.radius * jnp.stack([-turning[1], turning[0]])
+        return ContactMotion(slip, turning[2], turning[:2])
+
+    def acceleration(self, reaction: Reaction) -> Velocity:
+        """Acceleration for given friction."""
+        pull = self.gravity * jnp.sin(self.slope)
+        moved = reaction.force / self.mass + jnp.stack([pull, jnp.zeros_like(pull)])
+        lever = self.radius * jnp.stack([reaction.force[1], -reaction.force[0]])
+        turned = jnp.append(lever + reaction.rolling_moment, reaction.spin_torque) / self.inertia
+        return jnp.concatenate([moved, turned])
+
+    def reaction(self, state: State) -> Reaction:
+        """Friction in the present mode."""
+        motion = self.motion(state.v)
+        if not self.point:
+            turning = _sign(state.mode)
+            spinning = ContactMotion(state.q[2:], turning / self.law.radius(self.load), motion.rolling)
+            motion = choose(turning != 0.0, spinning, motion)
+        slips = self.law.reaction(motion.slip, motion.spin, self.load, motion.rolling)
+        if self.shifted:
+            slips = choose(state.mode == PIVOT, self.pivoting_reaction(motion, self.holding_shift(motion)), slips)
+        rolls = self.rolling_reaction(motion)
+        rests = self.resting_reaction()
+        return choose(state.mode == REST, rests, choose(state.mode == ROLL, rolls, slips))
+
+    def pivoting_reaction(self, motion: ContactMotion, shift: Float[Array, "2"]) -> Reaction:
+        """Friction of a ball that slips and spins but does not roll, for a given shift of the pressure by rolling."""
+        slid = self.law.sliding_shift * direction(motion.slip)
+        force, torque = self.law.reaction_with_shift(motion.slip, motion.spin, self.load, slid + shift)
+        lever = self.law.pressure.centre_shift * self.law.radius(self.load) * self.load
+        return Reaction(force, torque, lever * jnp.stack([shift[1], -shift[0]]))
+
+    def holding_shift(self, motion: ContactMotion) -> Float[Array, "2"]:
+        """Shift of the pressure that keeps the ball from rolling; all moments are linear in it."""
+
+        def turning(shift):
+            return self.acceleration(self.pivoting_reaction(motion, shift))[2:4]
+
+        return -jnp.linalg.solve(jax.jacfwd(turning)(jnp.zeros(2)), turning(jnp.zeros(2)))
+
+    def rolling_reaction(self, motion: ContactMotion) -> Reaction:
+        """What keeps the ball rolling without slip."""
+        resistance = -self.resistance() * direction(motion.rolling)
+        pull = self.mass * self.gravity * jnp.sin(self.slope)
+        turned = jnp.stack([resistance[1], -resistance[0]]) / self.radius
+        force = (2 * jnp.stack([-pull, jnp.zeros_like(pull)]) + 5 * turned) / 7
+        return Reaction(force, jnp.zeros(()), resistance)
+
+    def resting_reaction(self) -> Reaction:
+        """What keeps the ball at rest."""
+        pull = self.mass * self.gravity * jnp.sin(self.slope)
+        nothing = jnp.zeros_like(pull)
+        return Reaction(jnp.stack([-pull, nothing]), nothing, jnp.stack([nothing, -pull * self.radius]))
+
+    def resistance(self) -> Scalar:
+        """Largest rolling moment [N m]."""
+        if self.point:
+            return jnp.zeros(())
+        lever = self.law.pressure.centre_shift * self.law.radius(self.load) * self.law.rolling_shift
+        return lever * self.load
+
+    def rate(self, state: State) -> Rate:
+        """Velocities and accelerations in the present mode, and the power lost."""
+        reaction, motion = self.reaction(state), self.motion(state.v)
+        power = -(
+            jnp.sum(reaction.force * motion.slip)
+            + reaction.spin_torque * motion.spin
+            + jnp.sum(reaction.rolling_moment * motion.rolling)
+        )
+        rests = state.mode == REST
+        return Rate(
+            q=jnp.where(rests, 0.0, jnp.append(state.v[:2], jnp.zeros(2))),
+            v=jnp.where(rests, 0.0, self.acceleration(reaction)),
+            ledger=jnp.where(rests, 0.0, power)[None],
+        )
+
+    # ---- events ---------------------------------------------------------------------------------------
+
+    def guards(self) -> tuple[Guard, ...]:
+        """Slip that ends, rolling that slips, spin that ends, rest."""
+        guards = [
+            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP),
+            Guard("slips", self._grip_left, lambda s: s.mode == ROLL),
+        ]
+        if not self.point and not self.shifted:
+            guards.append(Guard("spins", self._off_ray, lambda s: s.mode == SLIP))
+            guards.append(Guard("spin_ends", lambda s: _sign(s.mode) * s.v[4], lambda s: _sign(s.mode) != 0.0))
+        if self.shifted:
+            guards += [
+                Guard("rests", self._rolling_left, lambda s: s.mode == ROLL),
+                Guard("pivots", self._turning_left, lambda s: s.mode == SLIP),
+                Guard("sets_off", self._shift_left, lambda s: s.mode == PIVOT),
+                Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT),
+            ]
+        return tuple(guards)
+
+    def _slip_left(self, state: State) -> Scalar:
+        return size(self._slip_and_rim(state.v)) / self.speed - NEAR_REST
+
+    def _slip_and_rim(self, velocity: Velocity) -> Array:
+        motion = self.motion(velocity)
+        return jnp.append(motion.slip, motion.spin * self.law.radius(self.load))
+
+    def _grip_left(self, state: State) -> Scalar:
+        force = self.rolling_reaction(self.motion(state.v)).force
+        return self.law.mu - size(force) / self.load
+
+    def _turning_left(self, state: State) -> Scalar:
+        return self.radius * size(state.v[2:4]) / self.speed - NEAR_REST
+
+    def _shift_left(self, state: State) -> Scalar:
+        return self.law.rolling_shift - size(self.holding_shift(self.motion(state.v)))
+
+    def _rolling_left(self, state: State) -> Scalar:
+        return size(state.v[:2]) / self.speed - NEAR_REST
+
+    def _off_ray(self, state: State) -> Scalar:
+        """Logarithm of the distance from proportional slip and spin over that allowed; its slope is left out."""
+        state = jax.lax.stop_gradient(state)
+        slip_and_rim = self._slip_and_rim(state.v)
+        gain = self._slip_and_rim(self.rate(state).v)
+        rim, spins = slip_and_rim[2], slip_and_rim[2] != 0.0
+        off = gain[:2] - slip_and_rim[:2] * gain[2] / jnp.where(spins, rim, 1.0)
+        time = rim / (self.law.mu * self.gravity + 1e-300)
+        speed = jnp.sum(state.v[:2] ** 2) + self.radius**2 * jnp.sum(state.v[2:] ** 2)
+        share = jnp.sum(off * off) * time * time / (speed + 1e-300)
+        undefined = jnp.where(spins & (self.law.mu > 0.0), 0.0, 1.0)
+        return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
+
+    def jump(self, state: State, guard: str, index) -> State:
+        """The state after an event."""
+        if guard == "rolls":
+            return self._rolling(_run_out(self, state, self._slip_and_rim))
+        if guard == "spin_ends":
+            return self._rolling(changed(state, v=state.v.at[4].set(0.0)))
+        if guard == "spins":
+            return self._spinning(state)
+        if guard == "slips":
+            return changed(state, mode=jnp.asarray(SLIP))
+        if guard == "rests":
+            return self._rolling(_run_out(self, state, lambda v: v[:2]))
+        if guard == "pivots":
+            still = changed(state, v=state.v.at[2:4].set(0.0), mode=jnp.asarray(PIVOT))
+            return choose(self._shift_left(still) > 0.0, still, state)
+        if guard == "sets_off":
+            return changed(state, mode=jnp.asarray(SLIP))
+        if guard == "pivot_ends":
+            return self._rolling(_run_out(self, state, self._slip_and_rim))
+        return state
+
+    def _rolling(self, state: State) -> State:
+        """Slip and spin have ended: the ball rolls if friction can hold it, and rests if resistance can."""
+        slip = self.motion(state.v).slip
+        if not self.point:
+            state = changed(state, v=state.v.at[4].set(0.0))
+        # An impulse at the contact that takes the last of the slip away.
+        push = -slip * 2 / 7
+        turned = 2.5 * jnp.stack([push[1], -push[0]]) / self.radius
+        rolls = changed(state, v=state.v + jnp.concatenate([push, turned, jnp.zeros(1)]), mode=jnp.asarray(ROLL))
+        still = size(rolls.v[:2]) <= 2 * NEAR_REST * self.speed
+        steep = jnp.abs(self.mass * self.gravity * jnp.sin(self.slope)) * self.radius > self.resistance()
+        spinning = jnp.abs(rolls.v[4]) > 0.0
+        stops = changed(rolls, v=jnp.zeros(5), mode=jnp.asarray(REST))
+        rolls = choose(still & ~steep & ~spinning, stops, rolls)
+        held = size(self.rolling_reaction(self.motion(rolls.v)).force) <= self.law.mu * self.load
+        return choose(held, rolls, changed(state, mode=jnp.asarray(SLIP)))
+
+    def _spinning(self, state: State) -> State:
+        """Onto the ray of proportional slip and spin, by Newton's method; the rolling momentum is kept."""
+        slip_and_rim = self._slip_and_rim(state.v)
+        turning = jnp.where(state.v[4] < 0.0, -1.0, 1.0)
+        radius = self.law.radius(self.load)
+
+        def drift(ratio):
+            reaction = self.law.reaction(ratio, turning / radius, self.load)
+            gain = self._slip_and_rim(self.acceleration(reaction))
+            return gain[:2] - ratio * turning * gain[2]
+
+        def improve(ratio, _):
+            return ratio - jnp.linalg.solve(jax.jacfwd(drift)(ratio), drift(ratio)), None
+
+        ratio = slip_and_rim[:2] / jnp.abs(slip_and_rim[2])
+        ratio = jax.lax.scan(improve, ratio, None, length=_NEWTON_STEPS)[0]
+        push = (ratio * jnp.abs(slip_and_rim[2]) - slip_and_rim[:2]) * 2 / 7
+        turned = 2.5 * jnp.stack([push[1], -push[0]]) / self.radius
+        return changed(
+            state,
+            q=state.q.at[2:].set(ratio),
+            v=state.v + jnp.concatenate([push, turned, jnp.zeros(1)]),
+            mode=jnp.where(turning < 0.0, SPIN_RIGHT, SPIN_LEFT),
+        )
+
+    # ---- results --------------------------------------------------------------------------------------
+
+    def quantities(self) -> dict[str, Quantity]:
+        """Name and meaning of everything that `observe` returns."""
+        return {**BALL_QUANTITIES, "mode": Quantity((), "1", "mode")}
+
+    def coordinates(self) -> dict[str, list[Any]]:
+        """Labels of axes and contacts."""
+        return {"axis": list(AXES), "contact": ["plane"]}
+
+    def observe(self, state: State) -> dict[str, Array]:
+        """Everything worth showing of one state."""
+        reaction, motion = self.reaction(state), self.motion(state.v)
+        kinetic = 0.5 * self.mass * jnp.sum(state.v[:2] ** 2) + 0.5 * self.inertia * jnp.sum(state.v[2:] ** 2)
+
+        def in_space(tangent):
+            return jnp.append(tangent, 0.0)[None]
+
+        return {
+            "position": jnp.append(state.q[:2], self.radius),
+            "velocity": jnp.append(state.v[:2], 0.0),
+            "angular_velocity": state.v[2:],
+            "contact_position": jnp.append(state.q[:2], 0.0)[None],
+            "slip": in_space(motion.slip),
+            "spin": motion.spin[None],
+            "normal_force": self.load[None],
+            "friction_force": in_space(reaction.force),
+            "friction_torque": reaction.spin_torque[None],
+            "rolling_moment": in_space(reaction.rolling_moment),
+            "kinetic_energy": kinetic,
+            "potential_energy": -self.mass * self.gravity * jnp.sin(self.slope) * state.q[0],
+            "dissipated_energy": state.ledger[0],
+            "mode": state.mode,
+        }
+
+
+@eqx.filter_jit
+def _settled(ball: BallOnPlane, state: State) -> State:
+    """The right mode for a start."""
+    ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed
+    return choose(ends, ball._rolling(state), state)
+
+
+def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
+    """The last stretch before some speeds vanish together, which they do in a straight line."""
+    rate = ball.rate(state)
+    now, gain = speeds(state.v), speeds(rate.v)
+    left = -jnp.sum(now * now) / jnp.minimum(jnp.sum(now * gain), -1e-300)
+    left = jnp.clip(left, 0.0, 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.law.mu + 1e-9, 1.0))
+    return changed(
+        state,
+        t=state.t + left,
+        q=state.q + left * (rate.q + 0.5 * left * jnp.append(rate.v[:2], jnp.zeros(2))),
+        v=state.v + left * rate.v,
+        ledger=state.ledger + 0.5 * left * rate.ledger,
+    )
+
+
+def _sign(mode: Array) -> Scalar:
+    """+1 while it spins to the left (positive about z), -1 to the right, 0 otherwise."""
+    return (mode == SPIN_LEFT) * 1.0 - (mode == SPIN_RIGHT) * 1.0
+
+
+def _may_shift(law: AbstractSpotLaw) -> bool:
+    """Whether the pressure may be shifted; True where the numbers are not known yet."""
+    shifts = [checks.concrete(x) for x in (law.sliding_shift, law.rolling_shift)]
+    return any(x is None or x.any() for x in shifts)

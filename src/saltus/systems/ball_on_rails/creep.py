@@ -1,0 +1,177 @@
+"""The self-similar creep of a ball on two rails with finite spots, and the slope on which it rests.
+
+A spinning spot cannot stick, so the rolling ball creeps: slip stays proportional to spin. All forces depend on
+ratios of velocities only, so this motion is a straight ray in the space of velocities, run through with a
+constant acceleration, down to complete rest. Near the ray the equations are stiff; on it they are solved.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from saltus.contacts.ball_contact import ContactMotion
+from saltus.laws.friction import Reaction
+from saltus.systems.ball_on_rails.forces import (
+    LEAN,
+    Contacts,
+    Place,
+    Scalar,
+    Velocity,
+    even_load,
+    loads_of,
+    placed,
+    slid,
+)
+
+if TYPE_CHECKING:
+    from saltus.systems.ball_on_rails.system import BallOnRails
+
+_HALVINGS = 54
+_NEWTON_STEPS = 4
+
+
+def momentum(ball: BallOnRails, velocity: Velocity) -> Scalar:
+    """What forces along the rails do not change: the slow variable of creep [kg m2/s]."""
+    return ball.mass * ball.radius * jnp.cos(ball.half_angle) * velocity[0] + ball.inertia * velocity[3]
+
+
+def spot_radius(ball: BallOnRails) -> Scalar:
+    """Radius of the spots under the even load [m]."""
+    return ball.law.radius(even_load(ball))
+
+
+def ray(ball: BallOnRails, angle: Scalar) -> Velocity:
+    """Symmetric motion with positive spin whose slip and rim speed are (cos, sin) of `angle`."""
+    turning = jnp.sin(angle) / (spot_radius(ball) * jnp.sin(ball.half_angle))
+    along = jnp.cos(angle) + ball.radius * jnp.cos(ball.half_angle) * turning
+    return jnp.zeros(5).at[0].set(along).at[3].set(turning)
+
+
+def ray_motion(ball: BallOnRails, angle: Scalar) -> ContactMotion:
+    """Motion at the contacts on the ray, without the difference of nearly equal velocities."""
+    spin = jnp.sin(angle) / spot_radius(ball)
+    slip, rolling = jnp.cos(angle), spin / jnp.tan(ball.half_angle)
+    nothing = jnp.zeros(2)
+    return ContactMotion(
+        slip=jnp.stack([jnp.full(2, slip), nothing], -1),
+        spin=LEAN * spin,
+        rolling=jnp.stack([nothing, jnp.full(2, rolling)], -1),
+    )
+
+
+def ray_angle(ball: BallOnRails, velocity: Velocity) -> Scalar:
+    """The angle of `ray` for a symmetric motion."""
+    forward = jnp.where(velocity[3] < 0.0, -1.0, 1.0)
+    slip = velocity[0] - ball.radius * jnp.cos(ball.half_angle) * velocity[3]
+    return jnp.arctan2(jnp.abs(velocity[3]) * spot_radius(ball) * jnp.sin(ball.half_angle), forward * slip)
+
+
+def on_ray(ball: BallOnRails, place: Place, angle: Scalar, forward: Scalar) -> Contacts:
+    """Creep: friction and acceleration do not change on the ray."""
+    motion = jax.tree.map(lambda x: forward * x, ray_motion(ball, angle))
+    return slid(ball, place, jnp.zeros(5), motion)
+
+
+def symmetric_acceleration(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Velocity:
+    """Acceleration in the symmetric motion of this angle and direction of spin."""
+    return on_ray(ball, placed(ball, jnp.zeros(()), jnp.zeros(5)), angle, forward).acceleration
+
+
+def turning_of_ray(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Scalar:
+    """How the ratio of slip to rim speed drifts at this angle; zero for creep that stays what it is."""
+    gain = symmetric_acceleration(ball, angle, forward)
+    slip = gain[0] - ball.radius * jnp.cos(ball.half_angle) * gain[3]
+    rim = gain[3] * spot_radius(ball) * jnp.sin(ball.half_angle)
+    return forward * (slip * jnp.sin(angle) - rim * jnp.cos(angle))
+
+
+def refined_angle(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Scalar:
+    """The angle of self-similar creep near a given one, by Newton's method."""
+
+    def improve(angle, _):
+        value, slope = jax.jvp(lambda x: turning_of_ray(ball, x, forward), (angle,), (jnp.ones_like(angle),))
+        return jnp.clip(angle - value / slope, 1e-15, jnp.pi - 1e-15), None
+
+    return jax.lax.scan(improve, angle, None, length=_NEWTON_STEPS)[0]
+
+
+def creep_angle(ball: BallOnRails, forward: Scalar) -> Scalar:
+    """The angle of self-similar creep in this direction of spin, from nothing: slip and spin of the same sign."""
+
+    def halve(_, ends):
+        low, high = ends
+        middle = 0.5 * (low + high)
+        above = turning_of_ray(ball, middle, forward) > 0.0
+        return jnp.where(above, low, middle), jnp.where(above, middle, high)
+
+    ends = jnp.asarray(0.0), jnp.asarray(jnp.pi / 2)
+    low, high = jax.lax.fori_loop(0, _HALVINGS, halve, ends)
+    return refined_angle(ball, jax.lax.stop_gradient(0.5 * (low + high)), forward)
+
+
+@eqx.filter_jit
+def terminal_creep(ball: BallOnRails, forward: float = 1.0) -> tuple[Scalar, Scalar]:
+    """Ratio of slip to rim speed of the self-similar creep, and its acceleration along the rails [m/s2].
+
+    `forward` is 1 for rolling towards +x, -1 for the other direction; the creep must keep slip and spin of one sign.
+    """
+    forward = jnp.asarray(forward, float)
+    angle = creep_angle(ball, forward)
+    return 1.0 / jnp.tan(angle), symmetric_acceleration(ball, angle, forward)[0]
+
+
+@eqx.filter_jit
+def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
+    """Tangent of the steepest slope on which the ball rests, and the ratio of rim speed to slip at its onset.
+
+    Without locked-in forces across the rails, which could wedge the ball on steeper slopes.
+    """
+    S, C = jnp.sin(ball.half_angle), jnp.cos(ball.half_angle)
+    radius, law = spot_radius(ball), ball.law
+    resistance = radius * law.pressure.centre_shift * law.rolling_shift * C
+
+    def shares(angle):
+        share = law.coupling(jnp.cos(angle) ** 2, jnp.sin(angle))
+        return share.drag * jnp.cos(angle), share.lift, share.twist
+
+    def excess(angle):
+        drag, _, twist = shares(angle)
+        return law.mu * (drag * ball.radius * C - radius * twist * S) - resistance
+
+    def halve(_, ends):
+        low, high = ends
+        middle = 0.5 * (low + high)
+        above = excess(middle) > 0.0
+        return jnp.where(above, middle, low), jnp.where(above, high, middle)
+
+    low, high = jax.lax.fori_loop(0, _HALVINGS, halve, (jnp.asarray(0.0), jnp.asarray(jnp.pi / 2)))
+    angle = 0.5 * (low + high)
+    drag, lift, _ = shares(angle)
+    shift = law.rolling_shift + law.sliding_shift
+    return law.mu * drag / (C + law.mu * shift * lift * S), jnp.tan(angle)
+
+
+def resting(ball: BallOnRails, place: Place) -> Contacts:
+    """Static friction of a ball at rest: along the rails evenly, the moment by rolling resistance and spin torque."""
+    S, C = jnp.sin(ball.half_angle), jnp.cos(ball.half_angle)
+    held = ball.mass * ball.gravity * jnp.sin(ball.slope)
+    limit = spot_radius(ball) * ball.law.pressure.centre_shift * ball.law.rolling_shift * even_load(ball)
+    resistance = jnp.clip(-0.5 * ball.radius * held, -limit, limit)
+    torque = (0.5 * ball.radius * held + resistance) * C / S
+    nothing = jnp.zeros(2)
+    reaction = Reaction(
+        force=jnp.stack([jnp.full(2, -0.5 * held), nothing], -1),
+        spin_torque=-LEAN * torque,
+        rolling_moment=jnp.stack([nothing, jnp.full(2, resistance)], -1),
+    )
+    return Contacts(place, loads_of(ball, place, jnp.zeros(5), nothing), reaction, jnp.zeros(5))
+
+
+def rests(ball: BallOnRails) -> Array:
+    """Whether a ball at rest stays at rest."""
+    return jnp.abs(jnp.tan(ball.slope)) <= critical_slope(ball)[0]

@@ -1,0 +1,311 @@
+"""What can happen to a ball on rails, and what follows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from saltus.hybrid import Guard, State
+from saltus.laws.friction import Combined, LimitSurface
+from saltus.systems.ball_common import changed, choose, size
+from saltus.systems.ball_on_rails import creep, forces
+from saltus.systems.ball_on_rails.forces import Contacts, Place, Scalar
+from saltus.systems.ball_on_rails.stick import (
+    CREEP_BACKWARD,
+    CREEP_FORWARD,
+    JAMMED,
+    OPEN,
+    REST,
+    SLIP,
+    STICK,
+    coupling,
+    sign_of,
+    straight_modes,
+)
+
+if TYPE_CHECKING:
+    from saltus.systems.ball_on_rails.system import BallOnRails
+
+NEAR_REST = 1e-8  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
+NEAR_STICK = 1e-10  # slip over sqrt(g r) at which a sliding point contact counts as come to rest
+SINGULAR = 1e-6  # determinant of the loads at which the ball counts as jammed: they are a million weights
+
+AT_ONCE = 1e-12  # [s]
+
+LEFT_MESSAGE = "The ball left the rails at t = {t:.6g} s."
+JAM_MESSAGE = (
+    "The ball jammed between the rails at t = {t:.6g} s: friction across the rails and load increase each other "
+    "without bound, which needs mu > 1 / tan(half_angle)."
+)
+
+
+def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
+    """A rail lost, landing, leaving, jamming; sticking and slipping of points; creep and rest of spots."""
+
+    def both_slide(state):
+        return (state.mode == SLIP).all()
+
+    def one_rail(state):
+        return (state.mode == OPEN).any()
+
+    def slides_or_jammed(state):
+        return both_slide(state) | (state.mode == JAMMED).any()
+
+    look = _Look(ball)
+    guards = []
+    if not ball.secure:
+        guards += [
+            Guard("rail_lost", lambda s: look(s).loads.margin, both_slide),
+            Guard("landing", lambda s: s.q[1], one_rail),
+            Guard("leaves", look.share_of_load, one_rail, "left_domain", LEFT_MESSAGE),
+            Guard("jams", look.room_left, slides_or_jammed, "jammed", JAM_MESSAGE),
+        ]
+    if ball.point:
+        guards += [
+            Guard("slip_ends", look.signed_slip, lambda s: sign_of(s.mode) != 0.0),
+            Guard("slip_vanishes", look.slip_left, lambda s: s.mode == SLIP),
+        ]
+    else:
+        guards += [
+            Guard("creeps", look.off_creep, both_slide),
+            Guard("stops", look.speed_left, both_slide),
+            Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any()),
+        ]
+    if not ball.secure:
+        guards.append(Guard("slips", look.grip_left, lambda s: one_rail(s) & (s.mode == STICK).any()))
+    if not ball.secure and not ball.point:
+        guards.append(Guard("slip_vanishes", look.slip_left, lambda s: one_rail(s) & (s.mode == SLIP)))
+    return tuple(guards)
+
+
+def after(ball: BallOnRails, state: State, guard: str, index) -> State:
+    """The state after the event of a guard."""
+    if guard == "rail_lost":
+        seat = changed(state, q=state.q.at[1].set(0.0), v=state.v.at[1].set(0.0))
+        return changed(seat, mode=state.mode.at[index].set(OPEN))
+    if guard == "landing":
+        return _landed(ball, state)
+    if guard == "slip_vanishes":
+        state = _slip_run_out(ball, state, index)
+    if guard in ("slip_ends", "slip_vanishes"):
+        if not ball.point:
+            return _stuck_on_one_rail(ball, state)
+        if ball.secure:
+            return _straight(ball, state)
+        return choose((state.mode == OPEN).any(), _stuck_on_one_rail(ball, state), _straight(ball, state))
+    if guard == "slips":
+        return _torn_loose(ball, state)
+    if guard == "creeps":
+        return _creeping(ball, state)
+    if guard == "stops":
+        return _at_rest(ball, _run_out(ball, state))
+    if guard == "rests":
+        return _at_rest(ball, state)
+    return state
+
+
+def seated(ball: BallOnRails, state: State) -> State:
+    """Modes of a ball that has just come to sit on both rails."""
+    state = changed(state, mode=jnp.full(2, SLIP))
+    if ball.point:
+        straight = jnp.abs(state.v[2]) * ball.radius <= NEAR_STICK * ball.speed
+        state = choose(straight, _straight(ball, state), state)
+    else:
+        still = size(state.v * ball.lengths) <= NEAR_REST * ball.speed
+        state = choose(still, _at_rest(ball, state), state)
+    place = forces.placed(ball, state.q[1], state.v)
+    if ball.secure:
+        return state
+    loads = forces.slid(ball, place, state.v).loads
+    lost = (loads.margin < 0.0) & (state.mode == SLIP)
+    jammed = (state.mode == SLIP).all() & (loads.determinant <= SINGULAR)
+    return changed(state, mode=jnp.where(jammed, JAMMED, jnp.where(lost, OPEN, state.mode)))
+
+
+def on_both(ball: BallOnRails, state: State, tilt_rate: Scalar) -> State:
+    """The ball down on both rails, with this rate of tilt left; the energy lost goes to the ledger."""
+    loss = 0.5 * ball.mass * ball.radius**2 * (state.v[1] ** 2 - tilt_rate**2)
+    return changed(state, q=state.q.at[1].set(0.0), v=state.v.at[1].set(tilt_rate), ledger=state.ledger.at[1].add(loss))
+
+
+def _landed(ball: BallOnRails, state: State) -> State:
+    """Plastic impact on the rail that was lost; where the normals are less than 90 degrees apart it rocks over."""
+    rate = -state.v[1] * jnp.cos(2 * ball.half_angle)
+    rocks = rate > NEAR_STICK * ball.speed / ball.radius
+    down = on_both(ball, state, jnp.where(rocks, rate, 0.0))
+    return choose(rocks, changed(down, mode=jnp.where(state.mode == OPEN, SLIP, OPEN)), seated(ball, down))
+
+
+def _straight(ball: BallOnRails, state: State) -> State:
+    """Point contacts that slide along the rails only: who sticks and who slides, with exact zeros."""
+    v = state.v.at[2].set(0.0)
+    negligible = 2 * NEAR_STICK * ball.speed
+    place = forces.placed(ball, jnp.zeros(()), v)
+    slip = place.motion.slip[:, 0]
+    mode = straight_modes(ball, slip, negligible)
+    sticks = mode == STICK
+    own, other = coupling(ball)
+    one = -ball.mass * slip / own
+    both = -ball.mass * (own * slip - other * slip[::-1]) / (own**2 - other**2)
+    impulse = jnp.where(sticks, jnp.where(sticks.all(), both, one), 0.0)
+    pushed = forces.acceleration(ball, place, forces.along_rails(impulse))
+    pushed = pushed.at[0].add(-ball.gravity * jnp.sin(ball.slope))
+    return changed(state, v=v + pushed, mode=mode)
+
+
+def _stuck_on_one_rail(ball: BallOnRails, state: State) -> State:
+    """A contact that stops slipping (and spinning) while the other rail is lost; it sticks if friction can hold it."""
+    place = ball.placed(state)
+    slip, spin = jnp.sum(place.motion.slip, 0), jnp.sum(place.motion.spin)
+    v = _with_slip(ball, state, place, -slip, 0.0 if ball.point else -spin)
+    stuck = changed(state, v=v, mode=jnp.where(state.mode == SLIP, STICK, state.mode))
+    return choose(_Look(ball).grip_left(stuck) >= 0.0, stuck, state)
+
+
+def _with_slip(ball: BallOnRails, state: State, place: Place, slip: Array, spin: Scalar) -> Array:
+    """Velocities with this slip and spin added at the only contact."""
+    v = state.v.at[0].add(slip[0]).at[1].add(-place.kept * slip[1] / ball.radius)
+    return v.at[2:].add(spin * place.normals[0])
+
+
+def _torn_loose(ball: BallOnRails, state: State) -> State:
+    """The only contact slips: against the friction that held it, with a speed that does not count."""
+    contacts = ball.contacts(state)
+    force, torque = jnp.sum(contacts.reaction.force, 0), jnp.sum(contacts.reaction.spin_torque)
+    if ball.point:
+        slip, spin = -force / (size(force) + 1e-300), jnp.zeros(())
+    else:
+        slip, spin = limit_surface(ball).motion(-force, -torque, jnp.sum(contacts.loads.load))
+    tiny = 2 * NEAR_STICK * ball.speed
+    v = _with_slip(ball, state, contacts.place, tiny * slip, tiny * spin)
+    return changed(state, v=v, mode=jnp.where(state.mode == STICK, SLIP, state.mode))
+
+
+def limit_surface(ball: BallOnRails) -> LimitSurface:
+    """What a spot can bear at rest; approximate laws share that of the exact one."""
+    law = ball.law
+    return LimitSurface(Combined(law.mu, law.spot_radius, law.pressure, reference_load=law.reference_load))
+
+
+def _creeping(ball: BallOnRails, state: State) -> State:
+    """Onto the ray of self-similar creep; the momentum that friction along the rails cannot change is kept."""
+    forward = jnp.where(state.v[3] < 0.0, -1.0, 1.0)
+    angle = creep.refined_angle(ball, creep.ray_angle(ball, state.v), forward)
+    direction = creep.ray(ball, angle)
+    v = direction * creep.momentum(ball, state.v) / creep.momentum(ball, direction)
+    return changed(state, q=state.q.at[2].set(angle), v=v, mode=_creep_mode(forward))
+
+
+def _creep_mode(forward: Scalar) -> Array:
+    return jnp.full(2, jnp.where(forward < 0, CREEP_BACKWARD, CREEP_FORWARD))
+
+
+def _run_out(ball: BallOnRails, state: State) -> State:
+    """The last stretch before a stop: velocities go straight to zero together."""
+    rate = ball.rate(state)
+    scaled, gain = state.v * ball.lengths, rate.v * ball.lengths
+    left = -jnp.sum(scaled * scaled) / jnp.minimum(jnp.sum(scaled * gain), -1e-300)
+    energy = 0.5 * rate.ledger * left
+    return changed(state, t=state.t + left, q=state.q + 0.5 * left * rate.q, ledger=state.ledger + energy)
+
+
+def _slip_run_out(ball: BallOnRails, state: State, index) -> State:
+    """The last stretch before the slip of a contact vanishes."""
+    rate = ball.rate(state)
+
+    def slip_at(q, v):
+        motion = ball.placed(changed(state, q=q, v=v)).motion
+        rim = 0.0 if ball.point else creep.spot_radius(ball) * motion.spin[index]
+        return jnp.append(motion.slip[index], rim)
+
+    slip, gain = jax.jvp(slip_at, (state.q, state.v), (rate.q, rate.v))
+    left = -jnp.sum(slip * slip) / jnp.minimum(jnp.sum(slip * gain), -1e-300)
+    left = jnp.minimum(left, 10 * NEAR_STICK * ball.speed / (ball.law.mu * ball.gravity + 1e-300))
+    return changed(
+        state,
+        t=state.t + left,
+        q=state.q + left * rate.q,
+        v=state.v + left * rate.v,
+        ledger=state.ledger + 0.5 * left * rate.ledger,
+    )
+
+
+def _at_rest(ball: BallOnRails, state: State) -> State:
+    """At rest for good, or on the way down a slope that is too steep for rest."""
+    still = jnp.zeros_like(state.v)
+    downhill = jnp.where(ball.slope < 0.0, -1.0, 1.0)
+    leaves = changed(state, q=state.q.at[2].set(creep.creep_angle(ball, downhill)), v=still, mode=_creep_mode(downhill))
+    return choose(creep.rests(ball), changed(state, v=still, mode=jnp.full(2, REST)), leaves)
+
+
+class _Look:
+    """Guard values; the contacts of a state are computed once for all guards."""
+
+    def __init__(self, ball: BallOnRails):
+        self.ball, self._state, self._contacts = ball, None, None
+
+    def __call__(self, state: State) -> Contacts:
+        if self._state is not state:
+            self._state, self._contacts = state, self.ball.contacts(state)
+        return self._contacts
+
+    def share_of_load(self, state: State) -> Scalar:
+        """Sum of the loads over the weight."""
+        return jnp.sum(self(state).loads.load) / forces.weight(self.ball)
+
+    def room_left(self, state: State) -> Scalar:
+        """How far the loads are from growing without bound; a ball that is jammed from the start says so at once."""
+        at_once = AT_ONCE - state.t
+        return jnp.where((state.mode == JAMMED).any(), at_once, self(state).loads.determinant - SINGULAR)
+
+    def signed_slip(self, state: State) -> Array:
+        """Slip along the rails in the direction of the mode, over an ordinary speed."""
+        return sign_of(state.mode) * self.ball.placed(state).motion.slip[:, 0] / self.ball.speed
+
+    def slip_left(self, state: State) -> Array:
+        """Slip (and rim speed of a spot) over that at which a contact counts as come to rest."""
+        motion = self.ball.placed(state).motion
+        speeds = motion.slip
+        if not self.ball.point:
+            rim = creep.spot_radius(self.ball) * motion.spin
+            speeds = jnp.concatenate([motion.slip, rim[:, None]], -1)
+        return size(speeds) / self.ball.speed - NEAR_STICK
+
+    def grip_left(self, state: State) -> Scalar:
+        """Friction that is not used by the only contact while it sticks, over the weight or as a share."""
+        contacts = self(state)
+        if not self.ball.point:
+            force, torque = jnp.sum(contacts.reaction.force, 0), jnp.sum(contacts.reaction.spin_torque)
+            return 1.0 - limit_surface(self.ball).use(force, torque, jnp.sum(contacts.loads.load))
+        used = jnp.sum(size(contacts.reaction.force))
+        return (self.ball.law.mu * jnp.sum(contacts.loads.load) - used) / forces.weight(self.ball)
+
+    def off_creep(self, state: State) -> Scalar:
+        """Logarithm of the distance from self-similar creep, as a share of the speed, over that allowed.
+
+        The instant does not matter, so the slope of this guard is left out: half of the compiled program.
+        """
+        ball, state = self.ball, jax.lax.stop_gradient(state)
+        gain = self.ball.contacts(state).acceleration
+        momentum = creep.momentum(ball, state.v)
+        growth = creep.momentum(ball, gain) / jnp.where(momentum == 0.0, 1.0, momentum)
+        off = (gain - growth * state.v) * ball.lengths
+        # Slip relaxes in about the time in which friction would take away the rim speed.
+        rim = creep.spot_radius(ball) * jnp.sin(ball.half_angle) * state.v[3]
+        time = rim / (ball.law.mu * ball.gravity + 1e-300)
+        lateral = ball.radius**2 * (state.v[2] ** 2 + state.v[4] ** 2)
+        share = (jnp.sum(off * off) * time * time + lateral) / (jnp.sum((state.v * ball.lengths) ** 2) + 1e-300)
+        undefined = jnp.where((momentum == 0.0) | (ball.law.mu == 0.0), 1.0, 0.0)
+        return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(ball.capture))
+
+    def speed_left(self, state: State) -> Scalar:
+        """Speed over that from which a stop is extrapolated."""
+        return size(state.v * self.ball.lengths) / self.ball.speed - NEAR_REST
+
+    def creep_left(self, state: State) -> Scalar:
+        """Momentum of the creep in its direction; zero at the stop."""
+        ball = self.ball
+        return sign_of(state.mode)[0] * creep.momentum(ball, state.v) / (ball.mass * ball.radius * ball.speed)

@@ -1,0 +1,225 @@
+"""A ball on two parallel rails."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from saltus import checks
+from saltus.contacts.ball_contact import across
+from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.laws.friction import AbstractFrictionLaw
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, choose, is_point, number
+from saltus.systems.ball_on_rails import creep, events, forces, stick
+from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, Scalar
+from saltus.systems.ball_on_rails.stick import JAMMED, MODES, OPEN, REST, SLIP, STICK
+
+
+class BallOnRails(AbstractSystem):
+    """A homogeneous ball on two parallel rails: sliding, creeping, spinning, rolling, losing a rail.
+
+    Point contacts (`Coulomb`, or a spot of radius 0) slide or stick one by one. Finite spots never stick while
+    they spin; once slip and spin have become proportional the motion goes on in closed form ("creep"), down to
+    exact rest. A rail is lost when its load vanishes; the ball then turns about the other (an edge), lands again
+    without bounce and without friction impulse, or leaves the rails, which ends the run. The run also ends
+    ("jammed") where the loads grow without bound, which needs mu > 1 / tan(half_angle).
+
+    Not covered: one rail stuck while the other slips, with spots larger than about radius * sin(2 half_angle).
+
+    Args:
+        mass: Mass, > 0 [kg].
+        radius: Radius of the ball, > 0 [m].
+        half_angle: Angle of the contact normals from the vertical, in (0, pi/2) [rad]. For 0 use `BallOnPlane`.
+        law: Friction law of both contacts.
+        slope: Inclination of the rails, x pointing downhill [rad].
+        gravity: [m/s2].
+        capture: How near to self-similar creep, as a share of the speed, before the motion goes on in closed form.
+
+    What the numbers exclude (`point`: spots; `secure`: losing a rail, since mu is below tan and cot of half_angle)
+    is left out of the compiled program, so build a new ball rather than exchange its law.
+
+    State: q = (x, tilt about the only rail, angle of the creep), v = (x', tilt', angular velocity), ledger = (work of
+    friction, loss in impacts).
+    """
+
+    kind: ClassVar[str] = "rails"
+    mode_names: ClassVar[tuple[str, ...]] = MODES
+
+    mass: Scalar
+    radius: Scalar
+    half_angle: Scalar
+    law: AbstractFrictionLaw
+    slope: Scalar
+    gravity: Scalar
+    capture: Scalar
+    point: bool = eqx.field(static=True)
+    secure: bool = eqx.field(static=True)
+
+    def __init__(self, mass, radius, half_angle, law, slope=0.0, gravity=9.81, capture=1e-9):
+        self.mass, self.radius, self.half_angle = number(mass), number(radius), number(half_angle)
+        self.law, self.slope, self.gravity, self.capture = law, number(slope), number(gravity), number(capture)
+        self.point = is_point(law)
+        self.secure = _keeps_both_rails(self.half_angle, law)
+
+    def __check_init__(self):
+        checks.positive("mass", self.mass)
+        checks.positive("radius", self.radius)
+        checks.positive("gravity", self.gravity)
+        checks.positive("half_angle", self.half_angle, "For half_angle = 0 use `BallOnPlane`.")
+        checks.between("half_angle", self.half_angle, 0.0, float(np.nextafter(np.pi / 2, 0)), "It is in radians.")
+        checks.between("slope", self.slope, -1.5707, 1.5707, "It is in radians.")
+        checks.positive("capture", self.capture)
+
+    @property
+    def inertia(self) -> Scalar:
+        """Moment of inertia of the homogeneous ball [kg m2]."""
+        return 0.4 * self.mass * self.radius**2
+
+    @property
+    def speed(self) -> Scalar:
+        """An ordinary speed of this ball, by which small ones are measured [m/s]."""
+        return jnp.sqrt(self.gravity * self.radius)
+
+    @property
+    def lengths(self) -> Array:
+        """What makes speeds [m/s] of the velocity variables."""
+        return jnp.ones(5).at[1:].set(self.radius)
+
+    def start(self, velocity: float = 0.0, angular_velocity=(0.0, 0.0, 0.0), position: float = 0.0) -> State:
+        """The ball on both rails, moving along them.
+
+        Args:
+            velocity: Along the rails [m/s].
+            angular_velocity: About x, y, z [rad/s]; y > 0 rolls forward.
+            position: Along the rails [m].
+        """
+        checks.shaped("angular_velocity", angular_velocity, (3,))
+        checks.finite("angular_velocity", angular_velocity)
+        checks.finite("velocity", velocity)
+        v = jnp.zeros(5).at[0].set(velocity).at[2:].set(jnp.asarray(angular_velocity, float))
+        state = State.of(0.0, [position, 0.0, 0.0], v, [0.0, 0.0], [SLIP, SLIP])
+        return _seated(self, state)
+
+    def rate(self, state: State) -> Rate:
+        """Velocities and accelerations in the present mode, and the power lost."""
+        contacts = self.contacts(state)
+        moves = ~((state.mode == REST) | (state.mode == JAMMED)).any()
+        power = jnp.where(moves, contacts.power, 0.0)
+        return Rate(
+            q=jnp.append(jnp.where(moves, state.v[:2], 0.0), 0.0),
+            v=jnp.where(moves, contacts.acceleration, 0.0),
+            ledger=jnp.stack([power, jnp.zeros_like(power)]),
+        )
+
+    def contacts(self, state: State) -> Contacts:
+        """Loads, friction and accelerations in the present mode."""
+        place = self.placed(state)
+        direction = stick.sign_of(state.mode)
+        if not self.point:
+            return self._spots(state, place, direction[0])
+        holding = forces.along_rails(stick.forces_along(self, direction))
+        if not self.secure:
+            holding = choose(place.one_rail, forces.rolling_on_one(self, place, state.v), holding)
+        slides = (state.mode == SLIP).any()
+        return choose(slides, forces.slid(self, place, state.v), forces.held(self, place, state.v, holding))
+
+    def _spots(self, state: State, place: Place, forward: Scalar) -> Contacts:
+        """Finite spots: sliding as they move, creeping on the ray, or at rest."""
+        creeping = jax.tree.map(lambda x: forward * x, creep.ray_motion(self, state.q[2]))
+        motion = choose(forward != 0.0, creeping, place.motion)
+        result = forces.slid(self, place, state.v, motion)
+        result = choose((state.mode == REST).any(), creep.resting(self, place), result)
+        if self.secure:
+            return result
+        rolling = forces.held(self, place, state.v, forces.rolling_on_one(self, place, state.v))
+        return choose((state.mode == STICK).any(), rolling, result)
+
+    def placed(self, state: State) -> Place:
+        """Where and how the ball touches in the present mode."""
+        if self.secure:
+            return forces.placed(self, state.q[1], state.v)
+        return forces.placed(self, state.q[1], state.v, state.mode == OPEN)
+
+    def guards(self) -> tuple[Guard, ...]:
+        """What can happen; see `events.all_guards`."""
+        return events.all_guards(self)
+
+    def jump(self, state: State, guard: str, index) -> State:
+        """The state after an event."""
+        return events.after(self, state, guard, index)
+
+    def settle(self, state: State, guard: str, index) -> State | None:
+        """Rocking between the rails has died down: the ball sits on both."""
+        if guard != "landing":
+            return None
+        return events.seated(self, events.on_both(self, state, jnp.zeros(())))
+
+    def quantities(self) -> dict[str, Quantity]:
+        """Name and meaning of everything that `observe` returns."""
+        return {
+            **BALL_QUANTITIES,
+            "tilt": Quantity((), "rad", "angle by which the ball has turned about its only rail"),
+            "mode": Quantity(("contact",), "1", "mode of each contact"),
+        }
+
+    def coordinates(self) -> dict[str, list[Any]]:
+        """Labels of axes and contacts."""
+        return {"axis": list(AXES), "contact": ["rail y>0", "rail y<0"]}
+
+    def observe(self, state: State) -> dict[str, Array]:
+        """Everything worth showing of one state."""
+        contacts = self.contacts(state)
+        place, normals = contacts.place, contacts.place.normals
+        velocity = place.centre
+        lean = place.kept * place.lean[0]
+        side = jnp.where(place.one_rail, place.kept * self.radius * (jnp.sin(lean) - jnp.sin(self.half_angle)), 0.0)
+        height = self.radius * jnp.cos(place.lean[0])
+        rails = -LEAN * self.radius * jnp.sin(self.half_angle)
+        kinetic = 0.5 * self.mass * jnp.sum(velocity**2) + 0.5 * self.inertia * jnp.sum(state.v[2:] ** 2)
+        down, up = jnp.sin(self.slope), jnp.cos(self.slope)
+        lifted = height - self.radius * jnp.cos(self.half_angle)
+        e1, e2 = jnp.zeros((2, 3)).at[:, 0].set(1.0), across(normals)
+
+        def in_space(tangent):
+            return tangent[:, :1] * e1 + tangent[:, 1:] * e2
+
+        return {
+            "position": jnp.stack([state.q[0], side, height]),
+            "velocity": velocity,
+            "angular_velocity": state.v[2:],
+            "contact_position": jnp.zeros((2, 3)).at[:, 0].set(state.q[0]).at[:, 1].set(rails),
+            "slip": in_space(contacts.motion.slip),
+            "spin": contacts.motion.spin,
+            "normal_force": contacts.loads.load,
+            "friction_force": in_space(contacts.reaction.force),
+            "friction_torque": contacts.reaction.spin_torque,
+            "rolling_moment": in_space(contacts.reaction.rolling_moment),
+            "kinetic_energy": kinetic,
+            "potential_energy": self.mass * self.gravity * (up * lifted - down * state.q[0]),
+            "dissipated_energy": jnp.sum(state.ledger),
+            "tilt": jnp.where(place.one_rail, state.q[1], 0.0),
+            "mode": state.mode,
+        }
+
+    def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
+        """Which rail, and the energy lost at once."""
+        return {"rail": index, "energy_loss": float(jnp.sum(after.ledger - before.ledger))}
+
+
+@eqx.filter_jit
+def _seated(ball: BallOnRails, state: State) -> State:
+    return events.seated(ball, state)
+
+
+def _keeps_both_rails(half_angle: Scalar, law: AbstractFrictionLaw) -> bool:
+    """Whether no slip at all can unload a rail or jam the ball; False where the numbers are not known yet."""
+    mu, angle = checks.concrete(law.mu), checks.concrete(half_angle)
+    if mu is None or angle is None or not 0.0 < angle < np.pi / 2:
+        return False
+    # Approximate laws may exceed mu N by a few per cent where slip and shifted pressure meet.
+    return bool(1.05 * mu < min(np.tan(angle), 1.0 / np.tan(angle)))

@@ -1,0 +1,349 @@
+"""The Butterfly: a ball on the edges of two identical plates that turn together."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from saltus import checks
+from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.laws.friction import AbstractFrictionLaw, Combined, LimitSurface, Reaction
+from saltus.shapes.profile import AbstractProfile
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, size
+from saltus.systems.butterfly.track import Demand, Track, demand, in_space, outline_in_space, track
+from saltus.systems.butterfly.turning import AbstractTurning
+
+Scalar = Float[Array, ""]
+
+MODES = ("slip", "forward", "backward", "stick")
+SLIP, FORWARD, BACKWARD, STICK = range(4)
+NEAR_REST = 1e-9  # slip and rim speed over sqrt(g r) at which a spot is tested for sticking
+ROUNDING = 1e-12  # slip over sqrt(g r) that counts as none: slip sets in without acceleration, so rounding could end it
+LIFT_MESSAGE = "The ball lifted off the plates at t = {t:.6g} s."
+
+
+class ButterflyContacts(NamedTuple):
+    """The two mirror-image contacts: what the second one has is the mirror of the first.
+
+    Args:
+        track: Where the ball is.
+        demand: What its motion asks for.
+        load: Normal force of one contact [N].
+        reaction: Friction of the first contact; components along the track, across it, about its normal.
+        gain: Accelerations of the speed along the track [m/s2] and of the angular velocity [rad/s2].
+        slip: Along the track [m/s].
+        turning: Angular velocity relative to the plates [rad/s].
+    """
+
+    track: Track
+    demand: Demand
+    load: Scalar
+    reaction: Reaction
+    gain: Float[Array, "2"]
+    slip: Scalar
+    turning: Scalar
+
+
+class Butterfly(AbstractSystem):
+    """A ball that rolls or slips on the edges of two plates turning by a given angle about the y axis.
+
+    Motion is symmetric: the ball stays in the middle between the plates. Point contacts roll ("stick") or slip
+    forward or backward; finite spots slip or creep, and stick only where slip and relative spin vanish together.
+    The run ends with `left_domain` where the ball lifts off.
+
+    State: q = angle phi of the contact on the profile, v = (speed of the centre along its track relative to the
+    plates, angular velocity about y in space), ledger = (work of friction, work of the plates on the ball).
+
+    Args:
+        mass: Mass, > 0 [kg].
+        radius: Radius of the ball, > 0 [m].
+        half_angle: Angle of the contact normals from the middle plane, in [0, pi/2) [rad].
+        profile: Outline of the plates.
+        turning: Angle of the plates over time.
+        law: Friction law of both contacts.
+        gravity: [m/s2].
+    """
+
+    kind: ClassVar[str] = "butterfly"
+    mode_names: ClassVar[tuple[str, ...]] = MODES
+
+    mass: Scalar
+    radius: Scalar
+    half_angle: Scalar
+    profile: AbstractProfile
+    turning: AbstractTurning
+    law: AbstractFrictionLaw
+    gravity: Scalar
+    point: bool = eqx.field(static=True)
+
+    def __init__(self, mass, radius, half_angle, profile, turning, law, gravity=9.81):
+        self.mass, self.radius, self.half_angle = number(mass), number(radius), number(half_angle)
+        self.profile, self.turning, self.law, self.gravity = profile, turning, law, number(gravity)
+        self.point = is_point(law)
+
+    def __check_init__(self):
+        checks.positive("mass", self.mass)
+        checks.positive("radius", self.radius)
+        checks.positive("gravity", self.gravity)
+        checks.between("half_angle", self.half_angle, 0.0, float(np.nextafter(np.pi / 2, 0)), "It is in radians.")
+        self.profile.check_ball(self.effective_radius)
+
+    @property
+    def inertia(self) -> Scalar:
+        """Moment of inertia of the homogeneous ball [kg m2]."""
+        return 0.4 * self.mass * self.radius**2
+
+    @property
+    def effective_radius(self) -> Scalar:
+        """Height of the centre above the edges [m]."""
+        return self.radius * jnp.cos(self.half_angle)
+
+    @property
+    def speed(self) -> Scalar:
+        """An ordinary speed of this ball [m/s]."""
+        return jnp.sqrt(self.gravity * self.radius)
+
+    def start(self, phi: float = 0.0, speed: float = 0.0, angular_velocity: float | None = None) -> State:
+        """The ball on the plates.
+
+        Args:
+            phi: Angle of the contact on the profile [rad].
+            speed: Of the centre along its track, relative to the plates [m/s].
+            angular_velocity: About y, in space [rad/s]; rolling without slip if left out.
+        """
+        for name, value in (("phi", phi), ("speed", speed)):
+            checks.finite(name, value)
+        rolling = self.turning.at(jnp.zeros(()))[1] + jnp.asarray(speed, float) / self.effective_radius
+        spin = rolling if angular_velocity is None else jnp.asarray(angular_velocity, float)
+        state = State.of(0.0, [phi], jnp.stack([jnp.asarray(speed, float), spin]), [0.0, 0.0], SLIP)
+        lifted = checks.concrete(self._load(state))
+        if lifted is not None and lifted <= 0.0:
+            raise ValueError(
+                f"The ball does not touch the plates at the start: its load would be {float(lifted):.4g} m g. "
+                "Start nearer to the top, or slower."
+            )
+        return _settled(self, state)
+
+    # ---- motion ---------------------------------------------------------------------------------------
+
+    def contacts(self, state: State) -> ButterflyContacts:
+        """Loads, friction and accelerations in the present mode."""
+        place = track(self.profile, state.q[0], self.effective_radius)
+        plates = self.turning.at(state.t)
+        asked = demand(place, state.v[0], plates, self.gravity)
+        turning = state.v[1] - plates[1]
+        slip = state.v[0] - self.effective_radius * turning
+        S, C = jnp.sin(self.half_angle), jnp.cos(self.half_angle)
+        if self.point:
+            load = 0.5 * self.mass * asked.load / C
+            along = jnp.where(state.mode == STICK, self._rolling_force(asked, plates), self._sliding_force(state, load))
+            nothing = jnp.zeros(())
+            reaction = Reaction(jnp.stack([along, nothing]), nothing, jnp.zeros(2))
+        else:
+            unit = self.law.reaction(
+                jnp.stack([slip, jnp.zeros_like(slip)]),
+                -turning * S,
+                self._load_guess(asked),
+                jnp.stack([jnp.zeros_like(turning), turning * C]),
+            )
+            unit = jax.tree.map(lambda x: x / self._load_guess(asked), unit)
+            load = 0.5 * self.mass * asked.load / (C + unit.force[1] * S)
+            reaction = jax.tree.map(lambda x: load * x, unit)
+            reaction = choose(state.mode == STICK, self._holding(asked, plates, load), reaction)
+        gain = self._gain(asked, reaction)
+        return ButterflyContacts(place, asked, load, reaction, gain, slip, turning)
+
+    def _load_guess(self, asked: Demand) -> Scalar:
+        """Load without friction across the edges, at which a spot that grows with the load is taken."""
+        load = 0.5 * self.mass * asked.load / jnp.cos(self.half_angle)
+        return jnp.where(load > 0.0, load, 1.0)
+
+    def _gain(self, asked: Demand, reaction: Reaction) -> Float[Array, "2"]:
+        S, C = jnp.sin(self.half_angle), jnp.cos(self.half_angle)
+        along = asked.pull + 2 * reaction.force[0] / self.mass
+        moment = -self.effective_radius * reaction.force[0] - S * reaction.spin_torque + C * reaction.rolling_moment[1]
+        return jnp.stack([along, 2 * moment / self.inertia])
+
+    def _rolling_force(self, asked: Demand, plates) -> Scalar:
+        """Force along the track at one contact that keeps the ball rolling."""
+        share = 0.4 / jnp.cos(self.half_angle) ** 2
+        gain = (asked.pull - share * self.effective_radius * plates[2]) / (1 + share)
+        return 0.5 * self.mass * (gain - asked.pull)
+
+    def _sliding_force(self, state: State, load: Scalar) -> Scalar:
+        sign = (state.mode == FORWARD) * 1.0 - (state.mode == BACKWARD) * 1.0
+        return -sign * self.law.mu * load
+
+    def _holding(self, asked: Demand, plates, load: Scalar) -> Reaction:
+        """Friction that keeps a spot at rest on its plate: no slip, no relative spin."""
+        S, C = jnp.sin(self.half_angle), jnp.cos(self.half_angle)
+        along = -0.5 * self.mass * asked.pull
+        moment = 0.5 * self.inertia * plates[2] + self.effective_radius * along
+        limit = self.law.pressure.centre_shift * self.law.radius(load) * self.law.rolling_shift * load
+        resistance = jnp.clip(moment / C, -limit, limit)
+        torque = (C * resistance - moment) / jnp.where(S > 0.0, S, 1.0)
+        nothing = jnp.zeros(())
+        return Reaction(jnp.stack([along, nothing]), jnp.where(S > 0.0, torque, 0.0), jnp.stack([nothing, resistance]))
+
+    def rate(self, state: State) -> Rate:
+        """Velocities and accelerations in the present mode, and the powers."""
+        now = self.contacts(state)
+        S, C = jnp.sin(self.half_angle), jnp.cos(self.half_angle)
+        lost = -2 * (
+            now.reaction.force[0] * now.slip
+            - now.reaction.spin_torque * now.turning * S
+            + now.reaction.rolling_moment[1] * now.turning * C
+        )
+        rate = self.turning.at(state.t)[1]
+        along = 2 * now.reaction.force[0] * (state.v[0] + rate * now.track.outward)
+        outward = -self.mass * now.demand.load * rate * now.track.along
+        given = along + outward + self.inertia * now.gain[1] * state.v[1]
+        gain = now.gain
+        if not self.point:
+            held = jnp.stack([jnp.zeros(()), self.turning.at(state.t)[2]])
+            gain = jnp.where(state.mode == STICK, held, gain)
+        return Rate(q=(state.v[0] / now.track.arc)[None], v=gain, ledger=jnp.stack([lost, given + lost]))
+
+    # ---- events ---------------------------------------------------------------------------------------
+
+    def guards(self) -> tuple[Guard, ...]:
+        """Lift-off, slip that ends, rolling that slips."""
+        lift = Guard("lift_off", self._load, ends="left_domain", message=LIFT_MESSAGE)
+        slips = Guard("slips", self._grip_left, lambda s: s.mode == STICK)
+        if self.point:
+            moving = Guard("slip_ends", self._signed_slip, lambda s: (s.mode == FORWARD) | (s.mode == BACKWARD))
+        else:
+            moving = Guard("sticks", self._slip_left, lambda s: s.mode == SLIP)
+        return lift, slips, moving
+
+    def _load(self, state: State) -> Scalar:
+        place = track(self.profile, state.q[0], self.effective_radius)
+        return demand(place, state.v[0], self.turning.at(state.t), self.gravity).load / self.gravity
+
+    def _signed_slip(self, state: State) -> Scalar:
+        sign = (state.mode == FORWARD) * 1.0 - (state.mode == BACKWARD) * 1.0
+        return sign * self._slip_and_rim(state)[0] / self.speed + ROUNDING
+
+    def _slip_and_rim(self, state: State) -> Float[Array, "2"]:
+        turning = state.v[1] - self.turning.at(state.t)[1]
+        slip = state.v[0] - self.effective_radius * turning
+        load = self.mass * self.gravity * jnp.ones_like(slip)
+        return jnp.stack([slip, self.law.radius(load) * jnp.sin(self.half_angle) * turning])
+
+    def _slip_left(self, state: State) -> Scalar:
+        return size(self._slip_and_rim(state)) / self.speed - NEAR_REST
+
+    def _grip_left(self, state: State) -> Scalar:
+        now = self.contacts(changed(state, mode=jnp.asarray(STICK)))
+        if self.point:
+            return (self.law.mu * now.load - jnp.abs(now.reaction.force[0])) / (self.mass * self.gravity)
+        return 1.0 - self._surface().use(now.reaction.force, now.reaction.spin_torque, now.load)
+
+    def _surface(self) -> LimitSurface:
+        """What the spots can bear at rest; approximate laws share that of the exact one."""
+        return LimitSurface(Combined(self.law.mu, self.law.spot_radius, self.law.pressure))
+
+    def jump(self, state: State, guard: str, index) -> State:
+        """The state after an event."""
+        if guard == "slips":
+            return self._torn_loose(state)
+        if guard in ("slip_ends", "sticks"):
+            return self._held_or_reversed(state)
+        return state
+
+    def _torn_loose(self, state: State) -> State:
+        now = self.contacts(state)
+        if self.point:
+            return changed(state, mode=jnp.where(now.reaction.force[0] < 0.0, FORWARD, BACKWARD))
+        # Off along the normal of the limit surface, with a speed that does not count.
+        slip, spin = self._surface().motion(-now.reaction.force, -now.reaction.spin_torque, now.load)
+        tiny = 2 * NEAR_REST * self.speed
+        turning = -tiny * spin / jnp.sin(self.half_angle)
+        rate = self.turning.at(state.t)[1]
+        v = jnp.stack([tiny * slip[0] + self.effective_radius * turning, rate + turning])
+        return changed(state, v=v, mode=jnp.asarray(SLIP))
+
+    def _held_or_reversed(self, state: State) -> State:
+        rate = self.turning.at(state.t)[1]
+        if not self.point:
+            still = changed(state, v=jnp.stack([jnp.zeros_like(rate), rate]), mode=jnp.asarray(STICK))
+            return choose(self._grip_left(still) > 0.0, still, state)
+        rolling = changed(state, v=state.v.at[1].set(rate + state.v[0] / self.effective_radius))
+        force = self.contacts(changed(rolling, mode=jnp.asarray(STICK))).reaction.force[0]
+        sliding = jnp.where(force < 0.0, FORWARD, BACKWARD)
+        return changed(rolling, mode=jnp.where(self._grip_left(rolling) > 0.0, STICK, sliding))
+
+    # ---- results --------------------------------------------------------------------------------------
+
+    def quantities(self) -> dict[str, Quantity]:
+        """Name and meaning of everything that `observe` returns."""
+        return {
+            **BALL_QUANTITIES,
+            "outline": Quantity(("outline", "axis"), "m", "edge of the plates, seen from the side"),
+            "plate_angle": Quantity((), "rad", "angle of the plates"),
+            "profile_angle": Quantity((), "rad", "angle of the contact on the profile"),
+            "required_friction": Quantity((), "1", "force along the track over normal force"),
+            "plate_work": Quantity((), "J", "work of the plates on the ball"),
+            "mode": Quantity((), "1", "mode"),
+        }
+
+    def coordinates(self) -> dict[str, list[Any]]:
+        """Labels of axes and contacts."""
+        return {"axis": list(AXES), "contact": ["plate y>0", "plate y<0"]}
+
+    def observe(self, state: State) -> dict[str, Array]:
+        """Everything worth showing of one state; vectors are in space, not turning with the plates."""
+        now = self.contacts(state)
+        angle, rate, _ = self.turning.at(state.t)
+        tangent, normal = now.track.outline.tangent, now.track.outline.normal
+        centre = now.track.along * tangent + now.track.outward * normal
+        velocity = (state.v[0] + rate * now.track.outward) * tangent - rate * now.track.along * normal
+        position, velocity = in_space(centre, angle), in_space(velocity, angle)
+        S = jnp.sin(self.half_angle)
+        mirror = jnp.array([1.0, -1.0])
+        e1 = in_space(tangent, angle)
+        side = in_space(normal, angle) * S
+        cosine = jnp.cos(self.half_angle)
+        lateral = jnp.array([0.0, 1.0, 0.0]) * cosine
+        lateral_normal = -mirror[:, None] * jnp.array([0.0, 1.0, 0.0]) * S
+        e2 = lateral + mirror[:, None] * side
+        force = now.reaction.force[0] * e1 + (mirror * now.reaction.force[1])[:, None] * e2
+        rolling = (now.reaction.rolling_moment[1] * jnp.ones(2))[:, None] * e2
+        kinetic = 0.5 * self.mass * jnp.sum(velocity**2) + 0.5 * self.inertia * state.v[1] ** 2
+        pressed = jnp.where(now.load > 0.0, now.load, 1.0)
+        return {
+            "position": position,
+            "velocity": velocity,
+            "angular_velocity": jnp.stack([jnp.zeros_like(state.v[1]), state.v[1], jnp.zeros_like(state.v[1])]),
+            "contact_position": position - self.radius * (lateral_normal + in_space(normal, angle) * cosine),
+            "slip": jnp.broadcast_to(now.slip * e1, (2, 3)),
+            "spin": -mirror * now.turning * S,
+            "normal_force": jnp.full(2, now.load),
+            "friction_force": force,
+            "friction_torque": mirror * now.reaction.spin_torque,
+            "rolling_moment": rolling,
+            "kinetic_energy": kinetic,
+            "potential_energy": self.mass * self.gravity * position[2],
+            "dissipated_energy": state.ledger[0],
+            "outline": outline_in_space(self.profile, angle),
+            "plate_angle": angle,
+            "profile_angle": state.q[0],
+            "required_friction": jnp.where(now.load > 0.0, jnp.abs(now.reaction.force[0]) / pressed, jnp.inf),
+            "plate_work": state.ledger[1],
+            "mode": state.mode,
+        }
+
+
+@eqx.filter_jit
+def _settled(ball: Butterfly, state: State) -> State:
+    """The right mode for a start."""
+    slip_and_rim = ball._slip_and_rim(state)
+    if not ball.point:
+        return choose(size(slip_and_rim) <= NEAR_REST * ball.speed, ball._held_or_reversed(state), state)
+    sliding = changed(state, mode=jnp.where(slip_and_rim[0] > 0.0, FORWARD, BACKWARD))
+    return choose(jnp.abs(slip_and_rim[0]) <= 1e-12 * ball.speed, ball._held_or_reversed(state), sliding)

@@ -1,0 +1,153 @@
+"""Pictures of a ball on rails or on a plane."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.animation import FuncAnimation
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from saltus.io import mode_names
+from saltus.views.animate import DPI
+from saltus.views.ball_scene import DrawnBall, orientations, radius
+from saltus.views.base import frame_times, mark_events, split_at_jumps, words
+from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
+
+FRAMES = 150
+
+
+def figure(dataset: xr.Dataset) -> Figure:
+    """The path, velocities, slip and spin at the contacts, normal forces and energies."""
+    flat = dataset.attrs["kind"] == "plane_ball"
+    panels = [_speeds, _slips, _loads, _energies]
+    drawing = new_figure(10.0, 7.6)
+    grid = drawing.add_gridspec(len(panels), 2, width_ratios=[1.0, 1.25])
+    (_path if flat else _along)(drawing.add_subplot(grid[:2, 0]), dataset)
+    _ratio(drawing.add_subplot(grid[2:, 0]), dataset)
+    shared = None
+    for row, panel in enumerate(panels):
+        axes = drawing.add_subplot(grid[row, 1], sharex=shared)
+        shared = shared or axes
+        panel(axes, dataset)
+        mark_events(axes, dataset)
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4)
+        axes.tick_params(labelbottom=row == len(panels) - 1)
+    shared.set_xlim(dataset["time"].values[0], dataset["time"].values[-1])
+    axes.set_xlabel("time [s]")
+    return drawing
+
+
+def lines(axes: Axes, dataset: xr.Dataset, series: dict[str, np.ndarray], first: int = 0) -> None:
+    """Named series over time, broken at jumps."""
+    for index, (label, values) in enumerate(series.items()):
+        times, broken = split_at_jumps(dataset, values)
+        axes.plot(times, broken, color=colour(first + index), label=label)
+
+
+def _path(axes: Axes, dataset: xr.Dataset) -> None:
+    position = dataset["position"].values
+    axes.plot(position[:, 0], position[:, 1], color=colour(0))
+    axes.plot(*position[0, :2], "o", color=INK, markerfacecolor="white", label="start")
+    axes.plot(*position[-1, :2], "o", color=INK, label="end")
+    axes.set(xlabel="x [m]", ylabel="y [m]", title="path of the centre, from above")
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.legend()
+
+
+def _along(axes: Axes, dataset: xr.Dataset) -> None:
+    lines(axes, dataset, {"x": dataset["position"].values[:, 0]})
+    mark_events(axes, dataset)
+    axes.set(xlabel="time [s]", ylabel="x [m]", title="place along the rails")
+
+
+def _ratio(axes: Axes, dataset: xr.Dataset) -> None:
+    """Friction used, force over normal force at each contact."""
+    load = dataset["normal_force"].values
+    force = np.linalg.norm(dataset["friction_force"].values, axis=-1)
+    share = np.divide(force, load, out=np.full_like(force, np.nan), where=load > 0)
+    lines(axes, dataset, {_name(dataset, i): share[:, i] for i in range(share.shape[1])})
+    mark_events(axes, dataset)
+    axes.set(xlabel="time [s]", ylabel="|F| / N", title="friction force over normal force")
+    axes.set_ylim(bottom=0.0)
+    if share.shape[1] > 1:
+        axes.legend()
+
+
+def _name(dataset: xr.Dataset, index: int) -> str:
+    return str(dataset["contact"].values[index])
+
+
+def _speeds(axes: Axes, dataset: xr.Dataset) -> None:
+    velocity, turning, r = dataset["velocity"].values, dataset["angular_velocity"].values, radius(dataset)
+    lines(axes, dataset, {"x'": velocity[:, 0], "y'": velocity[:, 1]})
+    lines(axes, dataset, {f"r Ω{name}": r * turning[:, i] for i, name in enumerate("xyz")}, first=2)
+    axes.set_ylabel("[m/s]")
+    axes.set_title("velocity, and angular velocity times radius")
+
+
+def _slips(axes: Axes, dataset: xr.Dataset) -> None:
+    slip = np.linalg.norm(dataset["slip"].values, axis=-1)
+    lines(axes, dataset, {f"slip, {_name(dataset, i)}": slip[:, i] for i in range(slip.shape[1])})
+    axes.set_ylabel("[m/s]")
+    axes.set_title("slip at the contacts")
+
+
+def _loads(axes: Axes, dataset: xr.Dataset) -> None:
+    load = dataset["normal_force"].values
+    lines(axes, dataset, {_name(dataset, i): load[:, i] for i in range(load.shape[1])})
+    axes.set_ylabel("[N]")
+    axes.set_title("normal force")
+
+
+def _energies(axes: Axes, dataset: xr.Dataset) -> None:
+    names = {"kinetic": "kinetic_energy", "potential": "potential_energy", "dissipated": "dissipated_energy"}
+    series = {label: dataset[name].values for label, name in names.items()}
+    lines(axes, dataset, series, first=2)
+    given = dataset["plate_work"].values if "plate_work" in dataset else 0.0
+    times, total = split_at_jumps(dataset, sum(series.values()) - given)
+    axes.plot(times, total, "--", color=INK, label="sum" if "plate_work" not in dataset else "sum less plate work")
+    axes.set_ylabel("[J]")
+    axes.set_title("energies")
+
+
+def animation(dataset: xr.Dataset) -> FuncAnimation:
+    """The turning ball: from above on a plane; from the side and from the front on rails."""
+    position, times = dataset["position"].values, dataset["time"].values
+    turned = orientations(times, dataset["angular_velocity"].values)
+    r, flat = radius(dataset), dataset.attrs["kind"] == "plane_ball"
+    drawing = new_figure(8.0, 4.6 if flat else 3.8)
+    drawing.set_dpi(DPI)
+    if flat:
+        axes = drawing.add_subplot()
+        axes.plot(position[:, 0], position[:, 1], color=FAINT, linewidth=0.8, zorder=1)
+        _room(axes, position[:, :2], r)
+        axes.set(xlabel="x [m]", ylabel="y [m]")
+        balls = [DrawnBall(axes, r, (0, 1), (2, 1.0))]
+    else:
+        grid = drawing.add_gridspec(1, 2, width_ratios=[3.0, 1.0])
+        axes, front = drawing.add_subplot(grid[0]), drawing.add_subplot(grid[1])
+        _room(axes, position[:, [0, 2]], r)
+        axes.axhline(0.0, color="#8C857A", linewidth=2.5, zorder=1)
+        axes.set(xlabel="x [m]", ylabel="z [m]")
+        _room(front, position[:, 1:], r)
+        for rail in dataset["contact_position"].values[0]:
+            front.plot(rail[1], rail[2], "s", color="#8C857A", markersize=7, zorder=7)
+        front.set(xlabel="y [m]", title="from the front")
+        balls = [DrawnBall(axes, r, (0, 2), (1, -1.0)), DrawnBall(front, r, (1, 2), (0, 1.0))]
+    caption = axes.set_title("", family="monospace")
+    modes, names = dataset["mode"].values, [words(name) for name in mode_names(dataset)]
+
+    def show(row: int) -> list:
+        told = ", ".join(names[mode] for mode in np.atleast_1d(modes[row]))
+        caption.set_text(f"t = {times[row]:7.3f} s   {told}")
+        return [caption, *(part for ball in balls for part in ball.show(position[row], turned[row]))]
+
+    frames = frame_times(dataset, min(FRAMES, max(2, len(times))))
+    return FuncAnimation(drawing, show, frames=frames, blit=False)
+
+
+def _room(axes: Axes, points: np.ndarray, r: float) -> None:
+    low, high = points.min(axis=0) - 1.4 * r, points.max(axis=0) + 1.4 * r
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), facecolor=SURFACE)
+    axes.set_aspect("equal", adjustable="box")

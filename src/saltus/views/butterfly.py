@@ -1,0 +1,108 @@
+"""Pictures of a ball on turning plates."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.animation import FuncAnimation
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon
+
+from saltus.views.animate import DPI
+from saltus.views.ball import lines
+from saltus.views.ball_scene import DrawnBall, orientations, radius
+from saltus.views.base import frame_times, mark_events
+from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
+
+FRAMES = 150
+SHOTS = 4
+
+
+def figure(dataset: xr.Dataset) -> Figure:
+    """Plates and ball at some instants, angles, normal force, required friction."""
+    panels = [_angles, _load, _friction]
+    drawing = new_figure(10.0, 6.0)
+    grid = drawing.add_gridspec(len(panels), 2, width_ratios=[1.0, 1.2])
+    _scene(drawing.add_subplot(grid[:, 0]), dataset)
+    shared = None
+    for row, panel in enumerate(panels):
+        axes = drawing.add_subplot(grid[row, 1], sharex=shared)
+        shared = shared or axes
+        panel(axes, dataset)
+        mark_events(axes, dataset)
+        axes.tick_params(labelbottom=row == len(panels) - 1)
+    shared.set_xlim(dataset["time"].values[0], dataset["time"].values[-1])
+    axes.set_xlabel("time [s]")
+    return drawing
+
+
+def _scene(axes: Axes, dataset: xr.Dataset) -> None:
+    position = dataset["position"].values
+    outline = dataset["outline"].values
+    for shot, row in enumerate(frame_times(dataset, SHOTS)):
+        shade = 0.25 + 0.75 * shot / (SHOTS - 1)
+        axes.plot(outline[row, :, 0], outline[row, :, 2], color=INK, alpha=shade, linewidth=1.0)
+        axes.plot(*position[row, [0, 2]], "o", color=colour(0), alpha=shade)
+    axes.plot(position[:, 0], position[:, 2], color=colour(1), linewidth=1.0, label="path of the centre")
+    axes.set(xlabel="x [m]", ylabel="z [m]", title="plates and ball, later is darker")
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.legend(loc="lower center")
+
+
+def _angles(axes: Axes, dataset: xr.Dataset) -> None:
+    lines(axes, dataset, {"plates θ": dataset["plate_angle"].values, "ball φ": dataset["profile_angle"].values})
+    axes.set_ylabel("[rad]")
+    axes.set_title("angle of the plates, angle of the ball on them")
+    axes.legend()
+
+
+def _load(axes: Axes, dataset: xr.Dataset) -> None:
+    load = dataset["normal_force"].values
+    lines(axes, dataset, {"N": load if load.ndim == 1 else load[:, 0]})
+    axes.axhline(0.0, color=FAINT, linewidth=0.6)
+    axes.set_ylabel("[N]")
+    axes.set_title("normal force of each contact (0: lift-off)")
+
+
+def _friction(axes: Axes, dataset: xr.Dataset) -> None:
+    lines(axes, dataset, {"F / N": dataset["required_friction"].values})
+    axes.set_ylabel("[-]")
+    axes.set_title("friction along the track over normal force")
+    top = np.nanquantile(dataset["required_friction"].values, 0.98)
+    if np.isfinite(top) and top > 0:
+        axes.set_ylim(0.0, 1.3 * top)
+
+
+def animation(dataset: xr.Dataset) -> FuncAnimation:
+    """Plates and ball from the side."""
+    times, position, outline = dataset["time"].values, dataset["position"].values, dataset["outline"].values
+    drawing = new_figure(5.6, 5.6)
+    drawing.set_dpi(DPI)
+    axes = drawing.add_subplot()
+    reach = 1.15 * float(np.abs(np.concatenate([position[:, [0, 2]], outline[0][:, [0, 2]]])).max())
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="x [m]", ylabel="z [m]")
+    plate = Polygon(outline[0][:, [0, 2]], facecolor=SURFACE, edgecolor=INK, linewidth=1.2)
+    axes.add_patch(plate)
+    (arm,) = axes.plot([], [], color=FAINT, linewidth=1.0)
+    (trail,) = axes.plot([], [], color=colour(1), linewidth=1.0)
+    caption = axes.set_title("", family="monospace")
+    turned = ball = None
+    if "contact_position" in dataset:
+        turned = orientations(times, dataset["angular_velocity"].values)
+        ball = DrawnBall(axes, radius(dataset), (0, 2), (1, -1.0))
+    else:
+        (point,) = axes.plot([], [], "o", color=colour(0), markersize=9)
+
+    def show(row: int) -> list:
+        plate.set_xy(outline[row][:, [0, 2]])
+        arm.set_data([0.0, outline[row][0, 0]], [0.0, outline[row][0, 2]])
+        trail.set_data(position[: row + 1, 0], position[: row + 1, 2])
+        caption.set_text(f"t = {times[row]:7.3f} s")
+        if ball is None:
+            point.set_data([position[row, 0]], [position[row, 2]])
+            return [plate, arm, trail, caption, point]
+        return [plate, arm, trail, caption, *ball.show(position[row], turned[row])]
+
+    frames = frame_times(dataset, min(FRAMES, max(2, len(times))))
+    return FuncAnimation(drawing, show, frames=frames, blit=False)
