@@ -90,11 +90,14 @@ class _Crowd:
         """One event, or one stretch of members that move together."""
         event = self._peek()
         ahead = self.until if event is None else event.t
-        if self.mode.any():
+        if self.mode.any() and ahead > self.t:
             q, v = self._all_at(self.t)
-            bands = self.plan.bands(self.t, q, v, self.mode, ahead)
-            if bands:
-                self._together(bands[0], q, v)
+            band = self.plan.band(self.t, q, v, self.mode, ahead)
+            if isinstance(band, Upcoming):
+                self._apply(self.plan.happen(band, q, v, self.mode))
+                return
+            if band is not None:
+                self._together(band)
                 return
         if event is None:
             self.t = self.until
@@ -105,16 +108,14 @@ class _Crowd:
         q, v = self._all_at(self.t)
         self._apply(self.plan.happen(event, q, v, self.mode))
 
-    def _together(self, band: Band, q: np.ndarray, v: np.ndarray) -> None:
-        members = list(band.members)
-        start = State.of(t=self.t, q=q[members], v=v[members], ledger=np.zeros(1), mode=band.mode)
+    def _together(self, band: Band) -> None:
         run = EventDriven(rtol=self.settings.rtol, atol=self.settings.atol, max_events=1)
-        went = run.run(band.system, start, band.until)
-        bound = members[: band.bound]
-        self.memory.stretch(self.t, bound, self.mode[bound], went)
+        went = run.run(band.system, band.start, band.until)
+        bound = list(band.members[: band.bound])
+        self.memory.stretch(self.t, bound, self.mode[bound], went, band.system)
         self.t = float(went.end.t)
-        end_q, end_v = np.asarray(went.end.q), np.asarray(went.end.v)
-        self.q[bound], self.v[bound], self.clock[bound] = end_q[: band.bound], end_v[: band.bound], self.t
+        q, v = rows_of(band.system, went.end)
+        self.q[bound], self.v[bound], self.clock[bound] = q[: band.bound], v[: band.bound], self.t
         self.changes[bound] += 1
         if went.events:
             now_q, now_v = self._all_at(self.t)
@@ -122,8 +123,6 @@ class _Crowd:
             self._apply(self.plan.banded(band, event.name, event.index, self.t, now_q, now_v, self.mode))
         elif went.outcome.name != "finished":
             self.outcome = went.outcome
-        else:
-            self._foresee(bound)
 
     def _apply(self, change: Change) -> None:
         members = list(change.members)
@@ -144,6 +143,15 @@ class _Crowd:
             self.outcome = Outcome("too_many_events", text)
         elif members:
             self._foresee(members)
+
+
+def rows_of(system, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Configurations and velocities of a band's members, as the crowd has them."""
+    q, v = _rows(system, state)
+    return np.array(q), np.array(v)
+
+
+_rows = eqx.filter_jit(lambda system, state: system.rows(state))
 
 
 def drift(system, members, q, v, durations) -> tuple[np.ndarray, np.ndarray]:

@@ -7,11 +7,13 @@ import dataclasses
 import functools
 from typing import Any
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from saltus import checks
-from saltus.hybrid import Outcome, State, Trajectory
+from saltus.hybrid import AbstractSystem, Outcome, State, Trajectory
 from saltus.hybrid.trajectory import SIDES
 
 
@@ -51,6 +53,18 @@ class Stretch:
 
     members: list[int]
     trajectory: Trajectory
+    system: AbstractSystem
+
+    def rows(self, times: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray]:
+        """Configurations and velocities of the members at these times."""
+        count = len(times)
+        size = max(8, 1 << max(count - 1, 0).bit_length())  # few sizes are compiled
+        states = self.trajectory.states(np.asarray(times)[np.minimum(np.arange(size), count - 1)], side)
+        q, v = _rows(self.system, states)
+        return np.asarray(q)[:count], np.asarray(v)[:count]
+
+
+_rows = eqx.filter_jit(lambda system, states: jax.vmap(system.rows)(states))
 
 
 class Recollection:
@@ -91,13 +105,14 @@ class Recollection:
         self.ledger.append((t, np.array(ledger)))
         self._until = t
 
-    def stretch(self, t: float, members, modes, trajectory: Trajectory) -> None:
+    def stretch(self, t: float, members, modes, trajectory: Trajectory, system: AbstractSystem) -> None:
         """Remember that some members moved together for a while."""
-        shared = Stretch(list(members), trajectory)
-        end_q, end_v = np.asarray(trajectory.end.q), np.asarray(trajectory.end.v)
+        shared = Stretch(list(members), trajectory, system)
+        last = float(trajectory.end.t)
+        end_q, end_v = (part[0] for part in shared.rows(np.array([last]), "before"))
         for k, member in enumerate(members):
             kept = self.pieces[member]
-            kept.times += [t, float(trajectory.end.t)]
+            kept.times += [t, last]
             kept.states += [shared, (end_q[k], end_v[k])]
             kept.modes += [np.array(modes[k]), np.array(modes[k])]
         self.steps += trajectory.steps
@@ -167,7 +182,7 @@ class Recollection:
             moved = drift(self.system, members[part], from_q[part], from_v[part], lags[part])
             q[rows[part], members[part]], v[rows[part], members[part]] = moved
         for stretch, wanted in shared.values():
-            went = stretch.trajectory.states(times[[row for row, _ in wanted]], side)
+            went_q, went_v = stretch.rows(times[[row for row, _ in wanted]], side)
             for k, (row, i) in enumerate(wanted):
                 place = stretch.members.index(i)
-                q[row, i], v[row, i] = np.asarray(went.q[k, place]), np.asarray(went.v[k, place])
+                q[row, i], v[row, i] = went_q[k, place], went_v[k, place]
