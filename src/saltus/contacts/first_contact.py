@@ -20,7 +20,6 @@ from saltus.shapes.body import Body
 TOUCH = 4e-15
 MAX_STEPS = 20000
 POLISH_ROUNDS = 4
-BLOCK = 64  # times at which an approach is looked at together
 NEWTON_ROUNDS = 8
 
 
@@ -201,36 +200,20 @@ def cubic_zero(g: Array, v: Array, a: Array, j: Array) -> Array:
     return jax.lax.fori_loop(0, 80, newton, jnp.zeros_like(g))
 
 
-def closest_approach(body1: Body, body2: Body, until: float, *, samples: int = 2048) -> tuple[float, float]:
+def closest_approach(body1: Body, body2: Body, until: float, *, samples: int = 512) -> tuple[float, float]:
     """Time and value of the smallest gap in [0, until], sampled and then polished.
 
     Two approaches closer together in time than until / samples may be taken for one.
     """
-    blocks = np.linspace(0.0, float(until), max(samples, BLOCK)).tolist()
-    blocks = np.array(blocks + blocks[-1:] * (-len(blocks) % BLOCK)).reshape(-1, BLOCK)
-    gaps = np.concatenate([_approach(body1, body2, times)[0] for times in blocks])
-    nearest = int(np.argmin(gaps))
-    times = blocks.ravel()[np.clip(nearest + np.arange(BLOCK) - BLOCK // 2, 0, blocks.size - 1)]
+
+    def there(t):
+        moved = body1.after(t), body2.after(t)
+        return (*moved, gap(*moved))
+
+    times = np.linspace(0.0, float(until), samples)
+    time = times[np.argmin([float(there(t)[2].gap) for t in times])]
     for _ in range(NEWTON_ROUNDS):
-        gaps, rates, bends = _approach(body1, body2, times)
-        times = np.clip(times - np.where(bends > 0.0, rates / np.where(bends > 0.0, bends, 1.0), 0.0), 0.0, until)
-    gaps, *_ = _approach(body1, body2, times)
-    nearest = int(np.argmin(gaps))
-    return float(times[nearest]), float(gaps[nearest])
-
-
-def _approach(body1: Body, body2: Body, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gap and its first two derivatives at these times."""
-    return tuple(np.asarray(part) for part in _approach_compiled(body1, body2, jnp.asarray(times)))
-
-
-@eqx.filter_jit
-def _approach_compiled(body1: Body, body2: Body, times: Array) -> tuple[Array, Array, Array]:
-    bodies = (body1, body2)
-
-    def at(t):
-        moved = land(bodies, fly(bodies, take_off(bodies), t, compact=True))
-        local = local_motion(*moved, gap(*moved))
-        return local.gap, local.v, local.a_eff
-
-    return jax.vmap(at)(times)
+        local = local_motion(*there(time))
+        rate, bend = float(local.v), float(local.a_eff)
+        time = min(max(time - (rate / bend if bend > 0.0 else 0.0), 0.0), float(until))
+    return float(time), float(there(time)[2].gap)

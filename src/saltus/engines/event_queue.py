@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.engines.event_driven import EventDriven
 from saltus.engines.recollection import Recalled, Recollection
+from saltus.engines.stepwise import Walk
 from saltus.hybrid import Outcome, State
 from saltus.hybrid.crowd import Band, Change, Upcoming
 
@@ -93,9 +93,6 @@ class _Crowd:
         if self.mode.any() and ahead > self.t:
             q, v = self._all_at(self.t)
             band = self.plan.band(self.t, q, v, self.mode, ahead)
-            if isinstance(band, Upcoming):
-                self._apply(self.plan.happen(band, q, v, self.mode))
-                return
             if band is not None:
                 self._together(band)
                 return
@@ -109,20 +106,19 @@ class _Crowd:
         self._apply(self.plan.happen(event, q, v, self.mode))
 
     def _together(self, band: Band) -> None:
-        run = EventDriven(rtol=self.settings.rtol, atol=self.settings.atol, max_events=1)
-        went = run.run(band.system, band.start, band.until)
+        walk = Walk(band, self.settings.rtol, self.settings.atol).go()
         bound = list(band.members[: band.bound])
-        self.memory.stretch(self.t, bound, self.mode[bound], went, band.system)
-        self.t = float(went.end.t)
-        q, v = rows_of(band.system, went.end)
-        self.q[bound], self.v[bound], self.clock[bound] = q[: band.bound], v[: band.bound], self.t
-        self.changes[bound] += 1
-        if went.events:
+        last = walk.times[-1]
+        if last > self.t:
+            self.memory.stretch(self.t, bound, self.mode[bound], walk)
+            self.t = last
+            q, v = (part[0] for part in walk.rows([last], "before"))
+            self.q[bound], self.v[bound], self.clock[bound] = q[: band.bound], v[: band.bound], last
+            self.changes[bound] += 1
+        if walk.event is not None:
             now_q, now_v = self._all_at(self.t)
-            event = went.events[0]
-            self._apply(self.plan.banded(band, event.name, event.index, self.t, now_q, now_v, self.mode))
-        elif went.outcome.name != "finished":
-            self.outcome = went.outcome
+            self._apply(self.plan.banded(band, *walk.event, self.t, now_q, now_v, self.mode))
+        self.outcome = self.outcome or walk.outcome
 
     def _apply(self, change: Change) -> None:
         members = list(change.members)
@@ -143,15 +139,6 @@ class _Crowd:
             self.outcome = Outcome("too_many_events", text)
         elif members:
             self._foresee(members)
-
-
-def rows_of(system, state: State) -> tuple[np.ndarray, np.ndarray]:
-    """Configurations and velocities of a band's members, as the crowd has them."""
-    q, v = _rows(system, state)
-    return np.array(q), np.array(v)
-
-
-_rows = eqx.filter_jit(lambda system, state: system.rows(state))
 
 
 def drift(system, members, q, v, durations) -> tuple[np.ndarray, np.ndarray]:

@@ -7,13 +7,12 @@ import dataclasses
 import functools
 from typing import Any
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from saltus import checks
-from saltus.hybrid import AbstractSystem, Outcome, State, Trajectory
+from saltus.engines.stepwise import Walk
+from saltus.hybrid import Outcome, State
 from saltus.hybrid.trajectory import SIDES
 
 
@@ -52,19 +51,7 @@ class Stretch:
     """Part of a run of members that moved together."""
 
     members: list[int]
-    trajectory: Trajectory
-    system: AbstractSystem
-
-    def rows(self, times: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray]:
-        """Configurations and velocities of the members at these times."""
-        count = len(times)
-        size = max(8, 1 << max(count - 1, 0).bit_length())  # few sizes are compiled
-        states = self.trajectory.states(np.asarray(times)[np.minimum(np.arange(size), count - 1)], side)
-        q, v = _rows(self.system, states)
-        return np.asarray(q)[:count], np.asarray(v)[:count]
-
-
-_rows = eqx.filter_jit(lambda system, states: jax.vmap(system.rows)(states))
+    walk: Walk
 
 
 class Recollection:
@@ -105,17 +92,16 @@ class Recollection:
         self.ledger.append((t, np.array(ledger)))
         self._until = t
 
-    def stretch(self, t: float, members, modes, trajectory: Trajectory, system: AbstractSystem) -> None:
+    def stretch(self, t: float, members, modes, walk: Walk) -> None:
         """Remember that some members moved together for a while."""
-        shared = Stretch(list(members), trajectory, system)
-        last = float(trajectory.end.t)
-        end_q, end_v = (part[0] for part in shared.rows(np.array([last]), "before"))
+        shared, last = Stretch(list(members), walk), walk.times[-1]
+        end_q, end_v = (part[0] for part in walk.rows([last], "before"))
         for k, member in enumerate(members):
             kept = self.pieces[member]
             kept.times += [t, last]
             kept.states += [shared, (end_q[k], end_v[k])]
             kept.modes += [np.array(modes[k]), np.array(modes[k])]
-        self.steps += trajectory.steps
+        self.steps += len(walk.times) - 1
 
     def close(self, t: float, outcome: Outcome) -> Recollection:
         """The memory of a run that has ended."""
@@ -182,7 +168,7 @@ class Recollection:
             moved = drift(self.system, members[part], from_q[part], from_v[part], lags[part])
             q[rows[part], members[part]], v[rows[part], members[part]] = moved
         for stretch, wanted in shared.values():
-            went_q, went_v = stretch.rows(times[[row for row, _ in wanted]], side)
+            went_q, went_v = stretch.walk.rows(times[[row for row, _ in wanted]], side)
             for k, (row, i) in enumerate(wanted):
                 place = stretch.members.index(i)
                 q[row, i], v[row, i] = went_q[k, place], went_v[k, place]

@@ -67,6 +67,7 @@ class Band:
         members: Its members, by their numbers in the crowd.
         bound: How many of the first of them have to be followed; the others only stand by.
         contacts: For each guard what its indices mean, for the plan.
+        at_once: Guards (name, index) that fire at the start if they are below zero there.
         until: For how long it may be left alone [s].
     """
 
@@ -75,6 +76,7 @@ class Band:
     members: tuple[int, ...]
     bound: int
     contacts: dict[str, list]
+    at_once: frozenset[tuple[str, int]]
     until: float
 
 
@@ -89,8 +91,8 @@ class Plan(Protocol):
         """What an event does, from the states of all at its time."""
         ...
 
-    def band(self, t: float, q: np.ndarray, v: np.ndarray, mode: np.ndarray, until: float) -> Band | Upcoming | None:
-        """Members that do not move on their own now, or what happens to them at once."""
+    def band(self, t: float, q: np.ndarray, v: np.ndarray, mode: np.ndarray, until: float) -> Band | None:
+        """Members that do not move on their own now."""
         ...
 
     def banded(self, band: Band, name: str, index: int, t: float, q, v, mode) -> Change:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,8 +16,8 @@ BYSTANDERS = 4  # free bodies that a band may keep an eye on
 SHORTEST = 1e-3  # of the time in which a body turns by a radian; a band is not left alone for less
 
 
-def band_of(plan, t: float, q, v, until: float):
-    """The band of all bodies in contact, and a contact in it whose force would pull, if there is one."""
+def band_of(plan, t: float, q, v, until: float) -> Band:
+    """The band of all bodies in contact, with the free ones that could reach them soon."""
     system = plan.system
     bound = sorted({i for bond in plan.bonds for i in plan._bodies(bond)})
     near, until = _bystanders(plan, bound, t, q, v, until)
@@ -29,17 +28,18 @@ def band_of(plan, t: float, q, v, until: float):
         and (i in bound or j in bound)
     ]  # fmt: skip
     bond = _bond(plan, members, contacts, watched, q, v)
-    start = _start(bond, jnp.asarray(float(t)), jnp.asarray(q[members]), jnp.asarray(v[members]))
-    forces, tolerance = (np.asarray(part) for part in _forces(bond, start))
-    weakest = int(np.argmin(forces + tolerance))
-    walls = [(system.n + wall, i) for i in members for wall in range(system.n_walls)]
     names = {
         "release": [*contacts, *contacts],
         "touch": [(min(pair), max(pair)) for pair in watched],
-        "wall": walls,
+        "wall": [(system.n + wall, i) for i in members for wall in range(system.n_walls)],
     }
-    band = Band(bond, start, tuple(members), len(bound), names, until)
-    return band, contacts[weakest] if forces[weakest] < -tolerance[weakest] else None
+    start = bond.start(t, q[members], v[members])
+    return Band(bond, start, tuple(members), len(bound), names, _slack(contacts), until)
+
+
+def _slack(contacts) -> frozenset[tuple[str, int]]:
+    """The guards of `Bond.release` that tell of a force that pulls."""
+    return frozenset(("release", len(contacts) + k) for k in range(len(contacts)))
 
 
 def _bystanders(plan, bound, t: float, q, v, until: float) -> tuple[list[int], float]:
@@ -86,7 +86,3 @@ def _pairs(plan, members, pairs, q) -> Pairs:
     places = {member: k for k, member in enumerate(members)}
     first, second = ([places[int(i)] for i in side] for side in (first, second))
     return Pairs(jnp.asarray(first, int), jnp.asarray(second, int), jnp.asarray(shift, float).reshape(-1, 3))
-
-
-_start = eqx.filter_jit(lambda bond, t, q, v: bond.start(t, q, v))
-_forces = eqx.filter_jit(lambda bond, state: bond.forces(state))

@@ -7,6 +7,7 @@ from typing import ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.contacts.gap import Separation, gap, separation_of
@@ -62,18 +63,17 @@ class Bond(AbstractSystem):
         """How many bodies."""
         return self.stock.mass.shape[0]
 
-    def start(self, t: float, q: Array, v: Array) -> State:
+    def start(self, t: float, q: np.ndarray, v: np.ndarray) -> State:
         """The state from rows of the crowd; finds the contact points."""
-        bodies = self._bodies(q, v)
-
-        def marks(first, second, shift):
-            one, two = _moved(_row(bodies, first), shift), _row(bodies, second)
+        marks = np.zeros((self.contacts.first.shape[0], 2, 3))
+        for k, (i, j, shift) in enumerate(zip(*_fields(self.contacts), strict=True)):
+            one, two = (
+                _row(self.stock, m).moved(q[m, :3] + d, v[m, :3], jnp.asarray(q[m, 3:]), v[m, 3:6])
+                for m, d in ((int(i), shift), (int(j), jnp.zeros(3)))
+            )
             seen = gap(one, two)
-            return jnp.stack([_mark(one, seen.point1), _mark(two, seen.point2)])
-
-        n = self.contacts.first.shape[0]
-        marked = jax.vmap(marks)(*_fields(self.contacts)) if n else jnp.zeros((0, 2, 3))
-        return State.of(t=t, q=jnp.concatenate([q.ravel(), marked.ravel()]), v=v[:, :6], mode=0)
+            marks[k] = _mark(one, seen.point1), _mark(two, seen.point2)
+        return State.of(t=t, q=np.concatenate([q.ravel(), marks.ravel()]), v=v[:, :6], mode=0)
 
     def _bodies(self, q: Array, v: Array) -> Body:
         return jax.vmap(lambda body, q, v: body.moved(q[:3], v[:3], q[3:7], v[3:6]))(self.stock, q, v)
@@ -122,7 +122,10 @@ class Bond(AbstractSystem):
         )
         # A body held more than once over leaves forces undetermined: take those of least size.
         own = jnp.diagonal(coupling)
-        forces = jnp.linalg.solve(coupling + 1e-13 * jnp.diag(own), -free)
+        if own.shape[0] == 1:
+            forces = -free / own
+        else:
+            forces = jnp.linalg.solve(coupling + 1e-13 * jnp.diag(own), -free)
         tolerance = jnp.concatenate([met.tolerances.a_eff for met in found]) / own
         return bodies, found, marks, corrected, forces, effects, tolerance
 
@@ -155,7 +158,7 @@ class Bond(AbstractSystem):
         return [True] * bool(self.contacts.first.shape[0]) + [False] * bool(self.wall_contacts.shape[0])
 
     def forces(self, state: State) -> tuple[Array, Array]:
-        """Contact forces, pairs first, then walls, and below which size each counts as zero [N]."""
+        """Contact forces, pairs first, then walls, and the size below which each counts as zero [N]."""
         *_, forces, _, tolerance = self._solved(state)
         return forces, tolerance
 
@@ -189,16 +192,15 @@ class Bond(AbstractSystem):
         return Rate(q=jnp.concatenate([q, moving.ravel()]), v=v, ledger=jnp.zeros_like(state.ledger))
 
     def guards(self) -> tuple[Guard, ...]:
-        release = Guard("release", self._release)
-        touch = []
+        guards = [Guard("release", self.release)]
         if self.watched.first.shape[0]:
-            touch.append(Guard("touch", self._gaps))
+            guards.append(Guard("touch", self._gaps))
         if self.walls is not None:
-            touch.append(Guard("wall", self._wall_gaps, lambda state: self.watched_walls.ravel()))
-        return (release, *touch)
+            guards.append(Guard("wall", self._wall_gaps, lambda state: self.watched_walls.ravel()))
+        return tuple(guards)
 
-    def _release(self, state: State) -> Array:
-        """Forces; and forces that were never above zero, by what counts as zero."""
+    def release(self, state: State) -> Array:
+        """A contact ends as its force falls through zero, or once one that was never above zero pulls."""
         forces, tolerance = self.forces(state)
         return jnp.concatenate([forces, forces + tolerance])
 

@@ -218,21 +218,16 @@ class Schedule:
 
     # ---- members in contact -------------------------------------------------------------------
 
-    def band(self, t, q, v, mode, until) -> Band | Upcoming | None:
-        """Bodies in contact, with the free ones that could reach them soon; or a contact that ends at once."""
-        if not self.bonds:
-            return None
-        band, weakest = band_of(self, t, q, v, until)
-        if weakest is not None:
-            return Upcoming(t, "release", self._bodies(weakest), weakest)
-        return band
+    def band(self, t, q, v, mode, until) -> Band | None:
+        """Bodies in contact, with the free ones that could reach them soon."""
+        return band_of(self, t, q, v, until) if self.bonds else None
 
     def banded(self, band: Band, name, index, t, q, v, mode) -> Change:
         """A release, or a touch within a band."""
         contact = band.contacts[name][index]
-        return (
-            self._told("release", contact, t, q, v, mode) if name == "release" else self.touch(contact, t, q, v, mode)
-        )
+        if name == "release":
+            return self._told("release", contact, t, q, v, mode)
+        return self.touch(contact, t, q, v, mode)
 
 
 def _room(radius: np.ndarray, period: np.ndarray | None, n: int) -> float:
