@@ -22,6 +22,7 @@ from saltus.hybrid import Outcome, State
 from saltus.hybrid.crowd import Band, Change, Upcoming
 
 STEP_OF_PROGRESS = 25  # events between two reports
+SIZES = (32, 256, 2048)  # of the batches in which members are moved
 
 
 def engine(rtol: float, atol: float, max_events: int) -> EventQueue:
@@ -144,11 +145,13 @@ class _Crowd:
 def drift(system, members, q, v, durations) -> tuple[np.ndarray, np.ndarray]:
     """Members moved on their own, each for its time; padded, so that few sizes are compiled."""
     count = len(members)
-    size = max(8, 1 << max(count - 1, 0).bit_length())
-    rows = np.minimum(np.arange(size), count - 1)
-    durations = np.where(np.arange(size) < count, np.asarray(durations)[rows], 0.0)
-    q, v = _drift(system, np.asarray(members)[rows], np.asarray(q)[rows], np.asarray(v)[rows], durations)
-    return np.array(q)[:count], np.array(v)[:count]
+    size = next((size for size in SIZES if size >= count), SIZES[-1])
+    found = []
+    for begin in range(0, count, size):
+        rows = np.minimum(begin + np.arange(size), count - 1)
+        lags = np.where(begin + np.arange(size) < count, np.asarray(durations)[rows], 0.0)
+        found.append(_drift(system, np.asarray(members)[rows], np.asarray(q)[rows], np.asarray(v)[rows], lags))
+    return tuple(np.concatenate([np.asarray(part) for part in parts])[:count] for parts in zip(*found, strict=True))
 
 
 @eqx.filter_jit

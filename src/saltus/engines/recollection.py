@@ -163,10 +163,8 @@ class Recollection:
                 lags.append(t - kept.times[k])
                 from_q.append(state[0])
                 from_v.append(state[1])
-        for block in range(0, len(rows), 1 << 14):
-            part = slice(block, block + (1 << 14))
-            moved = drift(self.system, members[part], from_q[part], from_v[part], lags[part])
-            q[rows[part], members[part]], v[rows[part], members[part]] = moved
+        if rows:
+            q[rows, members], v[rows, members] = drift(self.system, members, from_q, from_v, lags)
         for stretch, wanted in shared.values():
             went_q, went_v = stretch.walk.rows(times[[row for row, _ in wanted]], side)
             for k, (row, i) in enumerate(wanted):

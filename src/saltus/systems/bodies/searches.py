@@ -14,23 +14,22 @@ from saltus.contacts.gap import gap
 from saltus.contacts.wall import wall_contact, wall_gap
 from saltus.hybrid import State
 
-CHUNK = 256
+CHUNK = 32  # pairs that are searched together: one size, so that one program is compiled
 OVERLAP = 1e-11  # of the size; deeper overlaps at the start are refused
 
 
-def padded(count: int, smallest: int = 4) -> np.ndarray:
-    """Rows 0 .. count - 1, filled up with the last so that few sizes are compiled."""
-    size = max(smallest, 1 << max(count - 1, 0).bit_length())
-    return np.minimum(np.arange(size), count - 1)
+def _padded(count: int) -> np.ndarray:
+    """Rows 0 .. count - 1, filled up with the last to the size of a chunk."""
+    return np.minimum(np.arange(CHUNK), count - 1)
 
 
 def contacts_of_pairs(system, first, second, q, v, shifts, begins, horizons):
-    """For each pair whether it touches within its horizon, when, and whether that is certain."""
+    """For each pair of at most a chunk whether it touches within its horizon, when, and whether that is certain."""
     if len(first) == 1:
         one, two = placed_pair(system, first[0], second[0], q, v, shifts[0])
         found = first_contact(one, two, horizons[0], begin=begins[0])
         return np.array([found.happens]), np.array([found.time]), np.array([found.certified])
-    rows = padded(len(first))
+    rows = _padded(len(first))
     horizons = np.where(np.arange(len(rows)) < len(first), horizons[rows], -1.0)  # no time for what fills up
     found = _search_pairs(system, first[rows], second[rows], q, v, shifts[rows], begins[rows], horizons)
     return tuple(np.asarray(part)[: len(first)] for part in found)
@@ -38,16 +37,19 @@ def contacts_of_pairs(system, first, second, q, v, shifts, begins, horizons):
 
 def contacts_of_walls(system, walls, bodies, q, v, begins, horizons):
     """The same for walls and bodies."""
-    rows = padded(len(walls))
+    rows = _padded(len(walls))
     horizons = np.where(np.arange(len(rows)) < len(walls), horizons[rows], -1.0)
     found = _search_walls(system, walls[rows], bodies[rows], q, v, begins[rows], horizons)
     return tuple(np.asarray(part)[: len(walls)] for part in found)
 
 
-@eqx.filter_jit
 def placed_pair(system, i, j, q, v, shift):
     """Two bodies where they are, the first moved by whole periods."""
-    q, v = jnp.asarray(q), jnp.asarray(v)
+    return _placed_pair(system, *(jnp.asarray(x) for x in (i, j, q, v, shift)))
+
+
+@eqx.filter_jit
+def _placed_pair(system, i, j, q, v, shift):
     one = system.at(q[i], v[i], i)
     return eqx.tree_at(lambda b: b.center, one, one.center + shift), system.at(q[j], v[j], j)
 
@@ -114,8 +116,11 @@ def _gaps(system, first, second, q, v, shifts) -> np.ndarray:
     if len(first) <= 1:
         pairs = zip(first, second, shifts, strict=True)
         return np.array([float(gap(*placed_pair(system, i, j, q, v, shift)).gap) for i, j, shift in pairs])
-    rows = padded(len(first))
-    return np.asarray(_pair_gaps(system, first[rows], second[rows], q, v, shifts[rows]))[: len(first)]
+    found = []
+    for begin in range(0, len(first), CHUNK):
+        rows = begin + _padded(min(CHUNK, len(first) - begin))
+        found.append(np.asarray(_pair_gaps(system, first[rows], second[rows], q, v, shifts[rows])))
+    return np.concatenate(found)[: len(first)]
 
 
 @eqx.filter_jit

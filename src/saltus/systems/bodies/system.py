@@ -138,7 +138,7 @@ class RigidBodies(AbstractSystem):
 
     def wall(self, index) -> Wall:
         """One wall."""
-        return row_of(self.walls, index)
+        return row_of(self.walls, jnp.asarray(index))
 
     def flow(self, index: Array, q: Array, v: Array, duration: Array) -> tuple[Array, Array]:
         """Free motion of one body in closed form."""
