@@ -18,6 +18,7 @@ from saltus.validation.check import Check
 
 TOPICS = {
     "chain": "saltus.validation.chain",
+    "impact": "saltus.validation.impact",
     "friction": "saltus.validation.friction",
     "sliding": "saltus.validation.sliding",
 }
