@@ -48,7 +48,7 @@ def coal_gaps(ones: Body, twos: Body) -> tuple[float, np.ndarray, np.ndarray]:
     import coal
 
     request = coal.DistanceRequest()
-    request.gjk_tolerance = 1e-12
+    request.gjk_tolerance, request.gjk_max_iterations = 1e-12, 1000
 
     def placed(body, turns, k):
         place = coal.Transform3s()
