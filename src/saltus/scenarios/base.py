@@ -8,7 +8,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import pydantic
 
@@ -65,6 +65,9 @@ class Scenario(Model):
 
     A kind subclasses this with its own tables and `build`; `kind` names it in `scenarios.kinds`.
     """
+
+    # Keys that name files, such as "surface.file"; they are looked for beside the scenario's file.
+    paths: ClassVar[tuple[str, ...]] = ()
 
     kind: str
     solve: Solve
