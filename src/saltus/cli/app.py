@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from saltus.cli import list as list_verb
+from saltus.cli import reproduce as reproduce_verb
 from saltus.cli import run as run_verb
 from saltus.cli import show as show_verb
 from saltus.cli import validate as validate_verb
@@ -35,7 +36,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for _name, _verb in {"list": list_verb, "run": run_verb, "show": show_verb, "validate": validate_verb}.items():
+VERBS = {
+    "list": list_verb,
+    "run": run_verb,
+    "show": show_verb,
+    "reproduce": reproduce_verb,
+    "validate": validate_verb,
+}
+for _name, _verb in VERBS.items():
     app.command(_name)(_verb.command)
 
 
