@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 PAPERS = {
     "tinti-2019": "saltus.papers.tinti_2019",
+    "vrbik": "saltus.papers.vrbik",
 }
 
 
