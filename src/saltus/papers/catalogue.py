@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 PAPERS = {
     "tinti-2019": "saltus.papers.tinti_2019",
     "vrbik": "saltus.papers.vrbik",
+    "kireenkov-2021": "saltus.papers.kireenkov_2021",
 }
 
 

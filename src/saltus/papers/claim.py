@@ -169,7 +169,21 @@ class Statement:
         return self.text
 
 
-Printed = Number | Numbers | About | Order | AtMost | Between | Formula | Statement
+@dataclasses.dataclass(frozen=True)
+class Unstated:
+    """A quantity that the paper names without a value: nothing can agree with it."""
+
+    text: str = "named, without a value"
+
+    def agrees(self, found: Any) -> bool:
+        """Never: there is nothing to compare with."""
+        return False
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Printed = Number | Numbers | About | Order | AtMost | Between | Formula | Statement | Unstated
 
 
 @dataclasses.dataclass(frozen=True)
