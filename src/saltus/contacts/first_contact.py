@@ -124,6 +124,8 @@ def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Array,
     reach = agility[0].radius + agility[1].radius
     touch = TOUCH * reach
     velocity = relative_velocity(bodies)
+    # A rate below rounding of the velocities cannot open a closed gap.
+    still = 1e-14 * (velocity.norm() + sum(one.turning * one.radius for one in agility))
     wait = sphere_entry(offset_at(bodies, begin), velocity, reach)
     first = jnp.where(begin + wait < until, wait, 0.0)
 
@@ -136,7 +138,7 @@ def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Array,
         flight = fly(bodies, flight, ahead)
         pair = flight.pair(bodies)
         seen = ascend(pair, face(pair, n), quick=3)
-        closed = (seen.width <= touch) & (flight.rate(bodies, pair, seen) <= 0.0)
+        closed = (seen.width <= touch) & (flight.rate(bodies, pair, seen) <= still)
         omegas = (Vec.of(flight.omegas[0]), Vec.of(flight.omegas[1]))
         ahead = safe_step(pair, seen, velocity, omegas, agility)
         ahead = jnp.maximum(ahead, sphere_entry(pair.offset, velocity, reach))
@@ -189,3 +191,31 @@ def cubic_zero(g: Array, v: Array, a: Array, j: Array) -> Array:
         return s + jnp.where(misses & (bend > 0.0), vertex, down)
 
     return jax.lax.fori_loop(0, 80, newton, jnp.zeros_like(g))
+
+
+def closest_approach(body1: Body, body2: Body, until: float, *, samples: int = 2001) -> tuple[float, float]:
+    """Time and value of the smallest gap in [0, until], sampled and then polished.
+
+    Two approaches closer together in time than until / samples may be taken for one.
+    """
+    times = jnp.linspace(0.0, until, samples)
+    gaps = _gaps_over(body1, body2, times)
+    time = _vertex(body1, body2, times[jnp.argmin(gaps)], jnp.asarray(float(until)))
+    return float(time), float(_gaps_over(body1, body2, time[None])[0])
+
+
+@eqx.filter_jit
+def _gaps_over(body1: Body, body2: Body, times: Array) -> Array:
+    return jax.lax.map(lambda t: gap(body1.after(t), body2.after(t)).gap, times, batch_size=64)
+
+
+@eqx.filter_jit
+def _vertex(body1: Body, body2: Body, time: Array, until: Array) -> Array:
+    """Newton's method for a zero of the rate of the gap."""
+
+    def improve(_, time):
+        moved = body1.after(time), body2.after(time)
+        local = local_motion(*moved, gap(*moved))
+        return jnp.clip(time - jnp.where(local.a_eff > 0.0, local.v / local.a_eff, 0.0), 0.0, until)
+
+    return jax.lax.fori_loop(0, 8, improve, time)

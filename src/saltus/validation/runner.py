@@ -16,6 +16,7 @@ from saltus.validation.check import Check
 
 TOPICS = {
     "chain": "saltus.validation.chain",
+    "impact": "saltus.validation.impact",
     "friction": "saltus.validation.friction",
     "sliding": "saltus.validation.sliding",
 }

@@ -47,6 +47,8 @@ class Schedule:
             self.room = min(self.room, free / 2.0)
         self.escapes: dict[tuple[int, int], tuple[float, float]] = {}  # pair: (time of touch, wait)
         self.passing: set[tuple[int, int]] = set()
+        # Bodies that touch at the start are looked at before anything moves.
+        self.touching = set(touching(system, start))
 
     # ---- what is to come ----------------------------------------------------------------------
 
@@ -56,10 +58,13 @@ class Schedule:
         self.anchor[members] = q[members, :3]
         leave = t + self._stay(q, v)
         events = [Upcoming(float(leave[i]), "look-out", (i,)) for i in members if leave[i] < np.inf]
-        pairs = self._neighbours(members, mode)
+        events += [Upcoming(t, "touch", _bodies_of(pair, self.system), pair) for pair in sorted(self.touching)]
+        self.touching, waiting = set(), self.touching
+        pairs = [pair for pair in self._neighbours(members, mode) if pair not in waiting]
         horizons = np.array([min(leave[i], leave[j], self.until) for i, j in pairs]) - t
         events += self._contacts(pairs, horizons, t, q, v)
         walls = [(self.system.n + wall, i) for i in members for wall in range(self.system.n_walls)]
+        walls = [pair for pair in walls if pair not in waiting]
         horizons = np.array([min(leave[i], self.until) for _, i in walls]) - t
         events += self._contacts(walls, horizons, t, q, v)
         return events
@@ -120,7 +125,7 @@ class Schedule:
         events = []
         for k in np.flatnonzero(np.asarray(happens)[:count]):
             pair = (int(first[k]), int(second[k]))
-            members = (pair[1],) if walls else pair
+            members = _bodies_of(pair, self.system)
             sort = "emergence" if pair in self.passing else "touch"
             events.append(Upcoming(t + float(times[k]), sort, members, pair))
         return events
@@ -167,9 +172,8 @@ class Schedule:
         if code in PARADOXES and system.paradox == "stop":
             outcome = Outcome(
                 "paradox",
-                f"Stopped at t = {t:.9g} s: bodies {first} and {second} touch in a paradox ({LABELS[code]}), "
-                "from which "
-                'free motion would drive them into each other. Set paradox = "sustain" to go on.',
+                f"Stopped at t = {t:.9g} s: bodies {first} and {second} touch in a paradox ({LABELS[code]}), from "
+                'which free motion would drive them into each other. Set paradox = "sustain" to go on.',
             )
         if code in PARADOXES and system.paradox == "pass":
             self.passing.add(pair)
@@ -263,6 +267,11 @@ class Schedule:
         return Change("release", index, tuple(members), q[members], v[members], zeros, np.zeros(1), data)
 
 
+def _bodies_of(pair: tuple[int, int], system) -> tuple[int, ...]:
+    """The bodies of a pair; the first of it may be a wall."""
+    return pair if pair[0] < system.n else pair[1:]
+
+
 def _dissipates(system) -> bool:
     return type(system.law).__name__ != "Elastic"
 
@@ -310,24 +319,34 @@ def _search_walls(system, first, second, q, v, shifts, begins, horizons):
 
 def overlaps(system, state: State) -> list[tuple[int, int, float]]:
     """Pairs that overlap: body, partner (walls counted on from the bodies), depth."""
+    return [(second, first, -g) for (first, second), g, size in close_pairs(system, state) if g < -OVERLAP * size]
+
+
+def touching(system, state: State) -> list[tuple[int, int]]:
+    """Pairs that touch."""
+    return [pair for pair, g, size in close_pairs(system, state) if g <= OVERLAP * size]
+
+
+def close_pairs(system, state: State) -> list[tuple[tuple[int, int], float, float]]:
+    """Pairs whose bounding balls meet, with their gaps and sizes."""
     q = np.asarray(state.q)
     radius = np.asarray(jax.vmap(lambda shape: shape.radius())(system.shapes))
-    pairs = []
+    pairs, places, found = [], [], []
     for i, j in itertools.combinations(range(system.n), 2):
         apart = q[i, :3] - q[j, :3]
         if system.period is not None:
             apart = apart - np.asarray(system.period) * np.round(apart / np.asarray(system.period))
-        if np.linalg.norm(apart) < radius[i] + radius[j]:
-            pairs.append((i, j, q[j, :3] + apart))
-    found = []
+        if np.linalg.norm(apart) <= (radius[i] + radius[j]) * (1.0 + 1e-9):
+            pairs.append((i, j))
+            places.append(q[j, :3] + apart)
     if pairs:
-        gaps = np.asarray(_pair_gaps(system, state, *(np.array(part) for part in zip(*pairs, strict=True))))
-        allowed = OVERLAP * 2.0 * radius.max()
-        found += [(i, j, -float(g)) for (i, j, _), g in zip(pairs, gaps, strict=True) if g < -allowed]
+        first, second = np.array(pairs).T
+        gaps = np.asarray(_pair_gaps(system, state, first, second, np.array(places)))
+        found += [(pair, float(g), radius[list(pair)].sum()) for pair, g in zip(pairs, gaps, strict=True)]
     if system.n_walls:
         gaps = np.asarray(_wall_gaps(system, state))
-        deep = np.argwhere(gaps < -OVERLAP * radius.max())
-        found += [(int(i), system.n + int(wall), -float(gaps[i, wall])) for i, wall in deep]
+        for i, wall in itertools.product(range(system.n), range(system.n_walls)):
+            found.append(((system.n + wall, i), float(gaps[i, wall]), radius[i]))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -320,7 +321,17 @@ class RigidBodies(AbstractSystem):
         return {"axis": ["x", "y", "z"], "quaternion_part": ["w", "x", "y", "z"], "body": list(range(self.n))}
 
     def attributes(self) -> dict[str, str | int | float]:
-        return {"law": type(self.law).__name__, "paradox": self.paradox, "n_bodies": self.n}
+        axes = np.asarray(jax.vmap(lambda shape: shape.proxy_axes())(self.shapes))
+        exponents = np.asarray(getattr(self.shapes, "exponents", np.full_like(axes, 2.0)))
+        walls = [] if self.walls is None else np.c_[self.walls.normal, self.walls.offset].tolist()
+        return {
+            "law": type(self.law).__name__,
+            "paradox": self.paradox,
+            "shape_axes": json.dumps(axes.tolist()),
+            "shape_exponents": json.dumps(exponents.tolist()),
+            "walls": json.dumps(walls),
+            "period": json.dumps([] if self.period is None else np.asarray(self.period).tolist()),
+        }
 
     def event_quantities(self) -> dict[str, Quantity]:
         return {
