@@ -15,6 +15,7 @@ PAPERS = {
     "tinti-2019": "saltus.papers.tinti_2019",
     "vrbik": "saltus.papers.vrbik",
     "kireenkov-2021": "saltus.papers.kireenkov_2021",
+    "palffy-muhoray-2017": "saltus.papers.palffy_muhoray_2017",
 }
 
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 Verdict = Literal["reproduced", "corrected", "qualitative", "not reproducible"]
 
+ROUNDING = 8 * 2.2e-16  # relative; a few operations in double precision
+
 VERDICTS: dict[Verdict, str] = {
     "reproduced": "agrees within the digits printed",
     "corrected": "what is printed is wrong; ours stands beside it, with the reason",
@@ -43,8 +45,10 @@ class Number:
 
     def agrees(self, found: float) -> bool:
         """Whether a number is this one, to the digits printed."""
-        # A ten-millionth of a digit more, for numbers that stand exactly on its border.
-        return abs(float(found) - self.value) <= self.last_digit * (1 + 1e-7)
+        # Where more digits are printed than double precision holds, its rounding is allowed.
+        allowed = max(self.last_digit, ROUNDING * abs(self.value))
+        # A ten-millionth of a digit more, for numbers that stand exactly on the border.
+        return abs(float(found) - self.value) <= allowed * (1 + 1e-7)
 
     def __str__(self) -> str:
         return f"{scientific(self.text)} {self.unit}".strip()
