@@ -8,6 +8,7 @@ import numpy as np
 from saltus.papers.palffy_muhoray_2017.cases import Workbench
 from saltus.papers.palffy_muhoray_2017.claims import (
     bound_over_directions,
+    curvature_sum,
     quartic_coefficient,
     second_derivatives,
     varied,
