@@ -71,8 +71,8 @@ PAPER = Paper(
     errata=ERRATA,
     discoveries=(
         Discovery("Case 1b is linearly unstable", _unstable, "eigenvalues of the motion in the turning frame"),
-        Discovery("Case 2 with friction stops for good", _last_swing, "located stops"),
-        Discovery(f"Example 1 (μ = {MUS_1[-1]:g}) rests", _example_1_rest, "located stop"),
+        Discovery("Case 2 with friction stops for good", _last_swing, "located stops", slow=True),
+        Discovery(f"Example 1 (μ = {MUS_1[-1]:g}) rests", _example_1_rest, "located stop", slow=True),
         Discovery(
             "Example 2 sticks, is torn loose, and rests", _example_2_rest, "continued to the final rest", slow=True
         ),

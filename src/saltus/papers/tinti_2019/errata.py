@@ -122,7 +122,7 @@ def final_force(work: Workbench) -> tuple[float, float]:
 
 ERRATA = (
     Erratum("Eqs. 9c, 9d", "m₂ẍ₂ = F₂ₓ + ΓR₂ₜₓ;  m₂ÿ₂ = F₁₂ + ΓR₂ₜᵧ", "m₂ẍ₂ = F₂ₓ − ΓR₂ₜₓ;  m₂ÿ₂ = F₂ᵧ − ΓR₂ₜᵧ",
-            "Eq. 7b and Eq. 11 have the right sign.", equations_9),
+            "Eq. 7b and Eq. 11 have the right sign.", equations_9, slow=True),
     Erratum("Eq. 11, last entry", "Γ₁₂", "Γ"),
     Erratum("Case 1, initial data", "P₁ = (ϑ₀, 0), V₁ = (0, v₀), V₂ = (0, −v₀)", "r₁ = (0, r), V₁ = (v₀, 0); r₂ = (r, 0), "
             "V₂ = (0, −v₀)", "As printed the rod would stretch; errors are its rate over v₀.", stretching),
@@ -138,9 +138,9 @@ ERRATA = (
     Erratum("before Eq. 22", "through Eq. (5)", "Eq. (6)"),
     Erratum("friction pendulum", "γ̈ = −(g/R_CM) sin γ − μ(|γ̇|/R_CM)(Rγ̇² + gR cos γ/R_CM)",
             "γ̈ = −(g/ρ) sin γ − μ sgn(γ̇)(R/ρ)(γ̇² + (g/ρ) cos γ), ρ = R_CM",
-            "Errors in units of the friction term, along the run.", measures.pendulum_errors),
+            "Errors in units of the friction term, along the run.", measures.pendulum_errors, slow=True),
     Erratum("h_fin", "mg sin ϑ sin²φ / √(1 − sin²ϑ sin²φ)", "mg sin ϑ sin φ cos γ_f / √(1 − sin²ϑ sin²φ), as t → t_stop",
-            "", final_force),
+            "", final_force, slow=True),
     Erratum("h at rest", "a definite value", "any in mg [tan(β − φ), tan(β + φ)], tan φ = μ, sin β = d/2R",
             "Static friction leaves the rod force undetermined; the quoted values are the middle."),
     Erratum("Section 5, period of h", "T of Eq. 21", "T/2", "h is even in γ."),

@@ -288,9 +288,9 @@ DRAWINGS = (
     Drawing("fig-05", "Fig. 5: rod force of Case 2", f"ϑ₀ = {math.degrees(THETA_2):.2f}°, φ₀ = {math.degrees(PHI_2):.2f}°. "
             "The two schemes cannot be told apart.", figure_5),
     Drawing("fig-06", "Fig. 6: the same with friction", f"μ = {MU_2:g}. After the last stop the force is undetermined within "
-            "the shaded range.", figure_6),
-    Drawing("fig-07", "Fig. 7: paths of Example 1", "μ = 0.01, five periods.", figure_7),
-    Drawing("fig-08", "Fig. 8: rod force of Example 1", "At 5T the limit is still far.", figure_8),
+            "the shaded range.", figure_6, slow=True),
+    Drawing("fig-07", "Fig. 7: paths of Example 1", "μ = 0.01, five periods.", figure_7, slow=True),
+    Drawing("fig-08", "Fig. 8: rod force of Example 1", "At 5T the limit is still far.", figure_8, slow=True),
     Drawing("fig-09", "Fig. 9: paths of Example 2 without friction", "Yellow: heavy, black: light.", figure_9),
     Drawing("fig-10", "Fig. 10: energies of Example 2", "", figure_10),
     Drawing("fig-11", "Fig. 11: paths of Example 2 with friction", "μ = 0.025.", figure_11),
@@ -298,9 +298,9 @@ DRAWINGS = (
             "the paper's step.", figure_12),
     Drawing("fig-13", "Fig. 13: energy of the centre of mass", "", figure_13),
     Drawing("instability", "Case 1b is unstable", NOT_SHOWN + "An error of Case 1b grows ninefold per period; Case 1a only "
-            "drifts.", instability),
+            "drifts.", instability, slow=True),
     Drawing("misprint", "The pendulum with friction, printed and corrected", NOT_SHOWN + "The printed equation drives one half "
-            "of each swing.", misprint),
+            "of each swing.", misprint, slow=True),
     Drawing("to-rest", "Example 2 continued to rest", NOT_SHOWN + "μ = 0.015. The heavy mass sticks three times (shaded) and is "
             "torn loose twice before everything rests.", to_rest, slow=True),
 )  # fmt: skip
