@@ -40,6 +40,6 @@ def command(
         return
     print(f"If you publish results of {loaded.name}, cite\n\n  {software}\n\nand what its laws come from:\n")
     for one in found:
-        print(f"  {one.part} ({one.about[:1].lower()}{one.about[1:]})")
+        print(f"  {one.part} ({one.about})")
         for source in one.sources:
             print(f"    {source}")

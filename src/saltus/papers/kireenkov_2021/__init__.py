@@ -66,7 +66,7 @@ PAPER = Paper(
     discoveries=(
         Discovery("How far the model is off", _errors, "largest errors over all ratios, each over its maximum"),
         Discovery("A spinning contact cannot stick: the ball creeps", _creep, "self-similar motion in closed form"),
-        Discovery("With point contacts it rolls", _rolls, "located end of slip"),
+        Discovery("With point contacts it rolls", _rolls, "located end of slip", slow=True),
         Discovery("The steepest slope on which the ball rests", _slope, "balance of force and torques"),
         Discovery("With rolling resistance it stops", _rests, "run to rest", slow=True),
     ),

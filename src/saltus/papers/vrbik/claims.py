@@ -115,7 +115,7 @@ CLAIMS = (
           why="Rows X_N and Y_N lack −(n−k−1)(X_N, Y_N)ω², of the order kept; and the edge link is re-pointed without an impulse."),
     Claim("large force", "step (f)", "The procedure is the limit of a large force F", Statement("limit of large F"),
           "chain of 3 links integrated with a finite force and no law at all", finite_limit,
-          why="The finite force tends to the corrected limit, not to the printed procedure."),
+          why="The finite force tends to the corrected limit, not to the printed procedure.", slow=True),
     Claim("loop", "last paragraph", "Looping until k = n takes the whole chain off the table", Statement("leaves"),
           "limit law, every n", all_particles_leave),
 )  # fmt: skip

@@ -39,7 +39,7 @@ ERRATA = (
     Erratum("(2) and below", "(ẎX − XẎ)/(X² + Y²)", "θ̇ = (XẎ − YẊ)/(X² + Y²)", "As printed identically zero.", turning),
     Erratum("(1) to (3), step 1", "√(Ẋ² + Ẏ²), (arctan Y/X)²", "ṙ = (XẊ + YẎ)/r, θ̇²", "Dots lost in typesetting."),
     Erratum("(4), right side, rows X_N and Y_N", "0, 0", "−(n−k−1) X_N ω², −(n−k−1) Y_N ω², ω = (X_N Λ − Y_N Γ)/(X_N² + Y_N²)",
-            "X_N ~ 1/F but θ̇ ~ F: the same order as what is kept. Errors: exit time of n = 3.", jerk),
+            "X_N ~ 1/F but θ̇ ~ F: the same order as what is kept. Errors: exit time of n = 3.", jerk, slow=True),
     Erratum("step (g) to (h)", "the edge link is re-pointed along (Γ, Λ)", "go on with Ω = 0 until the edge link is parallel to (Γ, Λ)",
             "Re-pointing sets the table speed without an impulse and creates energy. Errors: speed after a jerk.", speed),
     Erratum("step 1", "φ = arctan(Y/X)", "atan2(Y, X)", "X may be negative."),

@@ -146,9 +146,9 @@ DRAWINGS = (
     Drawing("by-size", "Four laws of the jerk side by side", "The printed law, and freezing the edge link, create energy for longer "
             "chains and let them leave too early.", by_size),
     Drawing("ledger", "Energy of a chain, jerk by jerk", "An inelastic jerk can only lose energy.", ledger),
-    Drawing("jerks", "One jerk as a function of its angle", "Table mass 9, response of the hanging part 0.5.", jerks),
+    Drawing("jerks", "One jerk as a function of its angle", "Table mass 9, response of the hanging part 0.5.", jerks, slow=True),
     Drawing("convergence", "No law at all: a finite force", "Exit times tend to those of the exact limit as log F / F; from the printed "
-            "procedure they stay away.", convergence),
+            "procedure they stay away.", convergence, slow=True),
     Drawing("angles", "How links leave", "Straight down for the first third, level at the end: losses stop when about 60 % has left.", angles),
     Drawing("continuum", "Many links", "Speeds tend to the textbook's cosh up to lift-off; the loss at the sharp edge levels off and does "
             "not vanish.", continuum, slow=True),

@@ -47,7 +47,7 @@ class BallOnRails(AbstractSystem):
     friction, loss in impacts).
 
     References:
-        Kireenkov 2021, COUPLED PROBLEMS: ball on two rails; signs of the second rail corrected.
+        Kireenkov 2021, COUPLED PROBLEMS: ball on two rails (signs of the second rail corrected).
     """
 
     kind: ClassVar[str] = "rails"

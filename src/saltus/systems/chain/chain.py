@@ -71,7 +71,7 @@ class Chain(AbstractSystem):
 
     References:
         Chain sliding off a table, Am. J. Phys. 61(3), 1993; Vrbik, Simulating n-link chain sliding off a
-        desktop; equations corrected.
+        desktop (equations corrected).
     """
 
     kind: ClassVar[str] = "chain"
