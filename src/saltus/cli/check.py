@@ -47,7 +47,15 @@ def command(
     elif not quiet:
         print(f"{loaded.name} is a right scenario of kind {facts['kind']} ({facts['checked']} checked).")
         if modes is not None:
+            _tell_of_rods(loaded.scenario)
             print("At the start: " + ", ".join(f"mass {index} {_word(mode)}" for index, mode in enumerate(modes)) + ".")
+
+
+def _tell_of_rods(scenario) -> None:
+    """Masses that do not feel each other may be what was wanted, or a forgotten rod."""
+    masses, rods = len(scenario.masses), len(scenario.rods)
+    if masses > 1 and rods == 0:
+        print(f"{masses} masses and no rods: they do not feel each other. To join two: [[rods]] with between = [0, 1].")
 
 
 def _word(mode: str) -> str:

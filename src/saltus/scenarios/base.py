@@ -8,7 +8,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import pydantic
 
@@ -66,8 +66,28 @@ class Scenario(Model):
     A kind subclasses this with its own tables and `build`; `kind` names it in `scenarios.kinds`.
     """
 
+    angles: ClassVar[tuple[str, ...]] = ()  # keys in radians; each may be given in degrees with the ending _deg
+
     kind: str
     solve: Solve
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _degrees(cls, data: Any) -> Any:
+        """Angles given as `<key>_deg` become radians."""
+        if not isinstance(data, dict):
+            return data
+        data = dict(data)
+        for name in cls.angles:
+            degrees = data.pop(f"{name}_deg", None)
+            if degrees is None:
+                continue
+            if name in data:
+                raise ValueError(f"Both `{name}` and `{name}_deg` are given. Give one of them.")
+            if isinstance(degrees, bool) or not isinstance(degrees, int | float):
+                raise ValueError(f"`{name}_deg` must be a number of degrees, got {degrees!r}.")
+            data[name] = math.radians(degrees)
+        return data
 
     @abc.abstractmethod
     def build(self) -> tuple[AbstractSystem, State]:

@@ -125,6 +125,15 @@ class MassModel(Model):
     velocity: Pair = [0.0, 0.0]
     mu: Nonnegative | None = None
 
+    @pydantic.field_validator("position", "velocity", mode="before")
+    @classmethod
+    def _horizontal(cls, value: object, info: pydantic.ValidationInfo) -> object:
+        if isinstance(value, list) and len(value) == 3:
+            raise ValueError(
+                f"`masses.{info.field_name}` has two entries, x and y, got {value}. The third follows from the surface."
+            )
+        return value
+
 
 class RodModel(Model):
     """An entry of [[rods]]; its length is the distance at the start."""
