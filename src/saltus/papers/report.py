@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime
 import html
+import re
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -20,6 +21,10 @@ LEAD = (
     "Every number, formula and figure of the papers that saltus is built on, computed again with it. A verdict is not "
     "written by hand: it follows from the printed value, its digits, and what the computation gives."
 )
+# k_x, R_CM, x_2ε, but not a whole word such as file_name; 1.2e-03; the sign of a number.
+SUBSCRIPT = re.compile(r"(?<=\w)_([0-9]*ε|[A-Z]{2,}|[A-Z]|[a-z0-9]{1,4}(?![a-z0-9_]))")
+POWER = re.compile(r"(?<![\w.])\d(?:\.\d+)?e[+-]\d+")
+MINUS = re.compile(r"(?<![\w\])}⁰¹²³⁴⁵⁶⁷⁸⁹])-(?=\d)")
 COLUMNS = ("where", "claim", "printed", "found here", "verdict", "remark")
 ERRATA_COLUMNS = ("where", "printed", "correct", "error, printed → correct", "remark")
 
@@ -109,9 +114,18 @@ def _class(verdict: str) -> str:
 
 
 def _text(words: str) -> str:
-    """Text for HTML; `code` in backticks."""
+    """Text for HTML; `code` in backticks, subscripts after underscores."""
     parts = html.escape(words, quote=False).split("`")
-    return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))
+    return "".join(
+        f"<code>{part}</code>" if index % 2 else SUBSCRIPT.sub(r"<sub>\1</sub>", typeset(part))
+        for index, part in enumerate(parts)
+    )
+
+
+def typeset(words: str) -> str:
+    """Numbers as people write them: a true minus sign, powers of ten."""
+    words = POWER.sub(lambda found: scientific(found.group()), words)
+    return MINUS.sub("−", words)
 
 
 def _card(paper: Reproduction) -> str:

@@ -58,7 +58,8 @@ def _sentence(error: Any, model: type[pydantic.BaseModel]) -> str:
         bound = context.get("min_length", context.get("max_length"))
         word = "at least" if kind == "too_short" else "at most"
         entries = "entry" if bound == 1 else "entries"
-        return f"`{path}` must have {word} {bound} {entries}, got {_short(value)}."
+        advice = getattr(table, "advice", {}).get(str(error["loc"][-1]), "")
+        return f"`{path}` must have {word} {bound} {entries}, got {_short(value)}. {advice}".strip()
     if kind == "value_error":
         return str(context.get("error", error["msg"]))
     rule = _RULES.get(kind)

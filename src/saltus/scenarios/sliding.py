@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import pydantic
 
@@ -120,19 +120,15 @@ AnySurface = Annotated[
 class MassModel(Model):
     """An entry of [[masses]]."""
 
+    advice: ClassVar[dict[str, str]] = {
+        "position": "Give x and y; z follows from the surface.",
+        "velocity": "Give the horizontal components; the third follows from the surface.",
+    }
+
     mass: Positive
     position: Pair
     velocity: Pair = [0.0, 0.0]
     mu: Nonnegative | None = None
-
-    @pydantic.field_validator("position", "velocity", mode="before")
-    @classmethod
-    def _horizontal(cls, value: object, info: pydantic.ValidationInfo) -> object:
-        if isinstance(value, list) and len(value) == 3:
-            raise ValueError(
-                f"`masses.{info.field_name}` has two entries, x and y, got {value}. The third follows from the surface."
-            )
-        return value
 
 
 class RodModel(Model):
