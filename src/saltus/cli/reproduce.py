@@ -45,7 +45,7 @@ def command(
         found = reproduce_all(names, quick=quick, progress=told)
     files = report.write(found, out, quick)
     if json:
-        print_json([_facts(one) for one in found])
+        print_json([report.facts(one) for one in found])
     elif not quiet:
         print_table(["paper", *report.VERDICTS, "errata", "figures"], [_row(one) for one in found])
         print(f"\nLook at {files['html']} ({time.perf_counter() - began:.0f} s; also {files['markdown']}).")
@@ -71,19 +71,3 @@ def _row(one) -> list[str]:
     from saltus.papers.claim import VERDICTS
 
     return [one.name, *(str(one.count(name)) for name in VERDICTS), str(len(one.corrections)), str(len(one.pictures))]
-
-
-def _facts(one) -> dict:
-    import dataclasses
-
-    from saltus.papers.claim import VERDICTS
-
-    return {
-        "paper": one.name,
-        "verdicts": {name: one.count(name) for name in VERDICTS},
-        "claims": [dataclasses.asdict(finding) for finding in one.findings],
-        "errata": len(one.corrections),
-        "figures": [picture.key for picture in one.pictures],
-        "left_out": one.left_out,
-        "wall_time": one.wall_time,
-    }

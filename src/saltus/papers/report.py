@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import datetime
 import html
+import json
 import re
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from saltus import __version__
 from saltus.errors import ScenarioError
@@ -30,7 +33,9 @@ ERRATA_COLUMNS = ("where", "printed", "correct", "error, printed → correct", "
 
 
 def write(found: Sequence[Reproduction], folder: str | Path, quick: bool = False) -> dict[str, Path]:
-    """Write the report into a folder, which is made if need be: `report.html`, `report.md`, `figures/`."""
+    """Write the report into a folder, which is made if need be: `report.html`, `report.md`, `results.json`,
+    `figures/`.
+    """
     folder = Path(folder)
     prepare(folder)
     for paper in found:
@@ -38,9 +43,24 @@ def write(found: Sequence[Reproduction], folder: str | Path, quick: bool = False
             _save(folder / "figures" / f"{paper.name}-{picture.key}.png", picture.png)
             if picture.svg is not None:
                 _save(folder / "figures" / f"{paper.name}-{picture.key}.svg", picture.svg)
+    results = json.dumps([facts(one) for one in found], indent=1, ensure_ascii=False)
+    _save(folder / "results.json", results.encode())
     _save(folder / "report.md", markdown(found, quick).encode())
     _save(folder / "report.html", page(found, quick).encode())
     return {"html": folder / "report.html", "markdown": folder / "report.md", "figures": folder / "figures"}
+
+
+def facts(found: Reproduction) -> dict[str, Any]:
+    """What was found for a paper, for machines."""
+    return {
+        "paper": found.name,
+        "verdicts": {name: found.count(name) for name in VERDICTS},
+        "claims": [dataclasses.asdict(one) for one in found.findings],
+        "errata": len(found.corrections),
+        "figures": [picture.key for picture in found.pictures],
+        "left_out": found.left_out,
+        "wall_time": round(found.wall_time, 1),
+    }
 
 
 def prepare(folder: Path) -> None:
