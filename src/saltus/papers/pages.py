@@ -14,7 +14,8 @@ from saltus.papers.report import COLUMNS, table, typeset
 
 INTRODUCTION = (
     "Saltus is built on four papers. `saltus reproduce` computes every claim in them, draws their figures, and writes "
-    "a report (`reproduction/report.html`). A verdict follows from what is printed, its digits, and what the computation gives."
+    "a report (`reproduction/report.html`). A verdict follows from what is printed, its digits, and what the "
+    "computation gives."
 )
 
 

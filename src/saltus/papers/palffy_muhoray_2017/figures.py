@@ -44,7 +44,7 @@ def _draw_pair(axes, touch: Touch, arrows: bool = True) -> None:
                 linewidth=1.4,
             )
     axes.scatter(*touch.point, color=colour(3), s=28, depthshade=False)
-    axes.set_box_aspect((1, 1, 1))
+    axes.set_box_aspect((1, 1, 1), zoom=1.45)
     corners = np.concatenate([_surface(body, 9).reshape(-1, 3) for body in (touch.one, touch.two)])
     middle, reach = corners.mean(axis=0), 0.5 * np.ptp(corners, axis=0).max()
     axes.set(
@@ -108,10 +108,11 @@ def gap_of_time(work: Workbench) -> Figure:
 
 
 def types(work: Workbench) -> Figure:
-    figure = new_figure(WIDTH + 0.6, 4.4)
+    figure = new_figure(WIDTH + 1.4, 4.4)
     rows = _examples(work)
-    panels = figure.subplots(2, 3).ravel()
-    for panel, (title, touch) in zip(panels, rows, strict=True):
+    panels = figure.subplots(2, 4).ravel()
+    panels[-1].axis("off")
+    for panel, (title, touch) in zip(panels[: len(rows)], rows, strict=True):
         times = np.linspace(-0.12, 0.12, 121)
         gap = touch.gaps(times)
         panel.axhline(0.0, color=INK, linewidth=0.6)
@@ -145,7 +146,8 @@ def _examples(work: Workbench) -> list[tuple[str, Touch]]:
     )
     return [
         ("with approach", with_velocity(base, -0.3 * base.normal)),
-        ("with slip", with_velocity(base, 3.0 * across)),
+        ("with fast slip", with_velocity(base, -6.0 * across)),
+        ("with slower slip", with_velocity(base, 3.0 * across)),
         ("published", base),
         ("in a plane", work.planar),
         ("two ellipsoids", ellipsoids),
