@@ -90,13 +90,35 @@ def published() -> Touch:
 # ---- a paradox for (almost) every pair of shapes --------------------------------------------------
 
 
+def _turning(body: shapes.Body, until: float):
+    """A free body's turning as a function of time (compiling the library's own for this would take longer)."""
+    inertia = np.asarray(body.inertia)
+
+    def rate(_, y):
+        turn = Rotation.from_quat(np.roll(y[:4], -1)).as_matrix()
+        spin = turn.T @ y[4:]
+        torque = np.cross(inertia * spin, spin)
+        w, v = y[0], y[1:4]
+        quaternion = 0.5 * np.concatenate([[-y[4:] @ v], w * y[4:] + np.cross(y[4:], v)])
+        return np.concatenate([quaternion, turn @ (torque / inertia)])
+
+    start = np.concatenate([np.asarray(body.quaternion), np.asarray(body.angular_velocity)])
+    path = solve_ivp(rate, (0.0, until), start, method="DOP853", rtol=1e-11, atol=1e-12, dense_output=True).sol
+
+    def turned(t: float) -> shapes.Body:
+        now = path(t)
+        quaternion = now[:4] / np.linalg.norm(now[:4])
+        return body.moved(body.center, body.velocity, jnp.asarray(quaternion), jnp.asarray(now[4:]))
+
+    return turned
+
+
 @eqx.filter_jit
-def _stationary_touch(one: shapes.Body, two: shapes.Body, normal, t):
-    """Two freely turning bodies put in contact at time t so that the common normal stands still for a moment.
+def _stationary_touch(one: shapes.Body, two: shapes.Body, normal):
+    """Two turning bodies put in contact so that the common normal stands still for a moment.
 
     Then the second derivative of the gap is minus that of the sum of the support functions along the normal.
     """
-    one, two = one.after(t), two.after(t)
     arm1 = rotation.rotate(one.quaternion, one.shape.support_point(rotation.rotate_back(one.quaternion, normal)))
     arm2 = rotation.rotate(two.quaternion, two.shape.support_point(-rotation.rotate_back(two.quaternion, normal)))
     over1, over2 = (_stands_still(body, arm, normal) for body, arm in ((one, arm1), (two, arm2)))
@@ -124,13 +146,18 @@ def paradox_of(name: str, one: shapes.Body, two: shapes.Body, normal=(1.0, 0.0, 
     normal = jnp.asarray(normal, float)
     times = np.linspace(0.0, until, 241)
 
+    turned = [_turning(body, until) for body in (one, two)]
+
+    def touch(t):
+        return _stationary_touch(turned[0](t), turned[1](t), normal)
+
     def second(t):
-        return float(_stationary_touch(one, two, normal, jnp.asarray(t))[3].a_eff)
+        return float(touch(t)[3].a_eff)
 
     values = [second(t) for t in times]
     for index in np.flatnonzero(np.diff(np.sign(values))):
         root = brentq(second, times[index], times[index + 1], xtol=1e-15, rtol=1e-14)
-        first, other, point, local = _stationary_touch(one, two, normal, jnp.asarray(root))
+        first, other, point, local = touch(root)
         if float(local.gap3) < 0.0:
             found = Touch(name, first, other, np.asarray(point), np.asarray(normal))
             if found.contact.is_paradox and found.gaps(np.linspace(-PAST, -0.02, SAMPLES)).min() > 0.0:

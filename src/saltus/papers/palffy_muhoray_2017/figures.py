@@ -44,9 +44,9 @@ def _draw_pair(axes, touch: Touch, arrows: bool = True) -> None:
                 linewidth=1.4,
             )
     axes.scatter(*touch.point, color=colour(3), s=28, depthshade=False)
-    axes.set_box_aspect((1, 1, 1), zoom=1.45)
+    axes.set_box_aspect((1, 1, 1), zoom=1.2)
     corners = np.concatenate([_surface(body, 9).reshape(-1, 3) for body in (touch.one, touch.two)])
-    middle, reach = corners.mean(axis=0), 0.5 * np.ptp(corners, axis=0).max()
+    middle, reach = (corners.min(axis=0) + corners.max(axis=0)) / 2, 0.5 * np.ptp(corners, axis=0).max()
     axes.set(
         xlim=(middle[0] - reach, middle[0] + reach),
         ylim=(middle[1] - reach, middle[1] + reach),
