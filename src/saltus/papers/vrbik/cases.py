@@ -18,7 +18,7 @@ from saltus.simulation import Run, simulate
 OVERHANG = 1e-4  # Y at the start, printed
 LAWS = ("limit", "plastic", "printed", "frozen")
 LONGEST, QUICK_LONGEST = 40, 12
-SIZES = (*range(1, 21), *range(22, LONGEST + 1, 2))
+SIZES = (*range(1, 13), *range(14, 21, 2), *range(24, LONGEST + 1, 4))
 QUICK_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
 # Particles beyond the end of a shorter chain have no mass to speak of; 1e-30 of a unit changes no digit.
 NOTHING = 1e-30
