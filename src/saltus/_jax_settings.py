@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import sys
 from pathlib import Path
@@ -21,13 +22,31 @@ def cache_directory() -> Path | None:
     return Path(base) / "saltus" / "jax"
 
 
+SMALL_LOOP = 100_000  # bytes; loops with less in them are compiled as one piece, not kernel by kernel
+QUICK_EMITTERS = ("0.9", "0.10")  # versions of jaxlib that know the flag (an unknown one ends the process)
+
+
+def compiler_flags(present: str) -> str:
+    """The flags of the XLA compiler with ours added to those `present`, which win.
+
+    A step of a small system consists of hundreds of tiny kernels; compiled as one piece, the loop
+    over the steps runs about six times as fast. The plainer kernel emitters compile in half the time.
+    """
+    ours = {"xla_backend_extra_options": f"xla_cpu_small_while_loop_byte_threshold={SMALL_LOOP}"}
+    if importlib.metadata.version("jaxlib").rpartition(".")[0] in QUICK_EMITTERS:
+        ours["xla_cpu_use_fusion_emitters"] = "false"
+    added = [f"--{name}={value}" for name, value in ours.items() if name not in present]
+    return " ".join([*([present] if present else []), *added])
+
+
 def apply() -> None:
-    """Double precision always (events need it), and the compilation cache unless switched off."""
+    """Double precision always (events need it), compiler flags, and the cache unless switched off."""
+    os.environ["XLA_FLAGS"] = compiler_flags(os.environ.get("XLA_FLAGS", ""))
     settings: dict[str, object] = {"jax_enable_x64": True}
     cache = cache_directory()
     if cache is not None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         settings["jax_compilation_cache_dir"] = str(cache)
-        settings["jax_persistent_cache_min_compile_time_secs"] = 0.2
+        settings["jax_persistent_cache_min_compile_time_secs"] = 0.0
     for name, value in settings.items():
         if "jax" in sys.modules:
             sys.modules["jax"].config.update(name, value)

@@ -7,12 +7,15 @@ import importlib
 import time
 from collections.abc import Callable
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from jaxtyping import Array
 
 from saltus import checks
 from saltus.engines import EventDriven, FixedStep
+from saltus.engines.replay import Replay
 from saltus.engines.steppers import is_fixed
 from saltus.hybrid import AbstractSystem, Events, Outcome, State, Trajectory
 
@@ -54,6 +57,26 @@ class Run:
         """The states at these times, stacked."""
         return self.trajectory.states(times, side)
 
+    def replay(self, system: AbstractSystem | None = None, start: State | None = None) -> Replay:
+        """The run taken again with other numbers, along the same steps and through the same events.
+
+        For the run's own numbers it gives the run's own end; `jax.grad` and `jax.jacfwd` of it are
+        right through events, with the derivative of their times. Meant for derivatives: far from the
+        run's own numbers, events may come in another order, which a replay does not notice.
+
+        Args:
+            system: The system with its numbers, perhaps traced; that of the run if not given.
+            start: Its start; that of the run if not given.
+        """
+        if self.trajectory.replay is None:
+            raise ValueError(f"A run of {type(self.system).__name__} cannot be replayed.")
+        settled = [event.name for event in self.events if event.name.endswith("_settled")]
+        if settled:
+            raise ValueError(f"A run in which events pile up ({settled[0]}) cannot be replayed: they are too many.")
+        return self.trajectory.replay(
+            self.system if system is None else system, self.trajectory.start if start is None else start
+        )
+
     def to_dataset(self, times: int | np.ndarray = 1001, attributes: dict | None = None) -> xr.Dataset:
         """The run as an xarray dataset with names and units; the instant of a jump appears twice.
 
@@ -77,6 +100,12 @@ class Run:
         return run_html(self.system, self.trajectory, self.wall_time)
 
 
+@eqx.filter_jit
+def observe(system: AbstractSystem, state: State) -> dict[str, Array]:
+    """All results of a system at one instant, compiled."""
+    return system.observe(state)
+
+
 def simulate(
     system: AbstractSystem,
     start: State,
@@ -86,7 +115,6 @@ def simulate(
     rtol: float = 1e-10,
     atol: float = 1e-12,
     step: float | None = None,
-    unroll: bool = False,
     max_events: int = 10_000,
     progress: Callable[[float, int], None] | None = None,
 ) -> Run:
@@ -101,8 +129,6 @@ def simulate(
         rtol: Error allowed per step, relative to each component.
         atol: Error allowed per step, absolute.
         step: Constant step [s]; only with a method that has no error estimate.
-        unroll: Compile for speed: about twice as fast a run of a small system, for some seconds more
-            of compilation; worth it for many runs.
         max_events: Events after which the run is ended.
         progress: Called now and then with the time reached and the number of events.
     """
@@ -111,13 +137,13 @@ def simulate(
         raise ValueError(f"`until` must be later than the start at t = {float(start.t):g} s, got {until}.")
     if start.q.dtype != jnp.float64:
         raise TypeError(f"The state is {start.q.dtype}; events need float64. Import saltus before you build arrays.")
-    engine = _engine(system, method, rtol, atol, step, unroll, max_events)
+    engine = _engine(system, method, rtol, atol, step, max_events)
     began = time.perf_counter()
     trajectory = engine.run(system, start, float(until), progress)
     return Run(system, trajectory, time.perf_counter() - began)
 
 
-def _engine(system, method, rtol, atol, step, unroll, max_events):
+def _engine(system, method, rtol, atol, step, max_events):
     """The engine that these options ask for."""
     special = getattr(system, "engine", "event_driven")
     if special != "event_driven":
@@ -126,8 +152,8 @@ def _engine(system, method, rtol, atol, step, unroll, max_events):
     if is_fixed(method):
         if step is None:
             raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")
-        return FixedStep(step=step, method=method, unroll=unroll, max_events=max_events)
+        return FixedStep(step=step, method=method, max_events=max_events)
     if step is not None:
         checks.positive("step", step)
-        return FixedStep(step=step, method=method, unroll=unroll, max_events=max_events)
-    return EventDriven(method=method, rtol=rtol, atol=atol, unroll=unroll, max_events=max_events)
+        return FixedStep(step=step, method=method, max_events=max_events)
+    return EventDriven(method=method, rtol=rtol, atol=atol, max_events=max_events)

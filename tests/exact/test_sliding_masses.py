@@ -2,6 +2,7 @@
 
 import math
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -162,13 +163,34 @@ def test_mass_that_leaves_over_the_rim_of_the_bowl_ends_the_run_with_its_name():
     assert run.outcome.name == "left_domain" and "mass 0" in run.outcome.message
 
 
-def test_loss_of_well_posedness_ends_the_run_with_its_name():
-    cone = sl.surfaces.Cone(1.5, 0.1)
-    system = sl.systems.SlidingMasses(cone, [1.0, 50.0], [(0, 1)], mu=0.69)
-    start = system.start([[0.8, 0.0], [-0.8, 0.0]], [[0.5, 0.0], [0.5, 0.0]], project=True)
+STEEP = sl.surfaces.Cone(1.5, 0.1)  # a rod across it is within the friction angle of the normals
+
+
+def test_start_without_unique_accelerations_ends_at_once():
+    system = sl.systems.SlidingMasses(STEEP, [1.0, 50.0], [(0, 1)], mu=0.9)
+    start = system.start([[0.8, 0.0], [-0.8, 0.0]], [[0.5, 0.0], [0.5, 0.0]])
+    assert float(system.denominator(start)) == pytest.approx(-0.09105711008608536, abs=1e-14)
     run = sl.simulate(system, start, 2.0)
-    assert run.outcome.name in ("ill_posed", "finished", "stalled")
-    assert float(system.denominator(start)) > 0.0
+    assert run.outcome.name == "ill_posed" and float(run.end.t) == 0.0
+
+
+def test_loss_of_well_posedness_on_the_way_ends_the_run_where_d_vanishes():
+    system = sl.systems.SlidingMasses(STEEP, [1.0, 50.0], [(0, 1)], mu=0.75)
+    start = system.start([[0.617, 0.0], [-0.567, 0.1]], [[0.8, -1.9], [-0.5, 0.3]], project=True)
+    run = sl.simulate(system, start, 2.0)
+    assert float(system.denominator(start)) > 0.01
+    assert run.outcome.name == "ill_posed" and 0.0 < float(run.end.t) < 0.5
+    assert float(system.denominator(run.end)) == pytest.approx(1e-6, rel=1e-3)
+
+
+def test_start_at_which_no_reaction_agrees_with_its_friction_ends_at_once():
+    system = sl.systems.SlidingMasses(STEEP, [1.0, 50.0], [(0, 1)], mu=0.75)
+    position = [[0.45605847, 0.0], [-0.87190522, 0.1]]
+    start = system.start(position, [[0.4448916, -0.29800937], [0.00237798, -1.00980845]], project=True)
+    for mode, sign in ((0, 1.0), (1, -1.0)):
+        tried = eqx.tree_at(lambda s: s.mode, start, jnp.array([mode, 0]))
+        assert sign * float(system.forces(tried).normal_force[0]) < -1.0
+    assert sl.simulate(system, start, 2.0).outcome.name == "ill_posed"
 
 
 def _network(pairs, n, seed=0):

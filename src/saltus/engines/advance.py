@@ -13,6 +13,7 @@ import enum
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.collocation import CollocationStepper
@@ -37,6 +38,7 @@ class Status(enum.IntEnum):
     stalled = 4  # the step fell to rounding level
     not_finite = 5  # a constant step left the domain
     doubtful = 6  # the next step may hold an event
+    over = 7  # the start is beyond a border
 
 
 class Control(eqx.Module):
@@ -67,6 +69,7 @@ class Flow(eqx.Module):
         h: Step to try next [s].
         status: Why it ended (`Status`).
         t_next: End of the doubtful step, if there is one [s].
+        over: Number of the border that the start is beyond, and its element, if the status says so.
         times: Times of the recorded steps; `count` of them are valid.
         vectors: The flowing parts there.
         count: How many steps are recorded.
@@ -77,6 +80,7 @@ class Flow(eqx.Module):
     h: Scalar
     status: Int[Array, ""]
     t_next: Scalar
+    over: Int[Array, " 2"]
     times: Float[Array, " m"]
     vectors: Float[Array, "m n"]
     count: Int[Array, ""]
@@ -91,21 +95,25 @@ class Searched(eqx.Module):
         event: Whether there is an event.
         guard: Flat index of the guard that fires.
         due: Guards that fall through zero at the same instant, with the one that fires.
+        owner: For each flat index, which of the system's guards it belongs to.
+        element: For each flat index, which element of that guard it is.
     """
 
     state: State
     event: Bool[Array, ""]
     guard: Int[Array, ""]
     due: Bool[Array, " g"]
+    owner: Int[Array, " g"]
+    element: Int[Array, " g"]
 
 
 class _Carry(eqx.Module):
     t: Scalar
     y: Flat
     h: Scalar
-    g: Array
     status: Int[Array, ""]
     t_next: Scalar
+    over: Int[Array, " 2"]
     times: Array
     vectors: Array
     count: Int[Array, ""]
@@ -126,10 +134,10 @@ def flow(
     start = _Carry(
         t=state.t,
         y=y,
-        h=jnp.where(h > 0.0, h, _first_step(y, flat.rate(state.t, y), until - state.t, control)),
-        g=flat.guards(state.t, y),
+        h=jnp.where(h > 0.0, h, control.step),
         status=jnp.where(state.t >= until, Status.reached, Status.going),
         t_next=state.t,
+        over=jnp.zeros(2, int),
         times=jnp.zeros(capacity + 1),
         vectors=jnp.zeros((capacity + 1, y.size)),
         count=jnp.asarray(0),
@@ -140,7 +148,19 @@ def flow(
         lambda carry: _one_step(flat, armed, stepper, control, until, capacity, carry),
         start,
     )
-    return Flow(flat.state(end.t, end.y), end.h, end.status, end.t_next, end.times, end.vectors, end.count, end.steps)
+    return Flow(
+        flat.state(end.t, end.y), end.h, end.status, end.t_next, end.over,
+        end.times, end.vectors, end.count, end.steps,
+    )  # fmt: skip
+
+
+def _over(flat: FlatSystem, armed: Array, g: Array) -> tuple[Bool[Array, ""], Int[Array, " 2"]]:
+    """Whether a border of the system is crossed here: its number and its element."""
+    borders = np.repeat([guard.border for guard in flat.system.guards()], flat.guard_sizes())
+    if not borders.any():
+        return jnp.asarray(False), jnp.zeros(2, int)
+    over = armed & borders & (g <= 0.0)
+    return over.any(), jnp.stack(flat.guard_numbers(), axis=1)[jnp.argmax(over)]
 
 
 def taken(flat: FlatSystem, stepper: Stepper, control: Control, t: Scalar, y: Flat, h: Scalar) -> tuple[Flat, Step]:
@@ -156,8 +176,6 @@ def taken(flat: FlatSystem, stepper: Stepper, control: Control, t: Scalar, y: Fl
 
 def _first_step(y: Flat, rate: Flat, span: Scalar, control: Control) -> Scalar:
     """A cautious first step: one that changes the state by about a hundredth."""
-    if control.fixed:
-        return control.step
     scale = control.atol + control.rtol * jnp.abs(y)
     size, speed = _norm(y / scale), _norm(rate / scale)
     guess = jnp.where((size > 1e-5) & (speed > 1e-5), 0.01 * size / speed, 1e-6)
@@ -194,20 +212,25 @@ def _one_step(flat, armed, stepper, control, until, capacity, carry: _Carry) -> 
         h_next = h * factor
         # A step that was cut short by `until` says nothing against longer ones.
         h_next = jnp.where(keep & (t_new == until), jnp.maximum(h_next, carry.h), h_next)
-        stalled = ~keep & (h_next < 4 * EPS * jnp.maximum(jnp.abs(carry.t), 1e-290))
+        # The first step has no length: it only tells how fast the state changes.
+        begins = carry.h == 0.0
+        h_next = jnp.where(begins, _first_step(carry.y, step.rate_before, until - carry.t, control), h_next)
+        keep = keep & ~begins
+        stalled = ~keep & ~begins & (h_next < 4 * EPS * jnp.maximum(jnp.abs(carry.t), 1e-290))
         status = jnp.where(stalled, Status.stalled, Status.going)
 
-    g = carry.g
+    over = carry.over
     if armed.size:
         between = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
         glances = jax.vmap(flat.guards)(carry.t + GLANCES * h, jax.lax.optimization_barrier(between))
-        g = glances[-1]
-        doubt = keep & suspicious(jnp.concatenate([carry.g[None], glances]), armed).any()
-        status, keep = jnp.where(doubt, Status.doubtful, status), keep & ~doubt
-    return _kept(carry, keep, t_new, y_new, g, h_next, status, until, capacity)
+        doubt = keep & suspicious(glances, armed).any()
+        beyond, over = _over(flat, armed, glances[0])
+        status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
+        keep = keep & ~doubt & ~beyond
+    return _kept(carry, keep, t_new, y_new, h_next, status, over, until, capacity)
 
 
-def _kept(carry: _Carry, keep, t_new, y_new, g, h_next, status, until, capacity: int) -> _Carry:
+def _kept(carry: _Carry, keep, t_new, y_new, h_next, status, over, until, capacity: int) -> _Carry:
     """Go to the new point and record it, where `keep` says so."""
     count = carry.count + keep
     status = jnp.where(keep & (t_new >= until), Status.reached, status)
@@ -221,9 +244,9 @@ def _kept(carry: _Carry, keep, t_new, y_new, g, h_next, status, until, capacity:
         t=jnp.where(keep, t_new, carry.t),
         y=jnp.where(keep, y_new, carry.y),
         h=h_next,
-        g=jnp.where(keep, g, carry.g),
         status=status,
         t_next=t_new,
+        over=over,
         times=times,
         vectors=vectors,
         count=count,
@@ -239,16 +262,18 @@ def search(system: AbstractSystem, state: State, t_next: Scalar, stepper: Steppe
 
     def look(fraction):
         y, _ = taken(flat, stepper, control, t0, y0, fraction * h)
+        y = jnp.where(fraction > 0.0, y, y0)  # to the last bit: a guard that begins at zero must not fire
         return flat.guards(t0 + fraction * h, y), y
 
-    g0 = flat.guards(t0, y0)
     resolution = 2 * EPS * jnp.maximum(1.0, jnp.abs(t_next) / jnp.maximum(h, 1e-300))
-    found = earliest_event(look, g0, armed, resolution)
+    found = earliest_event(look, armed, resolution)
     t = jnp.where(found.event, t0 + found.fraction * h, t_next)
     # What falls within rounding of the same instant is due as well.
     near = jnp.abs(found.g) * h <= 64 * EPS * jnp.maximum(jnp.abs(t), h) * found.fall
-    due = found.event & armed & near & (found.fall > 0.0) & (g0 > 0.0)
-    return Searched(flat.state(t, found.y), found.event, found.guard, due.at[found.guard].set(found.event))
+    due = found.event & armed & near & (found.fall > 0.0) & (found.g_start > 0.0)
+    due = due.at[found.guard].set(found.event)
+    # Of guards that tie, the first listed fires first: the order does not hang on rounding.
+    return Searched(flat.state(t, found.y), found.event, jnp.argmax(due), due, *flat.guard_numbers())
 
 
 def advance(
@@ -259,7 +284,9 @@ def advance(
     The status of the flow is `Status.event` if an event ended it; the state is then the one before
     the jump.
     """
-    like = Searched(state, jnp.asarray(False), jnp.asarray(0), jnp.zeros_like(FlatSystem(system, state).armed()))
+    flat = FlatSystem(system, state)
+    nothing = jnp.zeros_like(flat.armed())
+    like = Searched(state, jnp.asarray(False), jnp.asarray(0), nothing, *flat.guard_numbers())
 
     def going_on(value):
         return value[0].status == Status.going
@@ -281,7 +308,7 @@ def advance(
         return went, found
 
     start = Flow(
-        state, h, jnp.asarray(Status.going), state.t, jnp.zeros(1),
-        jnp.zeros((1, FlatSystem(system, state).vector(state).size)), jnp.asarray(0), jnp.asarray(0),
+        state, h, jnp.asarray(Status.going), state.t, jnp.zeros(2, int), jnp.zeros(1),
+        jnp.zeros((1, flat.vector(state).size)), jnp.asarray(0), jnp.asarray(0),
     )  # fmt: skip
     return jax.lax.while_loop(going_on, body, (start, like))

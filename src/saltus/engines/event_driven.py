@@ -27,8 +27,6 @@ class EventDriven:
             "kvaerno5" for stiff flow.
         rtol: Error allowed per step, relative, > 0.
         atol: Error allowed per step, absolute, > 0.
-        unroll: Whether the stages of a step are unrolled: about twice as fast for small systems, and
-            some seconds longer to compile.
         max_events: Events after which a run is ended.
         max_steps: Steps after which a run is ended (looked at each time the record is full).
     """
@@ -36,7 +34,6 @@ class EventDriven:
     method: str = "dopri8"
     rtol: float = 1e-10
     atol: float = 1e-12
-    unroll: bool = False
     max_events: int = 10_000
     max_steps: int = 10_000_000
 
@@ -56,5 +53,5 @@ class EventDriven:
             fixed=False,
             project=True,
         )
-        method = stepper(self.method, self.rtol, self.unroll)
+        method = stepper(self.method, self.rtol)
         return loop.run(system, start, until, method, control, self.max_events, self.max_steps, progress)

@@ -26,8 +26,6 @@ class FixedStep:
         step: Length of a step, > 0 [s].
         method: Name of the method; "rk4" is the papers' scheme.
         project: Whether the constraints are restored after each step.
-        unroll: Whether the stages of a step are unrolled: about twice as fast for small systems, and
-            some seconds longer to compile.
         max_events: Events after which a run is ended.
         max_steps: Steps after which a run is ended.
     """
@@ -35,7 +33,6 @@ class FixedStep:
     step: float
     method: str = "rk4"
     project: bool = False
-    unroll: bool = False
     max_events: int = 10_000
     max_steps: int = 100_000_000
 
@@ -52,5 +49,5 @@ class FixedStep:
             fixed=True,
             project=self.project,
         )
-        method = stepper(self.method, unroll=self.unroll)
+        method = stepper(self.method)
         return loop.run(system, start, until, method, control, self.max_events, self.max_steps, progress)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
 from saltus.hybrid import AbstractSystem, State
 
@@ -72,14 +73,15 @@ class FlatSystem(eqx.Module):
         return jnp.concatenate(masks) if masks else jnp.zeros(0, bool)
 
     def guard_sizes(self) -> tuple[int, ...]:
-        """How many values each guard has."""
-        return guard_sizes(self.system, self.like)
+        """How many values each guard has; nothing is computed."""
 
+        def values(system, state):
+            return [jnp.atleast_1d(guard.function(state)) for guard in system.guards()]
 
-def guard_sizes(system: AbstractSystem, like: State) -> tuple[int, ...]:
-    """How many values each guard of the system has; nothing is computed."""
+        return tuple(value.size for value in eqx.filter_eval_shape(values, self.system, self.like))
 
-    def values(system, state):
-        return [jnp.atleast_1d(guard.function(state)) for guard in system.guards()]
-
-    return tuple(value.size for value in eqx.filter_eval_shape(values, system, like))
+    def guard_numbers(self) -> tuple[Int[Array, " g"], Int[Array, " g"]]:
+        """For each of all guard values the number of its guard, and its number within that guard."""
+        guards = [(number, element) for number, size in enumerate(self.guard_sizes()) for element in range(size)]
+        owner, element = np.array(guards, int).reshape(-1, 2).T
+        return jnp.asarray(owner), jnp.asarray(element)

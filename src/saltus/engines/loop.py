@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Callable
 
@@ -14,7 +13,8 @@ import numpy as np
 
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import EPS, Control, Flow, Searched, Status, flow, search, taken
-from saltus.engines.flat import FlatSystem, guard_sizes
+from saltus.engines.flat import FlatSystem
+from saltus.engines.replay import Replay, replay
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
 from saltus.hybrid.trajectory import Trajectory
@@ -33,10 +33,13 @@ class _Record:
     vectors: list
     modes: list
     steps: int = 0
+    count: int = 0
+    jumps: list[int] = dataclasses.field(default_factory=list)
 
     def add(self, times, vectors, mode):
         times, vectors = np.atleast_1d(np.asarray(times)), np.asarray(vectors)
         self.times.append(times)
+        self.count += times.size
         self.vectors.append(vectors.reshape(times.size, vectors.shape[-1]))
         self.modes.append(np.broadcast_to(np.asarray(mode), (times.size, *np.shape(mode))))
 
@@ -52,28 +55,28 @@ def run(
     progress: Progress | None = None,
 ) -> Trajectory:
     """Flow, jump, flow on, from `start` to time `until`."""
+    start = _same_types(start, start)
     end_time = min(until, FOREVER)
     capacity = int(np.clip(RECORD // max(_vector(start).size, 1), 16, 512))
     record = _Record([], [], [])
     record.add(start.t, _vector(start), start.mode)
     events: list[Event] = []
     pile_up = PileUp()
-    names = _GuardNames(system, start)
     state, h = start, jnp.asarray(0.0, float)
     t_segment = float(start.t)
     while True:
         went, found = _advance(system, state, h, jnp.asarray(end_time, float), stepper, control, capacity, record)
-        status, state, h = Status(int(went.status)), found.state if found else went.state, went.h
+        state, h = found.state if found else went.state, went.h
         if progress is not None:
             progress(float(state.t), len(events))
         if found is not None and bool(found.event):
-            outcome, state = _fire(system, found, names, events, pile_up, record)
+            outcome, state = _fire(system, found, events, pile_up, record)
             duration = float(state.t) - t_segment
             t_segment = float(state.t)
             # The flow after a jump may be much quicker than before it; a short segment warns of more.
             h = jnp.asarray(min(float(h), max(4.0 * duration, 1e-6 * float(h))), float)
         else:
-            outcome = _ending(status, until, state, record.steps, max_steps)
+            outcome = _ending(system, went, until, state, record.steps, max_steps)
         if outcome is None and len(events) >= max_events:
             outcome = Outcome("too_many_events", _too_many(events, max_events))
         if outcome is not None:
@@ -97,13 +100,14 @@ _flow = eqx.filter_jit(flow)
 _search = eqx.filter_jit(search)
 
 
-def _fire(system, found: Searched, names: _GuardNames, events, pile_up: PileUp, record: _Record):
+def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
     """Apply the jumps that are due; the outcome if one of them ends the run, and the state after."""
     state = found.state
     guard, due = int(found.guard), np.array(found.due)
+    rules, owner, element = system.guards(), np.asarray(found.owner), np.asarray(found.element)
     while True:
         due[guard] = False
-        rule, index = names.of(guard)
+        rule, index = rules[owner[guard]], int(element[guard])
         before = state
         limit = pile_up.limit(rule.name, index, float(before.t))
         if limit is None:
@@ -117,11 +121,11 @@ def _fire(system, found: Searched, names: _GuardNames, events, pile_up: PileUp, 
         data = system.event_data(name, index, before, after)
         moment = before.t if limit is None else after.t
         events.append(Event(name, index, float(data.pop("t", moment)), before, after, data))
+        record.jumps.append(record.count)
         record.add(after.t, _vector(after), after.mode)
         state = after
         if rule.ends is not None:
-            text = rule.message.format(t=float(before.t), index=index)
-            return Outcome(rule.ends, text or f"{rule.name} at t = {float(before.t):g} s."), state
+            return _ended_by(rule, index, float(before.t)), state
         if not due.any():
             return None, state
         still = np.array(_still_due(system, state, jnp.asarray(due)))
@@ -130,25 +134,14 @@ def _fire(system, found: Searched, names: _GuardNames, events, pile_up: PileUp, 
         due, guard = still, int(np.argmax(still))
 
 
+def _ended_by(rule: Guard, index: int, t: float) -> Outcome:
+    """The outcome of a guard that ends the run."""
+    return Outcome(rule.ends, rule.message.format(t=t, index=index) or f"{rule.name} at t = {t:g} s.")
+
+
 def _vector(state: State) -> np.ndarray:
     """The flowing parts of a state in one vector."""
     return np.concatenate([np.ravel(np.asarray(part)) for part in (state.q, state.v, state.ledger)])
-
-
-class _GuardNames:
-    """Which guard, and which of its elements, a flat index means; asked for only when an event happens."""
-
-    def __init__(self, system: AbstractSystem, start: State):
-        self._system, self._start = system, start
-
-    @functools.cached_property
-    def _guards(self) -> tuple[tuple[Guard, ...], np.ndarray]:
-        return self._system.guards(), np.cumsum([0, *guard_sizes(self._system, self._start)])
-
-    def of(self, flat_index: int) -> tuple[Guard, int]:
-        guards, offsets = self._guards
-        which = int(np.searchsorted(offsets, flat_index, side="right")) - 1
-        return guards[which], int(flat_index - offsets[which])
 
 
 @eqx.filter_jit
@@ -163,8 +156,12 @@ def _settle(system: AbstractSystem, state: State, name: str, index) -> State | N
 
 
 def _same_types(before: State, after: State) -> State:
-    """`after` with the types of `before`, so that a plain number in a jump does not cause a compilation."""
-    return jax.tree.map(lambda x, y: jnp.broadcast_to(jnp.asarray(y, dtype=x.dtype), x.shape), before, after)
+    """`after` with the types of `before`, none of them weak, so that plain numbers cause no compilation."""
+
+    def typed(x, y):
+        return jnp.broadcast_to(jax.lax.convert_element_type(y, x.dtype), x.shape)
+
+    return jax.tree.map(typed, before, after)
 
 
 @eqx.filter_jit
@@ -177,9 +174,12 @@ def _still_due(system: AbstractSystem, state: State, due):
     return due & flat.armed() & near & (slope < 0.0)
 
 
-def _ending(status: Status, until: float, state: State, steps: int, max_steps: int) -> Outcome | None:
+def _ending(system, went: Flow, until: float, state: State, steps: int, max_steps: int) -> Outcome | None:
     """The outcome of a segment that ended without an event; None if it goes on."""
-    t = float(state.t)
+    t, status = float(state.t), Status(int(went.status))
+    if status is Status.over:
+        number, element = (int(k) for k in went.over)
+        return _ended_by(system.guards()[number], element, t)
     if status is Status.reached or (status is Status.doubtful and t >= min(until, FOREVER)):
         if math.isinf(until):
             return Outcome("at_rest", "Nothing moves any more and nothing will happen.")
@@ -231,7 +231,10 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     def flow(states: State, times) -> State:
         return _moved_on(system, stepper, control, states, np.asarray(times))
 
-    return Trajectory(knots, tuple(events), outcome, flow, record.steps)
+    def replayed(system: AbstractSystem, start: State) -> Replay:
+        return replay(system, start, knots.t, tuple(events), record.jumps, stepper, control)
+
+    return Trajectory(knots, tuple(events), outcome, flow, record.steps, replayed)
 
 
 def _moved_on(system, stepper, control, states: State, times) -> State:

@@ -17,14 +17,14 @@ Flat = Float[Array, " n"]
 Values = Float[Array, " g"]
 
 # Fractions of the step at which guards are looked at in every step, on the cubic through its ends.
-GLANCES = np.array([0.25, 0.5, 0.75, 1.0])
+GLANCES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 # Fractions at which they are looked at in a doubtful step, by re-integration: evenly, and denser and
 # denser towards the start, where a bounce much shorter than the step may hide.
-FRACTIONS = np.unique(np.concatenate([2.0 ** -np.arange(6.0, 24.0), np.arange(1, 33) / 32.0]))
+FRACTIONS = np.unique(np.concatenate([[0.0], 2.0 ** -np.arange(6.0, 24.0), np.arange(1, 33) / 32.0]))
 
 
 class Found(eqx.Module):
-    """The earliest event of a step: when, which guard, how fast each guard falls, and the state.
+    """The earliest event of a step: when, which guard, how fast each guard falls, the guards and the state there.
 
     Without an event the state is the one at the end of the step.
     """
@@ -34,6 +34,7 @@ class Found(eqx.Module):
     guard: Int[Array, ""]
     fall: Values
     g: Values
+    g_start: Values
     y: Flat
 
 
@@ -54,9 +55,50 @@ def suspicious(g: Float[Array, "5 g"], armed: Bool[Array, " g"]) -> Bool[Array, 
     return armed & (g.min(axis=0) - doubt <= 0.0) & (g.max(axis=0) + doubt > 0.0)
 
 
+def plain(g: Float[Array, "5 g"]) -> Bool[Array, " g"]:
+    """Which guards rise or fall so evenly over five equal looks that there is nothing between them to miss.
+
+    One that falls must begin clearly above zero: after a bounce a short hop may hide behind the first look.
+    """
+    change = jnp.diff(g, axis=0)
+    bend = jnp.max(jnp.abs(jnp.diff(change, axis=0)), axis=0)
+    rises, falls = (change > 0.0).all(axis=0), (change < 0.0).all(axis=0) & (g[0] > 0.01 * jnp.abs(change[0]))
+    return (rises | falls) & (bend < 0.5 * jnp.min(jnp.abs(change), axis=0))
+
+
+def _looks(look, armed: Bool[Array, " g"]):
+    """Guard values and states at fractions of a step: a few if they show all there is, else many.
+
+    Returns:
+        The fractions, from 0 to 1 (with 0 repeated if a few are enough), guard values and states there,
+        and whether a few are enough.
+    """
+    n_few, n_all = GLANCES.size, FRACTIONS.size
+    places = jnp.asarray(np.concatenate([GLANCES, FRACTIONS]))
+    slots = jnp.asarray(np.concatenate([np.arange(n_all - n_few, n_all), np.arange(n_all)]))
+
+    def going_on(carry):
+        k, simple, _ = carry
+        return (k < n_few) | (~simple & (k < n_few + n_all))
+
+    def one_more(carry):
+        k, simple, kept = carry
+        kept = jax.tree.map(lambda x, new: x.at[slots[k]].set(new), kept, look(places[k]))
+        g = kept[0][-n_few:]
+        shows_all = jnp.all(~armed | ~suspicious(g, armed) | plain(g))
+        return k + 1, jnp.where(k == n_few - 1, shows_all, simple), kept
+
+    like = jax.eval_shape(look, places[0])
+    empty = jax.tree.map(lambda x: jnp.zeros((n_all, *x.shape), x.dtype), like)
+    _, simple, kept = jax.lax.while_loop(going_on, one_more, (0, False, empty))
+    unused = simple & (jnp.arange(n_all) < n_all - n_few)
+    g, states = jax.tree.map(lambda x: jnp.where(unused[:, None], x[n_all - n_few], x), kept)
+    fractions = jnp.concatenate([jnp.zeros(n_all - n_few), GLANCES])
+    return jnp.where(simple, fractions, FRACTIONS), g, states, simple
+
+
 def earliest_event(
     look: Callable[[Scalar], tuple[Values, Flat]],
-    g0: Values,
     armed: Bool[Array, " g"],
     resolution: Scalar,
 ) -> Found:
@@ -67,17 +109,14 @@ def earliest_event(
 
     Args:
         look: Guard values and the state at a fraction of the step, by re-integration.
-        g0: Guard values at the start of the step.
         armed: Which guards count.
         resolution: Fraction of the step to which the event is located.
     """
-    fractions = jnp.concatenate([jnp.zeros(1), jnp.asarray(FRACTIONS)])
-    looks, at_looks = jax.lax.map(look, fractions[1:])
-    g = jnp.concatenate([g0[None], looks])
+    fractions, g, at_looks, simple = _looks(look, armed)
     falls = (g[:-1] > 0.0) & (g[1:] <= 0.0)
     dips = (g[:-2] > g[1:-1]) & (g[1:-1] <= g[2:]) & (g[1:-1] > 0.0) & (g[2:] > 0.0)
-    nothing = jnp.zeros((1, g0.size), bool)
-    dips = jnp.concatenate([dips & _may_reach_zero(fractions, g), nothing])
+    nothing = jnp.zeros_like(falls[:1])
+    dips = jnp.concatenate([dips & ~simple & _may_reach_zero(fractions, g), nothing])
     pending = (falls | dips) & armed
 
     def examined(interval, guard):
@@ -95,7 +134,7 @@ def earliest_event(
             fractions[end],
             g[interval, guard],
             g[end, guard],
-            (g[end], at_looks[end - 1]),
+            (g[end], at_looks[end]),
             resolution,
             dip,
         )
@@ -120,11 +159,11 @@ def earliest_event(
             there,
         )
 
-    start = (pending, jnp.asarray(jnp.inf), jnp.asarray(0, dtype=int), (looks[-1], at_looks[-1]))
+    start = (pending, jnp.asarray(jnp.inf), jnp.asarray(0, dtype=int), (g[-1], at_looks[-1]))
     _, best, winner, (g_there, y_there) = jax.lax.while_loop(going_on, examine, start)
     interval = jnp.clip(jnp.searchsorted(fractions, best) - 1, 0, fractions.size - 2)
     fall = (g[interval] - g[interval + 1]) / (fractions[interval + 1] - fractions[interval])
-    return Found(jnp.isfinite(best), best, winner, fall, g_there, y_there)
+    return Found(jnp.isfinite(best), best, winner, fall, g_there, g[0], y_there)
 
 
 def _may_reach_zero(x: Float[Array, " k"], g: Float[Array, "k g"]) -> Bool[Array, "k-2 g"]:

@@ -1,7 +1,7 @@
 """One step of a smooth flow: diffrax's methods behind one small signature.
 
 Explicit methods take their coefficients from diffrax and run here, as a loop over the stages that
-compiles quickly, or unrolled, which runs twice as fast for small states; implicit methods call diffrax.
+compiles quickly; implicit methods call diffrax.
 """
 
 from __future__ import annotations
@@ -52,27 +52,20 @@ class ExplicitStepper(eqx.Module):
     b_error: tuple[float, ...] = eqx.field(static=True)
     c: tuple[float, ...] = eqx.field(static=True)
     order: int = eqx.field(static=True)
-    unroll: bool = eqx.field(static=True, default=False)
 
     def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
-        """The step from (t, y) over h."""
-        stages = self._unrolled if self.unroll else self._looped
-        y_new, error, first, last = stages(rate, t, y, h)
-        ends_at_new = self.c[-1] == 1.0 and self.a[-1] == self.b[:-1]
-        return Step(y_new, error, first, last if ends_at_new else rate(t + h, y_new))
+        """The step from (t, y) over h.
 
-    def _unrolled(self, rate, t, y, h):
-        k = [rate(t, y)]
-        for row, c in zip(self.a, self.c[1:], strict=True):
-            k.append(rate(t + c * h, y + h * _combination(row, k)))
-        return y + h * _combination(self.b, k), h * _combination(self.b_error, k), k[0], k[-1]
-
-    def _looped(self, rate, t, y, h):
-        n = len(self.b)
+        The rate stands once in the program: where the last stage is not at the end of the step, one
+        stage more is.
+        """
+        stages = len(self.b)
+        last_is_end = self.c[-1] == 1.0 and self.a[-1] == self.b[:-1]
+        n = stages if last_is_end else stages + 1
         a = np.zeros((n, n))
-        for i, row in enumerate(self.a):
+        for i, row in enumerate((*self.a, self.b)[: n - 1]):
             a[i + 1, : len(row)] = row
-        a, c = jnp.asarray(a), jnp.asarray(self.c)
+        a, c = jnp.asarray(a), jnp.asarray((*self.c, 1.0)[:n])
 
         def weighted(w, k):
             # A sum fuses with what follows, but it is slow for long rows.
@@ -85,8 +78,8 @@ class ExplicitStepper(eqx.Module):
             return jax.lax.dynamic_update_index_in_dim(k, new, i, 0)
 
         k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, y.size)))
-        move, error = (weighted(jnp.asarray(w), k) for w in (self.b, self.b_error))
-        return y + h * move, h * error, k[0], k[-1]
+        move, error = (weighted(jnp.asarray(w), k[:stages]) for w in (self.b, self.b_error))
+        return Step(y + h * move, h * error, k[0], k[-1])
 
 
 class ImplicitStepper(eqx.Module):
@@ -106,7 +99,7 @@ class ImplicitStepper(eqx.Module):
 
 
 @functools.lru_cache
-def stepper(method: str, rtol: float = 1e-10, unroll: bool = False) -> ExplicitStepper | ImplicitStepper:
+def stepper(method: str, rtol: float = 1e-10) -> ExplicitStepper | ImplicitStepper:
     """The stepper of this name."""
     checks.one_of("method", method, METHODS)
     if method == "rk4":
@@ -116,7 +109,6 @@ def stepper(method: str, rtol: float = 1e-10, unroll: bool = False) -> ExplicitS
             b_error=(0.0,) * 4,
             c=(0.0, 0.5, 0.5, 1.0),
             order=4,
-            unroll=unroll,
         )
     if method.startswith("kvaerno"):
         tight = diffrax.VeryChord(rtol=0.01 * rtol, atol=0.01 * rtol)
@@ -130,21 +122,9 @@ def stepper(method: str, rtol: float = 1e-10, unroll: bool = False) -> ExplicitS
         b_error=tuple(float(x) for x in tableau.b_error),
         c=(0.0, *(float(x) for x in tableau.c)),
         order=int(solver.order(None)),
-        unroll=unroll,
     )
 
 
 def is_fixed(method: str) -> bool:
     """Whether the method has no error estimate and needs a constant step."""
     return method in _FIXED
-
-
-def _combination(weights, stages):
-    """The sum of the stages with these weights; zero weights cost nothing."""
-    terms = [w * k for w, k in zip(weights, stages, strict=False) if w != 0.0]
-    if not terms:
-        return jnp.zeros_like(stages[0])
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total

@@ -25,7 +25,8 @@ class Guard:
     the event carries the index. Scale the function so that values of order one are ordinary.
 
     A guard that is zero or negative at the start of a segment does not fire before it has
-    been positive: nothing fires again on its own event.
+    been positive: nothing fires again on its own event. Only a `border` ends the run at once
+    where it is not positive.
 
     Args:
         name: Name of the event.
@@ -33,6 +34,7 @@ class Guard:
         armed: Whether it is watched in this mode; same shape as the value, or scalar.
         ends: Name of the outcome (`hybrid.outcome`) if the event ends the run.
         message: With `ends`: a sentence for the user; `{t}` and `{index}` are filled in.
+        border: With `ends`: whether the system is not defined where the function is not positive.
     """
 
     name: str
@@ -40,3 +42,4 @@ class Guard:
     armed: Callable[[State], Array] = always
     ends: str | None = None
     message: str = ""
+    border: bool = False

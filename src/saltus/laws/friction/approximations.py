@@ -99,7 +99,7 @@ class SecondOrder(AbstractSpotLaw):
         slope, torque = self.pressure.drag_slope, self.pressure.spin_torque
         beta = self.pressure.gamma * torque
         force_weight, torque_weight = self.force_weight, self.torque_weight
-        across = _inverse(jnp.sqrt(_positive(u * u + beta**2 * slip_square)))
+        across = _inverse(_root(u * u + beta**2 * slip_square))
         bend = 0.5 * torque * beta**2 * across**3
         force_bottom = slip_square + force_weight * u * v + force_weight / slope * u * u
         torque_bottom = u * u + torque_weight * u * v + torque_weight * 2.0 * beta * slip_square
@@ -152,7 +152,8 @@ class PowerNorm(AbstractSpotLaw):
         force_power, across_power = self.force_power, self.across_power
         largest = jnp.maximum(v, u)
         scale = _inverse(largest)
-        x, y = v * scale, u * scale
+        # Of the two speeds over the larger one is 1; at rest, where nothing matters, both are.
+        x, y = (jnp.where(largest > 1e-140, speed * scale, 1.0) for speed in (v, u))
         along = scale * (x**force_power + (y / self.pressure.drag_slope) ** force_power) ** (-1 / force_power)
         sum_across = y**across_power + (beta * x) ** across_power
         across = sum_across ** (-1 / across_power)
@@ -160,29 +161,23 @@ class PowerNorm(AbstractSpotLaw):
         lift = 0.5 * torque * turn * across
         # s Psi' = lift (beta v)^n / (u^n + (beta v)^n)
         share = (beta * x) ** across_power / sum_across
-        moves = largest > 0.0
         return Coupling(
-            drag=jnp.where(moves, along, 0.0),
-            lift=jnp.where(moves, lift, 0.0),
+            drag=along,
+            lift=lift,
             skew=lift * share * _inverse(slip_square),
-            twist=jnp.where(moves, lift * (2.0 - share), 0.0),
+            twist=lift * (2.0 - share),
             tilt=-0.5 * torque * across * share * scale * _inverse(x),
         )
 
 
-def _positive(x: Number) -> Number:
-    """`x` with zeros replaced, so that roots and their derivatives stay finite."""
-    return jnp.where(x > 0.0, x, 1e-300)
-
-
 def _root(x: Number) -> Number:
-    moves = x > 0.0
+    moves = x > 1e-280
     return jnp.where(moves, jnp.sqrt(jnp.where(moves, x, 1.0)), 0.0)
 
 
 def _inverse(x: Number) -> Number:
     """1 / x, and zero where x is (almost) zero."""
-    moves = x > 1e-280
+    moves = x > 1e-100
     return jnp.where(moves, 1.0 / jnp.where(moves, x, 1.0), 0.0)
 
 

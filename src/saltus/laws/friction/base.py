@@ -7,17 +7,21 @@ results act. Arrays broadcast: slip (..., 2), spin (...), load (...).
 from __future__ import annotations
 
 import abc
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
 from saltus.laws.friction.pressure import Pressure
 from saltus.laws.friction.spot import Coupling
 
-Number = Float[Array, "..."]
-Tangent = Float[Array, "... 2"]
+if TYPE_CHECKING:
+    Number = Tangent = Array  # what they are inside; plain numbers and lists are welcome
+else:
+    Number = Float[ArrayLike, "..."]
+    Tangent = Float[ArrayLike, "... 2"]
 
 
 class Reaction(eqx.Module):

@@ -169,5 +169,6 @@ JUMPS = {
     "lift_off": lift_off,
     "landing": landing,
     "ill_posed": unchanged,
+    "no_reaction": unchanged,
     "left_domain": unchanged,
 }

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.hybrid.guard import always
 from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
 from saltus.numerics.vectors import Vectors
@@ -33,6 +34,7 @@ from saltus.systems.sliding.stick import held_margin
 
 FORMULATIONS = ("full", "tangent")
 REACTIONS = ("abs", "signed")
+ILL_POSED = 1e-6  # D of a rod, times the least mass, that counts as zero: accelerations grow as 1 / D
 RIM = 1e-6  # margin of the surface that counts as its border: at the rim of a bowl the slope is infinite
 
 
@@ -173,6 +175,11 @@ class SlidingMasses(AbstractSystem):
             tangent=self.formulation == "tangent",
         )  # fmt: skip
 
+    def locked(self, mode) -> Bool[Array, " r"]:
+        """Which rods join two held masses: their forces are not determined."""
+        held = mode == STICK
+        return held[self.rods.first] & held[self.rods.second]
+
     def denominator(self, state: State) -> Float[Array, ""]:
         """Smallest D of the rods [1/kg]; at D <= 0 the accelerations are not unique or do not exist."""
         return jnp.min(self.forces(state).denominator)
@@ -225,17 +232,37 @@ class SlidingMasses(AbstractSystem):
                 Guard("lift_off", self._relative_reaction, lambda s: (s.mode == SLIP) | (s.mode == STICK)),
                 Guard("landing", self._gap, lambda s: s.mode == FREE),
             ]
-        if self.has_friction and len(self.rods):
-            guards.append(
-                Guard("ill_posed", lambda s: self.forces(s).denominator * jnp.min(self.mass), ends="ill_posed",
-                      message="Stopped at t = {t:.9g} s: the denominator D of rod {index} fell to zero, so the "
-                              "accelerations are no longer unique (Painlevé). Lower mu, or start elsewhere.")
-            )  # fmt: skip
-        guards.append(
-            Guard("left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]) - RIM, ends="left_domain",
-                  message="Stopped at t = {t:.9g} s: mass {index} left the region where the surface is defined.")
+        return (*guards, *self._borders())
+
+    def _borders(self) -> list[Guard]:
+        """Where the equations or the surface end."""
+
+        def border(name, function, armed, ends, message):
+            return Guard(name, function, armed, ends, "Stopped at t = {t:.9g} s: " + message, border=True)
+
+        borders = [
+            border("left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]) - RIM, always, "left_domain",
+                   "mass {index} left the region where the surface is defined.")
+        ]  # fmt: skip
+        if not (self.has_friction and len(self.rods)):
+            return borders
+        borders.append(
+            border("ill_posed", lambda s: self.forces(s).denominator * jnp.min(self.mass) - ILL_POSED,
+                   lambda s: ~self.locked(s.mode), "ill_posed",
+                   "the denominator D of rod {index} is not above zero, so the accelerations are not unique "
+                   "(Painlevé). Lower mu, or start elsewhere.")
         )  # fmt: skip
-        return tuple(guards)
+        if self.adhesion and self.friction_reaction == "abs":
+            borders.append(
+                border("no_reaction", self._agreement, lambda s: (s.mode <= PULLED) & (self.mu > 0.0), "ill_posed",
+                       "no reaction on mass {index}, pressing or pulling, agrees with the friction that it causes "
+                       "(Painlevé). Lower mu, or start elsewhere.")
+            )  # fmt: skip
+        return borders
+
+    def _agreement(self, state: State) -> Float[Array, " n"]:
+        """Relative reaction, counted in the direction that the mode says."""
+        return jnp.where(state.mode == PULLED, -1.0, 1.0) * self._relative_reaction(state) + ILL_POSED
 
     def _relative_reaction(self, state: State) -> Float[Array, " n"]:
         return self.forces(state).normal_force / (self.mass * self.gravity)
@@ -283,11 +310,10 @@ class SlidingMasses(AbstractSystem):
     def observe(self, state: State) -> dict[str, Array]:
         """All results at one instant."""
         where, now = self.places(state), self.forces(state)
-        held = state.mode == STICK
-        locked = held[self.rods.first] & held[self.rods.second]
+        locked = self.locked(state.mode)
         kinetic, potential = self.energies(state)
         momentum = where.velocity.map(lambda part: jnp.sum(self.mass * part))
-        at_locked = jnp.zeros(held.shape, bool).at[self.rods.first].max(locked).at[self.rods.second].max(locked)
+        at_locked = jnp.zeros(state.mode.shape, bool).at[self.rods.first].max(locked).at[self.rods.second].max(locked)
         reaction_unknown = at_locked & (not self.surface.flat)
         return {
             "position": where.position.stack(),
@@ -320,10 +346,15 @@ class SlidingMasses(AbstractSystem):
         lost = float(after.ledger[0] - before.ledger[0])
         data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
         if guard == "stop":
-            stood = jumps.stopped(self, before, self.places(after).speed < jumps.STOP_SPEED)
-            others = [str(i) for i in np.flatnonzero(np.asarray(stood)) if i != index]
+            others = [str(i) for i in np.flatnonzero(np.asarray(_stood(self, before, after))) if i != index]
             data |= {"t": float(after.t), "together_with": ",".join(others)}
         return data
+
+
+@eqx.filter_jit
+def _stood(system: SlidingMasses, before: State, after: State):
+    """Which masses a stop brought to rest."""
+    return jumps.stopped(system, before, system.places(after).speed < jumps.STOP_SPEED)
 
 
 def _checked_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:

@@ -1,0 +1,55 @@
+"""2F1 on [0, 1] against mpmath, in both programs."""
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+
+from saltus.numerics import hypergeometric as h
+
+X = np.concatenate([[0.0, 1e-9, 0.01], np.linspace(0.05, 0.95, 19), [0.7499, 0.75, 0.7501, 0.999, 1 - 1e-9, 1.0]])
+
+
+def parameters(gamma):
+    return ((-0.5, 0.5, gamma), (0.5, 1.5, gamma + 2), (1.5 - gamma, 0.5, 2.0), (1.5 - gamma, 1.5, 3.0))
+
+
+def exact(a, b, c):
+    with mpmath.workdps(30):
+        return np.array([float(mpmath.hyp2f1(a, b, c, mpmath.mpf(x))) for x in X])
+
+
+# Half-whole exponents are square roots, whole ones logarithms, 8.5 has a faint branch point, 20 needs quadrature.
+@pytest.mark.parametrize("gamma", [1.05, 1.5, 2.0, 2.0001, 2.24, 2.5, 5.3, 8.5, 12.0])
+def test_both_programs_are_exact_to_rounding(gamma):
+    table = h.tabulate(parameters(gamma))
+    few, many = h._at_few_points(table, jnp.asarray(X)), h._by_horner(table, jnp.asarray(X))
+    for index, triple in enumerate(parameters(gamma)):
+        wanted = exact(*triple)
+        # A few units in the last place of the largest value: sums of some 36 terms.
+        allowed = 1.5e-15 * np.abs(wanted).max()
+        np.testing.assert_allclose(few[index], wanted, rtol=0, atol=allowed)
+        np.testing.assert_allclose(many[index], wanted, rtol=0, atol=allowed)
+
+
+def test_vmap_and_large_batches_give_the_same_values():
+    table = h.tabulate(parameters(2.3))
+    x = jnp.linspace(0.0, 1.0, 70_001)  # more than one chunk
+    batch = table(x)
+    for one, other in zip(batch, jax.vmap(table)(x), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip((v[::7000] for v in batch), jax.vmap(table)(x[::7000]), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=4e-16)  # two programs, two roundings
+
+
+def test_tables_themselves_can_be_batched():
+    tables = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(h.tabulate(parameters(g)) for g in (1.7, 2.5)))
+    both = jax.vmap(lambda table, x: table(x))(tables, jnp.array([0.3, 0.9]))
+    alone = h.tabulate(parameters(2.5))(jnp.array([0.9]))
+    np.testing.assert_allclose([v[1] for v in both], [v[0] for v in alone], rtol=0, atol=4e-16)
+
+
+def test_parameters_without_a_finite_value_at_one_are_refused():
+    with pytest.raises(ValueError, match="needs c > 0"):
+        h.tabulate(((0.5, 0.5, 1.0),))
