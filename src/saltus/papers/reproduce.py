@@ -72,8 +72,8 @@ def _wait(running: dict[str, Future], messages: Any, progress: Report | None) ->
     """Pass on the progress until all are done; the first failure ends the waiting."""
     while not all(one.done() for one in running.values()):
         for one in running.values():
-            if one.done() and one.exception() is not None:
-                raise one.exception()
+            if one.done():
+                one.result()
         try:
             told = messages.get(timeout=POLL)
         except queues.Empty:
