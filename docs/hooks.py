@@ -8,19 +8,8 @@ from mkdocs.structure.files import File
 
 RESULTS = Path(__file__).parent / "papers" / "results.json"
 LAWS = ("laws.friction", "laws.impact", "laws.impact.engagement")
-PACKAGES = (
-    "surfaces",
-    "shapes",
-    "links",
-    "contacts",
-    *LAWS,
-    "systems",
-    "engines",
-    "hybrid",
-    "diagnostics",
-    "io",
-    "views",
-)
+RESULT_SIDE = ("diagnostics", "io", "views")
+PACKAGES = ("surfaces", "shapes", "links", "contacts", *LAWS, "systems", "engines", "hybrid", *RESULT_SIDE)
 
 
 def on_files(files, config):
