@@ -97,7 +97,7 @@ def convergence(work: Workbench) -> Figure:
         apart = [abs(work.finite(force).exit_time - exit_time) for force in FORCES]
         axes.loglog(FORCES, apart, "o-", color=colour((0, 2, 1)[index]), label=f"from law “{LABELS[law]}”")
     forces = np.array(FORCES)
-    axes.loglog(forces, 1.4e-2 * np.log(forces) / forces, ":", color=INK, linewidth=0.8, label="log F / F")
+    axes.loglog(forces, 6e-2 / forces, ":", color=INK, linewidth=0.8, label="1 / F")
     axes.set(xlabel="force F that pulls the new link taut", ylabel="distance of the exit time, n = 3")
     axes.legend()
     return figure
@@ -147,7 +147,7 @@ DRAWINGS = (
             "chains and let them leave too early.", by_size),
     Drawing("ledger", "Energy of a chain, jerk by jerk", "An inelastic jerk can only lose energy.", ledger),
     Drawing("jerks", "One jerk as a function of its angle", "Table mass 9, response of the hanging part 0.5.", jerks, slow=True),
-    Drawing("convergence", "No law at all: a finite force", "Exit times tend to those of the exact limit as log F / F; from the printed "
+    Drawing("convergence", "No law at all: a finite force", "Exit times tend to those of the exact limit, about as 1/F; from the printed "
             "procedure they stay away.", convergence, slow=True),
     Drawing("angles", "How links leave", "Straight down for the first third, level at the end: losses stop when about 60 % has left.", angles),
     Drawing("continuum", "Many links", "Speeds tend to the textbook's cosh up to lift-off; the loss at the sharp edge levels off and does "
