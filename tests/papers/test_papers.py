@@ -72,7 +72,7 @@ def test_finite_forces_tend_to_the_limit_law():
     work = Workbench(quick=True)
     limit, printed = work.short("limit")[0], work.short("printed")[0]
     apart = np.array([abs(work.finite(force).exit_time - limit) for force in (1e2, 1e4)])
-    # The distance falls about as 1/F (measured: by a factor of 145 from 1e2 to 1e4); from the printed law it stays 0.028.
+    # The distance falls about as 1/F (measured: a factor of 145 from 1e2 to 1e4); from the printed law it stays 0.028.
     assert apart[1] < apart[0] / 40 and apart[1] < 1e-5
     assert abs(work.finite(1e4).exit_time - printed) > 0.02
 

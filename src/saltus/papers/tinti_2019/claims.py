@@ -350,7 +350,7 @@ CLAIMS = (
     Claim("2 period", "3.2", "Period of the coupled masses against the pendulum's, relative difference", AtMost(1e-5),
           ADAPTIVE + ", zeros of x", swing_period),
     Claim("2 period formula", "Eq. 21", "Period of the pendulum of length R_CM",
-          Formula("√(R_CM/g) ∫ dα/√(1 − sin²((1 − cos γ₀)/2) sin²α)", 1e-9), "against the measured period", printed_period,
+          Formula("4√(R_CM/g) ∫ dα/√(1 − sin²((1 − cos γ₀)/2) sin²α)", 1e-9), "against the measured period", printed_period,
           why="The modulus is sin²(γ₀/2) = (1 − cos γ₀)/2; the outer sin² is one too many."),
     Claim("2 h formulas", "Eqs. 22 and 23", "Rod force along the swing", Formula("Eq. 22", 1e-10),
           ADAPTIVE, force_formulas),
