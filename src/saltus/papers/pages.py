@@ -10,7 +10,7 @@ from typing import Any
 from saltus.papers.catalogue import load, names
 from saltus.papers.claim import VERDICTS
 from saltus.papers.paper import Paper
-from saltus.papers.report import COLUMNS, table, typeset
+from saltus.papers.report import COLUMNS, table
 
 INTRODUCTION = (
     "Saltus is built on four papers. `saltus reproduce` computes every claim in them, draws their figures, and writes "
@@ -33,10 +33,10 @@ def page(paper: Paper, found: Mapping[str, Mapping[str, Any]]) -> str:
         (claim.where, claim.says, str(claim.printed), *_found(found.get(claim.key)), claim.why)
         for claim in paper.claims
     ]
-    lines += table(COLUMNS, [[typeset(cell) for cell in row] for row in rows])
+    lines += table(COLUMNS, rows)
     lines += ["", "## Errata", ""]
     errata = [(one.where, one.printed, one.correct, one.why) for one in paper.errata]
-    lines += table(("where", "printed", "correct", "remark"), [[typeset(cell) for cell in row] for row in errata])
+    lines += table(("where", "printed", "correct", "remark"), errata)
     if paper.discoveries:
         lines += ["", "## What the paper does not say", ""]
         lines += [f"- {one.what} ({one.how})" for one in paper.discoveries]

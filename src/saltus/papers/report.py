@@ -277,7 +277,7 @@ def section(paper: Reproduction, figures: str = "figures") -> list[str]:
     lines += table(COLUMNS, rows)
     if paper.discoveries:
         lines += ["", "### What the paper does not say", ""]
-        lines += [f"- **{what}**: {result} ({how})" for what, result, how in paper.discoveries]
+        lines += [f"- **{what}**: {typeset(result)} ({how})" for what, result, how in paper.discoveries]
     if paper.corrections:
         lines += ["", "### Errata", ""]
         rows = [(one.where, one.printed, one.correct, _errors(one), one.why) for one in paper.corrections]
@@ -293,6 +293,6 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """A table of Markdown."""
 
     def line(cells):
-        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+        return "| " + " | ".join(typeset(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
     return [line(heads), "|" + "---|" * len(heads), *(line(row) for row in rows)]
