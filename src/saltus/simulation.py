@@ -18,7 +18,7 @@ from saltus import checks
 from saltus.engines import EventDriven, FixedStep
 from saltus.engines.replay import Replay
 from saltus.engines.steppers import is_fixed
-from saltus.hybrid import AbstractSystem, Event, Outcome, State, Trajectory
+from saltus.hybrid import AbstractSystem, Events, Outcome, State, Trajectory
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Run:
     wall_time: float
 
     @property
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> Events:
         """What happened, in order."""
-        return self.trajectory.events
+        return Events(self.trajectory.events)
 
     @property
     def outcome(self) -> Outcome:
@@ -88,6 +88,17 @@ class Run:
         from saltus.io.dataset import to_dataset
 
         return to_dataset(self.system, self.trajectory, times, attributes or {})
+
+    def __repr__(self) -> str:
+        begin, end = float(self.trajectory.start.t), float(self.end.t)
+        count = len(self.trajectory.events)
+        events = f"{count} event{'' if count == 1 else 's'}"
+        return f"Run({self.system.kind}, t = {begin:g} to {end:.9g} s, {events}, {self.outcome.name})"
+
+    def _repr_html_(self) -> str:
+        from saltus.io.notebook import run_html
+
+        return run_html(self.system, self.trajectory, self.wall_time)
 
 
 @eqx.filter_jit

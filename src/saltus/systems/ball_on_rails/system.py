@@ -47,6 +47,9 @@ class BallOnRails(AbstractSystem):
 
     State: q = (x, tilt about the only rail, angle of the creep), v = (x', tilt', angular velocity), ledger = (work of
     friction, loss in impacts).
+
+    References:
+        Kireenkov 2021, COUPLED PROBLEMS: ball on two rails (signs of the second rail corrected).
     """
 
     kind: ClassVar[str] = "rails"

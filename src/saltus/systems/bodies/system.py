@@ -40,6 +40,9 @@ class RigidBodies(AbstractSystem):
         period: Edge lengths of a periodic box, or None [m].
         paradox: "sustain" (contact force), "pass" (conservation laws as they stand) or "stop".
         settle_speed: Normal speed below which bounces end in contact [m s-1].
+
+    References:
+        Palffy-Muhoray, Virga, Wilkinson & Zheng 2017, On a paradox in the impact dynamics of smooth rigid bodies.
     """
 
     kind: ClassVar[str] = "bodies"

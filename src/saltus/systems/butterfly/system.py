@@ -67,6 +67,9 @@ class Butterfly(AbstractSystem):
         turning: Angle of the plates over time.
         law: Friction law of both contacts.
         gravity: [m/s2].
+
+    References:
+        Surov, Shiriaev et al. 2015, ICRA, 1484-1489 (the "Butterfly" robot).
     """
 
     kind: ClassVar[str] = "butterfly"

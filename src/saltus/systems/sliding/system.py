@@ -59,7 +59,7 @@ class SlidingMasses(AbstractSystem):
         restitution: Share of the normal speed with which a landing mass bounces, 0 to 1 [-].
 
     References:
-        Tinti & Gallotti 2019, Theor. Appl. Mech. Lett. 9, 96-105; equations corrected.
+        Tinti & Gallotti 2019, Theor. Appl. Mech. Lett. 9, 96-105 (equations corrected).
     """
 
     kind: ClassVar[str] = "sliding"
