@@ -160,7 +160,7 @@ class Walk:
             return float(self.step(start, s).guards[-1, k])
 
         def zero(k):
-            return brentq(value, 0.0, h, args=(k,), xtol=1e-15 * max(h, 1e-3), rtol=1e-15)
+            return float(brentq(value, 0.0, h, args=(k,), xtol=1e-15 * max(h, 1e-3), rtol=1e-15))  # pyright: ignore
 
         found = {int(k): zero(k) if value(0.0, k) > 0.0 else 0.0 for k in down}
         first = min(found, key=found.get)

@@ -50,12 +50,12 @@ class Terrain(AbstractSurface):
 
     coefficients: Float[Array, " all"]
     known: Float[Array, " all"] | None
+    shape: tuple[int, int] = eqx.field(static=True)
+    label: Label = eqx.field(static=True)
     x0: Float[Array, ""] = parameter()
     y0: Float[Array, ""] = parameter()
     dx: Float[Array, ""] = parameter()
     dy: Float[Array, ""] = parameter()
-    shape: tuple[int, int] = eqx.field(static=True)
-    label: Label = eqx.field(static=True)
 
     def __init__(
         self,
