@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
 import time
 from collections.abc import Callable
 
@@ -148,7 +149,8 @@ def _engine(system, method, rtol, atol, step, max_events):
     special = getattr(system, "engine", "event_driven")
     if special != "event_driven":
         module = importlib.import_module(f"saltus.engines.{special}")
-        return module.engine(rtol=rtol, atol=atol, max_events=max_events)
+        options = {"step": step} if "step" in inspect.signature(module.engine).parameters else {}
+        return module.engine(rtol=rtol, atol=atol, max_events=max_events, **options)
     if is_fixed(method):
         if step is None:
             raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")

@@ -19,6 +19,7 @@ EXAMPLES = {
     "Cosine": sl.surfaces.Cosine(amplitude=0.4, wavenumber=2.1, slope=0.3),
     "Cone": sl.surfaces.Cone(slope=1.5, rounding=0.1),
     "Graph": sl.surfaces.Graph(lambda x, y, a: a * jnp.sin(x) * y**2, parameters={"a": 0.3}),
+    "Terrain": sl.surfaces.Terrain(0.5 * np.sin(np.add.outer(np.arange(16.0), 0.4 * np.arange(14.0))), 0.2, -1.3, -1.5),
     "Expression": sl.surfaces.Expression("a*x**2*y + exp(-y**2)/(1 + x**2)", {"a": 0.2}),
 }
 
@@ -27,7 +28,7 @@ inside = st.floats(-1.0, 1.0)  # every example is defined on this square
 
 
 def test_every_exported_surface_is_an_example():
-    concrete = set(sl.surfaces.__all__) - {"AbstractSurface", "named"}
+    concrete = set(sl.surfaces.__all__) - {"AbstractSurface", "named", "synthetic"}
     assert concrete == set(EXAMPLES)
 
 
@@ -71,7 +72,8 @@ def test_arrays_are_taken_element_by_element(surface):
         whole = np.asarray(getattr(surface, name)(x, y))
         single = np.asarray(getattr(surface, name)(x[2, 3], y[2, 3]))
         part = whole[2, 3] if name == "normal" else whole[..., 2, 3]
-        np.testing.assert_allclose(part, single, rtol=1e-15, atol=1e-16)
+        # A spline sums 16 terms, of order 25 for curvatures, in whatever order the compiler likes.
+        np.testing.assert_allclose(part, single, rtol=1e-15, atol=1e-13 if name == "curvature" else 1e-14)
 
 
 @surfaces
@@ -96,7 +98,7 @@ def test_parameters_are_differentiable_leaves(surface):
     leaves = jax.tree.leaves(surface)
     assert leaves and all(isinstance(leaf, jax.Array) for leaf in leaves)
     slopes = jax.grad(lambda one: one.height(0.4, 0.3))(surface)
-    assert any(abs(float(leaf)) > 1e-3 for leaf in jax.tree.leaves(slopes))
+    assert any(np.abs(leaf).max() > 1e-3 for leaf in jax.tree.leaves(slopes))
 
 
 @surfaces

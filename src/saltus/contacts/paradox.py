@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.contacts.classify import Contact, classify
 from saltus.contacts.first_contact import first_contact
-from saltus.contacts.gap import Separation, gap
+from saltus.contacts.gap import Separation
 from saltus.contacts.local import local_motion
 from saltus.numerics import rotation
 from saltus.shapes.base import AbstractShape
@@ -61,17 +61,12 @@ def reversed_motion(body: Body) -> Body:
 
 def free_past(body1: Body, body2: Body, duration: float = 3.0) -> bool:
     """Whether two bodies that touch in paradox did not touch for a while before, certified."""
-    return bool(_free_past(body1, body2, jnp.asarray(float(duration))))
-
-
-@eqx.filter_jit
-def _free_past(body1: Body, body2: Body, duration: Array) -> Array:
-    local = local_motion(body1, body2, gap(body1, body2))
-    size = body1.shape.radius() + body2.shape.radius()
+    local = classify(body1, body2).local
+    size = float(body1.shape.radius() + body2.shape.radius())
     # Going back, the gap opens as |gap3| s^3 / 6: leave out what rounding cannot tell from contact.
     begin = jnp.cbrt(6e-9 * size / jnp.maximum(-local.gap3, 1e-300))
     found = first_contact(reversed_motion(body1), reversed_motion(body2), duration, begin=begin)
-    return ~found.happens & found.certified
+    return bool(~found.happens & found.certified)
 
 
 def find(shape1: AbstractShape, shape2: AbstractShape, key: Array, kind: str = "2c", *, past: float = 3.0,
@@ -95,16 +90,13 @@ def find(shape1: AbstractShape, shape2: AbstractShape, key: Array, kind: str = "
         one, two, good = _draws(shape1, shape2, keys, kind)
         for k in np.flatnonzero(np.asarray(good)):
             body1, body2 = (jax.tree.map(lambda leaf, k=k: leaf[k], bodies) for bodies in (one, two))
-            contact = _classified(body1, body2)
+            contact = classify(body1, body2)
             if contact.label == f"paradox-{kind}" and free_past(body1, body2, past):
                 return Paradox(body1, body2, contact, batch * BATCH + int(k) + 1)
     raise ValueError(
         f"No paradox of type {kind} was found for {type(shape1).__name__} and {type(shape2).__name__} in {max_draws} "
         "draws. Try type 2c, which every pair but two balls has."
     )
-
-
-_classified = eqx.filter_jit(lambda body1, body2: classify(body1, body2))
 
 
 @eqx.filter_jit

@@ -112,7 +112,7 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
 
     def improve(_, carry):
         t, q, omega, change, _, _ = carry
-        q, omega = rotation.free_rotation(q, omega, body.inertia, change)
+        q, omega = rotation.free_rotation(q, omega, body.inertia, change, compact=True)
         here = place(t + change, q, omega)
         motion = wall_motion(wall, here, gravity)
         next_change = jnp.where(closed, cubic_zero(motion.gap, motion.v, motion.a_eff, motion.gap3), 0.0)

@@ -33,13 +33,15 @@ class EnergyBalance:
 
 
 def energy_balance(dataset: xr.Dataset) -> EnergyBalance:
-    """Energy balance of a run: kinetic + potential + dissipated energy should stay what it was.
+    """Energy balance of a run: kinetic + potential (+ elastic) + dissipated energy should stay what it was.
 
     What a drive has put in (`supplied_energy`, where the dataset has it) is taken off.
     """
     kinetic, potential, dissipated = (
         dataset[name].values for name in ("kinetic_energy", "potential_energy", "dissipated_energy")
     )
+    if "elastic_energy" in dataset:
+        potential = potential + dataset["elastic_energy"].values
     supplied = dataset["supplied_energy"].values if "supplied_energy" in dataset else 0.0
     total = kinetic + potential + dissipated - supplied
     exchanged = max(np.nanmax(np.abs(kinetic)), np.nanmax(np.abs(potential - potential[0])))

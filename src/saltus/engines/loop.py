@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import EPS, Control, Flow, Searched, Status, flow, search, taken
+from saltus.engines.advance import Control, Flow, Searched, Status, flow, search, still_due, taken
 from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import Replay, replay
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
@@ -98,6 +98,7 @@ def _advance(system, state, h, until, stepper, control, capacity, record) -> tup
 
 _flow = eqx.filter_jit(flow)
 _search = eqx.filter_jit(search)
+_still_due = eqx.filter_jit(still_due)
 
 
 def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
@@ -162,16 +163,6 @@ def _same_types(before: State, after: State) -> State:
         return jnp.broadcast_to(jax.lax.convert_element_type(y, x.dtype), x.shape)
 
     return jax.tree.map(typed, before, after)
-
-
-@eqx.filter_jit
-def _still_due(system: AbstractSystem, state: State, due):
-    """Which of the guards that were due at this instant are so after the jump of another."""
-    flat = FlatSystem(system, state)
-    y = flat.vector(state)
-    g, slope = flat.guards_and_rates(state.t, y, flat.rate(state.t, y))
-    near = jnp.abs(g) <= 64 * EPS * jnp.maximum(jnp.abs(state.t), 1.0) * jnp.abs(slope)
-    return due & flat.armed() & near & (slope < 0.0)
 
 
 def _ending(system, went: Flow, until: float, state: State, steps: int, max_steps: int) -> Outcome | None:

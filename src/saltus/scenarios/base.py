@@ -66,6 +66,8 @@ class Scenario(Model):
     A kind subclasses this with its own tables and `build`; `kind` names it in `scenarios.kinds`.
     """
 
+    # Keys that name files, such as "surface.file"; they are looked for beside the scenario's file.
+    paths: ClassVar[tuple[str, ...]] = ()
     angles: ClassVar[tuple[str, ...]] = ()  # keys in radians; each may be given in degrees with the ending _deg
 
     kind: str

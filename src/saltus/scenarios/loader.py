@@ -39,12 +39,26 @@ def load(source: str | Path, overrides: Sequence[str] = ()) -> Loaded:
     Raises:
         ScenarioError: With one sentence that says what is wrong and where.
     """
-    name, text = _read(source)
-    data = _parse(text, name)
-    if overrides:
-        data = apply_overrides(data, overrides)
-        text = toml.dumps(data)
-    return Loaded(name, text, validate(data))
+    path, text = _read(source)
+    data = _parse(text, path.stem)
+    wanted = _located(apply_overrides(data, overrides), path.parent)
+    if wanted != data:
+        text = toml.dumps(wanted)
+    return Loaded(path.stem, text, validate(wanted))
+
+
+def _located(data: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """`data` with the files that stand beside the scenario named in full, so that it can be used from anywhere."""
+    data = copy.deepcopy(data)
+    for key in model_of(data.get("kind")).paths:
+        *tables, last = key.split(".")
+        where: Any = data
+        for table in tables:
+            where = where.get(table) if isinstance(where, dict) else None
+        name = where.get(last) if isinstance(where, dict) else None
+        if isinstance(name, str) and (folder / name).is_file():
+            where[last] = str((folder / name).resolve())
+    return data
 
 
 def loads(text: str) -> Scenario:
@@ -61,7 +75,7 @@ def validate(data: dict[str, Any]) -> Scenario:
         raise ScenarioError(explain(error, model)) from None
 
 
-def _read(source: str | Path) -> tuple[str, str]:
+def _read(source: str | Path) -> tuple[Path, str]:
     path = Path(source)
     known = entries()
     is_name = isinstance(source, str) and path.suffix != ".toml" and path.name == source
@@ -77,7 +91,7 @@ def _read(source: str | Path) -> tuple[str, str]:
     if path.is_dir():
         raise ScenarioError(f"{str(source)!r} is a folder, not a scenario file.")
     try:
-        return path.stem, path.read_bytes().decode("utf-8")
+        return path, path.read_bytes().decode("utf-8")
     except FileNotFoundError:
         near = f" The catalogue has {path.stem!r}." if path.stem in known else _near_files(path)
         raise ScenarioError(f"There is no file {str(source)!r}.{near}") from None

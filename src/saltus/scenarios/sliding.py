@@ -6,115 +6,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import pydantic
 
-from saltus.numerics import formula
 from saltus.scenarios.base import Model, Nonnegative, Pair, Positive, Scenario, Solve
+from saltus.scenarios.release import ElasticModel, ReleaseModel
+from saltus.scenarios.surfaces import AnySurface
 
 if TYPE_CHECKING:
     from saltus.hybrid import State
-    from saltus.surfaces import AbstractSurface
-    from saltus.systems import SlidingMasses
-
-
-class SurfaceModel(Model):
-    """The table [surface]: a type that `saltus.surfaces.named` knows, and its parameters."""
-
-    def build(self) -> AbstractSurface:
-        """The surface of the library."""
-        from saltus.surfaces import named
-
-        return named(self.model_dump())
-
-
-class SphereModel(SurfaceModel):
-    """A bowl, its bottom at the origin."""
-
-    type: Literal["sphere"]
-    radius: Positive
-
-
-class DomeModel(SurfaceModel):
-    """The upper half of a sphere, its top at the origin."""
-
-    type: Literal["dome"]
-    radius: Positive
-
-
-class PlaneModel(SurfaceModel):
-    """A level or tilted plane."""
-
-    type: Literal["plane"]
-    slope_x: float = 0.0
-    slope_y: float = 0.0
-
-
-class ParaboloidModel(SurfaceModel):
-    """z = a x² + b y² + c x."""
-
-    type: Literal["paraboloid"]
-    a: float
-    b: float
-    c: float = 0.0
-
-
-class SaddleModel(SurfaceModel):
-    """z = a x² - b y²."""
-
-    type: Literal["saddle"]
-    a: float
-    b: float
-
-
-class GaussianModel(SurfaceModel):
-    """A round hill."""
-
-    type: Literal["gaussian"]
-    amplitude: float
-    width: Positive
-
-
-class CosineModel(SurfaceModel):
-    """A valley with cosine walls, going down along y."""
-
-    type: Literal["cosine"]
-    amplitude: float
-    wavenumber: float
-    slope: float = 0.0
-
-
-class ConeModel(SurfaceModel):
-    """A funnel with a rounded tip."""
-
-    type: Literal["cone"]
-    slope: float
-    rounding: Positive
-
-
-class ExpressionModel(SurfaceModel):
-    """Arithmetic in x, y and named parameters."""
-
-    type: Literal["expression"]
-    z: str
-    parameters: dict[str, float] = {}
-
-    @pydantic.model_validator(mode="after")
-    def _arithmetic(self) -> Self:
-        formula.check_names(self.parameters, taken=("x", "y"))
-        formula.parse(self.z, ("x", "y", *self.parameters))
-        return self
-
-
-AnySurface = Annotated[
-    SphereModel
-    | DomeModel
-    | PlaneModel
-    | ParaboloidModel
-    | SaddleModel
-    | GaussianModel
-    | CosineModel
-    | ConeModel
-    | ExpressionModel,
-    pydantic.Field(discriminator="type"),
-]
+    from saltus.systems import Raft, SlidingMasses
 
 
 class MassModel(Model):
@@ -132,9 +30,23 @@ class MassModel(Model):
 
 
 class RodModel(Model):
-    """An entry of [[rods]]; its length is the distance at the start."""
+    """An entry of [[rods]]; its length is the distance at the start. Without a stiffness it is rigid."""
 
     between: Annotated[list[int], pydantic.Field(min_length=2, max_length=2)]
+    stiffness: Positive | None = None
+    damping: Nonnegative | None = None
+    strength: Positive | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _rigid_rods_do_not_break(self) -> Self:
+        for name in ("damping", "strength"):
+            if self.stiffness is None and getattr(self, name) is not None:
+                raise ValueError(f"A rod with `{name}` needs a `stiffness` as well: a rigid rod has no {name}.")
+        return self
+
+    def elastic(self) -> ElasticModel:
+        """The same numbers as a rod of a raft has them."""
+        return ElasticModel(stiffness=self.stiffness, damping=self.damping or 0.0, strength=self.strength)
 
 
 class FrictionModel(Model):
@@ -156,10 +68,13 @@ class SlidingSolve(Solve):
 class SlidingScenario(Scenario):
     """Point masses joined by rods, sliding on a surface."""
 
+    paths: ClassVar[tuple[str, ...]] = ("surface.file", "release.polygon", "release.raster")
+
     kind: Literal["sliding"]
     gravity: Positive = 9.81
     surface: AnySurface
-    masses: Annotated[list[MassModel], pydantic.Field(min_length=1)]
+    masses: Annotated[list[MassModel], pydantic.Field(min_length=1)] = []
+    release: ReleaseModel | None = None
     rods: list[RodModel] = []
     friction: FrictionModel | None = None
     solve: SlidingSolve
@@ -185,6 +100,28 @@ class SlidingScenario(Scenario):
         return self
 
     @pydantic.model_validator(mode="after")
+    def _there_are_masses(self) -> Self:
+        if not self.masses and self.release is None:
+            raise ValueError("`masses` is missing. Give masses one by one under [[masses]], or many by [release].")
+        stiff = [rod.stiffness is not None for rod in self.rods]
+        if self.release is not None and self.release.rods is not None:
+            stiff.append(True)
+        if any(stiff) and not all(stiff):
+            index = stiff.index(False)
+            raise ValueError(f"Rod {index} is rigid while others are elastic. Give all rods a `stiffness`, or none.")
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _rafts_are_stepped(self) -> Self:
+        if self.is_raft:
+            if self.solve.method is not None:
+                raise ValueError("Elastic rods are stepped implicitly: leave `solve.method` out; `solve.step` is free.")
+            for name, only in (("formulation", "full"), ("friction_reaction", "abs"), ("adhesion", True)):
+                if getattr(self.solve, name) != only:
+                    raise ValueError(f"With elastic rods `solve.{name}` must be {str(only).lower()}.")
+        return self
+
+    @pydantic.model_validator(mode="after")
     def _every_mass_has_friction(self) -> Self:
         for index, mass in enumerate(self.masses):
             if mass.mu is None and self.friction is None:
@@ -193,29 +130,54 @@ class SlidingScenario(Scenario):
                 )
         return self
 
+    @pydantic.model_validator(mode="after")
+    def _released_masses_have_friction(self) -> Self:
+        if self.release is not None and self.release.mu is None and self.friction is None:
+            raise ValueError("`release.mu` is missing. Give mu there, or once under [friction]; 0.0 means none.")
+        return self
+
+    @property
+    def is_raft(self) -> bool:
+        """Whether the rods are elastic."""
+        return bool(self.rods and self.rods[0].stiffness is not None) or bool(self.release and self.release.rods)
+
     @property
     def mu(self) -> list[float]:
-        """Friction coefficient of each mass [-]."""
+        """Friction coefficient of each mass that is given one by one [-]."""
         common = self.friction.mu if self.friction else 0.0
         return [common if mass.mu is None else mass.mu for mass in self.masses]
 
-    def build(self) -> tuple[SlidingMasses, State]:
-        from saltus.systems import SlidingMasses
+    def build(self) -> tuple[SlidingMasses | Raft, State]:
+        from saltus.systems import Raft, SlidingMasses
 
+        surface = self.surface.build()
+        place = [mass.position for mass in self.masses]
+        velocity = [mass.velocity for mass in self.masses]
+        weights, mu = [mass.mass for mass in self.masses], self.mu
+        pairs = [tuple(rod.between) for rod in self.rods]
+        elastic = [rod.elastic() for rod in self.rods] if self.is_raft else []
+        if self.release is not None:
+            laid = self.release.lay(surface)
+            pairs += [(i + len(place), j + len(place)) for i, j in laid.pairs]
+            elastic += [self.release.rods] * len(laid.pairs) if self.release.rods else []
+            place, velocity = place + laid.position.tolist(), velocity + [self.release.velocity] * len(laid.position)
+            weights = weights + [self.release.mass] * len(laid.position)
+            shared = self.release.mu if self.release.mu is not None else self.friction.mu
+            mu = mu + [shared] * len(laid.position)
+        if self.is_raft:
+            columns = {name: [getattr(rod, name) for rod in elastic] for name in ("stiffness", "damping")}
+            strength = [float("inf") if rod.strength is None else rod.strength for rod in elastic]
+            raft = Raft(surface, weights, pairs, mu=mu, gravity=self.gravity, strength=strength, **columns)
+            return raft, raft.start(place, velocity)
         system = SlidingMasses(
-            self.surface.build(),
-            masses=[mass.mass for mass in self.masses],
-            rods=[tuple(rod.between) for rod in self.rods],
-            mu=self.mu,
+            surface,
+            masses=weights,
+            rods=pairs,
+            mu=mu,
             gravity=self.gravity,
             formulation=self.solve.formulation,
             friction_reaction=self.solve.friction_reaction,
             adhesion=self.solve.adhesion,
             restitution=self.solve.restitution,
         )
-        start = system.start(
-            position=[mass.position for mass in self.masses],
-            velocity=[mass.velocity for mass in self.masses],
-            project=self.solve.project,
-        )
-        return system, start
+        return system, system.start(position=place, velocity=velocity, project=self.solve.project)

@@ -1,5 +1,6 @@
 """What masses slide on: surfaces z = f(x, y)."""
 
+from saltus.surfaces import synthetic
 from saltus.surfaces.base import AbstractSurface
 from saltus.surfaces.cone import Cone
 from saltus.surfaces.cosine import Cosine
@@ -10,6 +11,7 @@ from saltus.surfaces.named import named
 from saltus.surfaces.paraboloid import Paraboloid, Saddle
 from saltus.surfaces.plane import Plane
 from saltus.surfaces.sphere import Dome, Sphere
+from saltus.surfaces.terrain import Terrain
 
 __all__ = [
     "AbstractSurface",
@@ -23,5 +25,7 @@ __all__ = [
     "Plane",
     "Saddle",
     "Sphere",
+    "Terrain",
     "named",
+    "synthetic",
 ]

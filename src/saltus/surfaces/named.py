@@ -14,6 +14,7 @@ from saltus.surfaces.gaussian import Gaussian
 from saltus.surfaces.paraboloid import Paraboloid, Saddle
 from saltus.surfaces.plane import Plane
 from saltus.surfaces.sphere import Dome, Sphere
+from saltus.surfaces.terrain import Terrain
 
 NAMES: dict[str, Any] = {
     "sphere": Sphere,
@@ -25,6 +26,7 @@ NAMES: dict[str, Any] = {
     "cosine": Cosine,
     "cone": Cone,
     "expression": lambda z, parameters=None: Expression(z, parameters),
+    "terrain": Terrain.read,
 }
 
 

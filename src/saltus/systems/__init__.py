@@ -5,6 +5,7 @@ from saltus.systems.ball_on_rails import BallOnRails
 from saltus.systems.bodies import RigidBodies
 from saltus.systems.butterfly import Butterfly, ButterflyPlan, Turning, TurningFunction, TurningTable
 from saltus.systems.chain import Chain
+from saltus.systems.raft import Raft
 from saltus.systems.sliding import SlidingMasses
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Butterfly",
     "ButterflyPlan",
     "Chain",
+    "Raft",
     "RigidBodies",
     "SlidingMasses",
     "Turning",

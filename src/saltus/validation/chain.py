@@ -13,6 +13,7 @@ import math
 import warnings
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -58,6 +59,11 @@ def slide(parameters: Case, until: float = math.inf) -> Run:
     return simulate(moving, start, until, rtol=RTOL, atol=1e-17)
 
 
+@eqx.filter_jit
+def _balance(moving: systems.Chain, state: State):
+    return moving.balance(state)
+
+
 def crossings(run: Run) -> list[Event]:
     """The events at which a particle leaves the table."""
     return [event for event in run.events if event.name in ("crossing", "exit")]
@@ -88,7 +94,7 @@ def rhs(case: Case) -> list[Check]:
     moving = chain(parameters)
     q, v = np.asarray(parameters["q"]), np.asarray(parameters["v"])
     state = moving.state_of(q[:k], q[k:], v[:k], v[k:])
-    now, seen = moving.balance(state), observe(moving, state)
+    now, seen = _balance(moving, state), observe(moving, state)
     rate = np.asarray(moving.rate(state).v)
     n = moving.n_links
     found = {
@@ -194,7 +200,7 @@ def _snapshots(went: Run, values: Case, allowed: Case) -> list[Check]:
     checks = []
     for row, t in enumerate(values.get("snap_t", [])):
         state = went.at(t)
-        seen, tension = observe(went.system, state), np.asarray(went.system.balance(state).tension)
+        seen, tension = observe(went.system, state), np.asarray(_balance(went.system, state).tension)
         k = values["snap_k"][row]
         checks.append(fact(f"{k} links hang at t = {t:g}", int(state.mode[0]) == k))
         found = {
@@ -230,7 +236,7 @@ def _extremes(system: systems.Chain, states: State) -> Case:
     """What has a minimum, for many states."""
 
     def one(state):
-        now, seen = system.balance(state), observe(system, state)
+        now, seen = system.balance(state), system.observe(state)
         k = now.regime.hanging
         hanging = jnp.arange(system.n_links) < k
         off = jnp.arange(system.mass.size) <= k

@@ -116,12 +116,6 @@ def _seen(moving: systems.SlidingMasses, states):
     return jax.vmap(moving.observe)(states), jax.vmap(lambda state: moving.forces(state).acceleration)(states)
 
 
-@eqx.filter_jit
-def _forces(moving: systems.SlidingMasses, position, velocity):
-    """Forces and accelerations of a state with these positions and velocities."""
-    return moving.forces(moving.state(position, velocity))
-
-
 def _sample_checks(case: Case, samples: list[Case], run: Run) -> list[Check]:
     if not samples:
         return []
@@ -368,7 +362,7 @@ def instants(case: Case) -> list[Check]:
     checks = []
     for index, one in enumerate(case["states"]):
         moving = system(one)
-        now = _forces(moving, pairs(one["q"]), pairs(one["v"]))
+        now = moving.forces(moving.state(pairs(one["q"]), pairs(one["v"])))
         force = max(np.abs(one["N"]).max(), np.abs(one["h"]).max(initial=0.0))
         acceleration = np.abs(one["acc"]).max()
         where = f"of state {index} ({one['surface']['kind']})"
@@ -379,7 +373,7 @@ def instants(case: Case) -> list[Check]:
         ]
         if "h_part1" in one:
             tangent = system(one, formulation="tangent")
-            found = _forces(tangent, pairs(one["q"]), pairs(one["v"])).rod_force
+            found = tangent.forces(tangent.state(pairs(one["q"]), pairs(one["v"]))).rod_force
             size = max(force, np.abs(one["h_part1"]).max(initial=0.0))
             checks.append(difference(f"rod force of Part 1 {where}", found, one["h_part1"], INSTANT * size))
     return checks

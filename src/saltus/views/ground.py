@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
@@ -25,13 +26,16 @@ class Ground:
 
 
 def ground(dataset: xr.Dataset, points: int = 181, padding: float = 0.15) -> Ground | None:
-    """The surface around the motion; None for a run that was not made from a scenario."""
+    """The surface around the motion; None for a run that was not made from a scenario, or whose map is not here."""
     text = dataset.attrs.get("scenario")
     if not text:
         return None
+    description = tomllib.loads(text)["surface"]
+    if description.get("type") == "terrain" and not Path(description["file"]).is_file():
+        return None
     from saltus.surfaces import named
 
-    surface = named(tomllib.loads(text)["surface"])
+    surface = named(description)
     x, y = (np.linspace(low, high, points) for low, high in extent(dataset, padding))
     over_x, over_y = np.meshgrid(x, y)
     z = np.asarray(surface.height(over_x, over_y))

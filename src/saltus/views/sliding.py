@@ -8,6 +8,7 @@ from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from saltus.views import raft
 from saltus.views.base import (
     event_legend,
     event_names,
@@ -27,6 +28,8 @@ MAX_LINES = 12
 
 def figure(dataset: xr.Dataset) -> Figure:
     """Paths over the contours of the surface, rod forces, reactions and energies over time."""
+    if "rod_whole" in dataset:
+        return raft.figure(dataset)
     has_rods = dataset.sizes.get("rod", 0) > 0
     panels = [_rod_force, _reaction, _energies] if has_rods else [_reaction, _energies]
     drawing = new_figure(10.0, 5.6 if has_rods else 4.6)
@@ -144,6 +147,8 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
 
 def animation(dataset: xr.Dataset) -> FuncAnimation:
     """The masses moving over the surface in three dimensions, with trails."""
+    if "rod_whole" in dataset:
+        return raft.animation(dataset)
     scene = Scene(dataset, rod_ends(dataset))
     frames = min(FRAMES, max(2, dataset.sizes["time"]))
     return FuncAnimation(scene.drawing, scene.show, frames=scene.rows(frames), blit=False)

@@ -1,0 +1,112 @@
+"""Terrain against analytic surfaces in a batch, and how the cost of a raft grows with its masses.
+
+`python benchmarks/bench_terrain.py batch` or `raft` runs one part only; both run on whatever device JAX finds.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from stamp import Report, best_of
+
+import saltus as sl
+from saltus.io import release
+
+import jax  # isort: skip
+import jax.numpy as jnp  # isort: skip
+
+SIZES = (10, 18, 32, 56)  # masses along a side
+STEPS = 20
+
+
+def surfaces():
+    """The same bowl as formulas and as a raster of 400 x 400 pixels."""
+    x, y = np.meshgrid(*[np.linspace(-2.0, 2.0, 400)] * 2)
+    yield "Terrain", sl.surfaces.Terrain(0.2 * x**2 + 0.3 * y**2, 4.0 / 399, -2.0, -2.0)
+    yield "Paraboloid", sl.surfaces.Paraboloid(0.2, 0.3)
+    yield "Sphere", sl.surfaces.Sphere(3.0)
+    yield "Expression", sl.surfaces.Expression("a*x**2 + b*y**2 + c*sin(x)*cos(y)", {"a": 0.2, "b": 0.3, "c": 0.01})
+
+
+def marching(surface, n: int):
+    """RK4 steps of many systems at once, one mass or a pair on a rod, with friction."""
+    system = sl.systems.SlidingMasses(surface, [1.0] * n, [(0, 1)] if n == 2 else [], mu=0.1)
+    mode, ledger, step = jnp.zeros(n, int), jnp.zeros(1 + len(system.rods)), 1e-3
+
+    def rate(y):
+        got = system.rate(sl.hybrid.State(jnp.asarray(0.0), *y, mode))
+        return got.q, got.v, got.ledger
+
+    def rk4(y, _):
+        def moved(k, part):
+            return jax.tree.map(lambda a, b: a + part * step * b, y, k)
+
+        k1 = rate(y)
+        k2 = rate(moved(k1, 0.5))
+        k3 = rate(moved(k2, 0.5))
+        k4 = rate(moved(k3, 1.0))
+        return jax.tree.map(lambda a, b, c, d, e: a + step / 6 * (b + 2 * c + 2 * d + e), y, k1, k2, k3, k4), None
+
+    def one(q, v):
+        return jax.lax.scan(rk4, (q, v, ledger), None, length=STEPS)[0]
+
+    return jax.jit(jax.vmap(one))
+
+
+def batch(report: Report) -> None:
+    rng = np.random.default_rng(0)
+    for n, size in ((1, 1024), (2, 1024), (1, 16384)):
+        q = jnp.asarray(rng.uniform(-1.0, 1.0, (size, n, 2)))
+        v = jnp.asarray(rng.normal(size=(size, n, 2)))
+        rates = {}
+        for name, surface in surfaces():
+            march = marching(surface, n)
+            jax.block_until_ready(march(q, v))
+            wall, _ = best_of(lambda march=march, q=q, v=v: jax.block_until_ready(march(q, v)), 9)
+            rates[name] = size * STEPS / wall
+        for name, rate in rates.items():
+            slower = rates[name] / rates["Terrain"]
+            report.line(
+                f"{size:6d} x {n} mass(es) {name:11s} {rate / 1e6:8.2f} M steps/s, {slower:5.1f} x the terrain's"
+            )
+
+
+def raft(report: Report) -> None:
+    x, y = np.meshgrid(np.arange(201) * 10.0, np.arange(121) * 10.0)
+    ground = 600 * np.exp(-x / 600) + (y - 600) ** 2 / 1500 + 8 * np.sin(x / 70) * np.sin(y / 60)
+    terrain = sl.surfaces.Terrain(ground, 10.0)
+    times, counts = [], []
+    for side in SIZES:
+        spacing = 320.0 / side
+        place = release.lattice(np.array([150.0, 440.0]), np.array([470.0, 760.0]), spacing, "triangular")
+        pairs = release.neighbours(place, 1.1 * spacing)
+        mass = 1e3 * spacing**2
+        system = sl.systems.Raft(
+            terrain, np.full(len(place), mass), pairs, mu=0.3, stiffness=1e3 * mass, damping=mass, strength=8.0 * mass
+        )
+        start = system.start(place)
+        sl.simulate(system, start, until=0.1, step=0.02)
+        wall, run = best_of(lambda system=system, start=start: sl.simulate(system, start, until=20.0, step=0.02), 2)
+        broken = sum(event.name == "rod_broken" for event in run.events)
+        times.append(wall / run.trajectory.steps)
+        counts.append(len(place))
+        report.line(
+            f"raft of {len(place):5d} masses, {len(pairs):5d} rods: {times[-1] * 1e3:7.2f} ms per step, 20 s in "
+            f"{wall:6.1f} s, {broken} rods broken"
+        )
+    slope = np.polyfit(np.log(counts[1:]), np.log(times[1:]), 1)[0]
+    report.line(f"exponent from {counts[1]} to {counts[-1]} masses: {slope:.2f}")
+
+
+def main() -> None:
+    parts = sys.argv[1:] or ["batch", "raft"]
+    report = Report("terrain", "jaxlib", "rasterio")
+    report.line(f"device: {jax.devices()[0].device_kind}")
+    for part in parts:
+        {"batch": batch, "raft": raft}[part](report)
+    report.write()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Hazard maps: what many runs say of every pixel of a terrain, and the way to GeoTIFF.
+
+Runs are added one by one, so that memory does not grow with their number; partial sums of several workers can be
+merged in any order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from saltus.errors import ScenarioError
+from saltus.io.files import atomic_write
+from saltus.surfaces.grid import Grid
+from saltus.surfaces.raster import require_rasterio
+
+# Name of each map: units, and what it shows.
+MAPS = {
+    "passage_probability": ("1", "share of the runs in which something passed the pixel"),
+    "largest_speed": ("m s-1", "largest speed seen in the pixel"),
+    "stopping_density": ("m-2", "masses that came to rest per area and run"),
+    "breaking_force": ("N", "mean size of the rod force at the breaks in the pixel"),
+}
+STRIDE = 0.5  # pixels between the points at which a path is looked at
+
+
+@dataclasses.dataclass
+class Hazard:
+    """Sums over runs, per pixel of a terrain.
+
+    >>> hazard = Hazard(Grid((4, 5), 0.0, 0.0, 1.0, 1.0))
+    >>> hazard.add(position=np.array([[[0.0, 0.0]], [[4.0, 0.0]]]), speed=np.array([[0.0], [2.0]]))
+    >>> hazard.maps()["passage_probability"][0].tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0]
+
+    Args:
+        grid: The pixels, as `Terrain.grid` has them.
+    """
+
+    grid: Grid
+
+    def __post_init__(self):
+        self.runs = 0
+        self.passed, self.stopped, self.breaks = (np.zeros(self.grid.shape) for _ in range(3))
+        self.speed, self.force = np.full(self.grid.shape, -np.inf), np.zeros(self.grid.shape)
+
+    def add(self, position, speed, stops=None, break_points=None, break_forces=None) -> None:
+        """Add one run; what is NaN is left out.
+
+        Args:
+            position: Where the masses were, of shape (time, mass, 2 or 3) [m].
+            speed: How fast, of shape (time, mass) [m s-1].
+            stops: Where masses came to rest, of shape (any, 2 or 3) [m].
+            break_points: Where rods broke, of shape (any, 2 or 3) [m].
+            break_forces: With which force, of shape (any,) [N].
+        """
+        position, speed = np.asarray(position, float), np.asarray(speed, float)
+        if position.ndim != 3 or position.shape[:2] != speed.shape:
+            raise ValueError(
+                f"`position` must be of shape (time, mass, axis) and `speed` of (time, mass), got {position.shape} and "
+                f"{speed.shape}."
+            )
+        self.runs += 1
+        x, y, fast = self._dense(position, speed)
+        row, column, there = self.grid.pixels(x, y)
+        row, column = row[there], column[there]
+        seen = np.zeros(self.grid.shape, bool)
+        seen[row, column] = True
+        self.passed += seen
+        np.maximum.at(self.speed, (row, column), fast[there])
+        self._count(self.stopped, stops)
+        if break_points is not None:
+            self._count(self.breaks, break_points)
+            self._count(self.force, break_points, np.abs(np.asarray(break_forces, float)))
+
+    def add_run(self, dataset: xr.Dataset) -> None:
+        """Add a run of masses on a surface from its dataset; masses that stick at its end have stopped there."""
+        names = str(dataset.attrs["mode_names"]).split(", ")
+        position, velocity = dataset["position"].values, dataset["velocity"].values
+        still = dataset["mode"].values[-1] == names.index("stick")
+        points, forces = None, None
+        if "event_rod_force" in dataset and "event_point" in dataset:
+            broke = dataset["event_name"].values == "rod_broken"
+            points, forces = dataset["event_point"].values[broke], dataset["event_rod_force"].values[broke]
+        self.add(position, np.linalg.norm(velocity, axis=-1), position[-1][still], points, forces)
+
+    def merge(self, other: Hazard) -> None:
+        """Add the runs of another one of the same grid."""
+        if other.grid != self.grid:
+            raise ValueError("Hazard sums can be merged only if they are of the same grid.")
+        self.runs += other.runs
+        for name in ("passed", "stopped", "breaks", "force"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.speed = np.maximum(self.speed, other.speed)
+
+    def maps(self) -> dict[str, np.ndarray]:
+        """The maps by name, rows going north; NaN where there is nothing to say."""
+        if self.runs == 0:
+            raise ValueError("There are no runs yet: add some before asking for maps.")
+        area = self.grid.dx * self.grid.dy
+        return {
+            "passage_probability": self.passed / self.runs,
+            "largest_speed": np.where(np.isfinite(self.speed), self.speed, np.nan),
+            "stopping_density": self.stopped / (self.runs * area),
+            "breaking_force": np.where(self.breaks > 0, self.force / np.maximum(self.breaks, 1.0), np.nan),
+        }
+
+    def _dense(self, position: np.ndarray, speed: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Points along the paths so close that no pixel is jumped over, with the speeds there."""
+        points = np.stack([position[..., 0] / self.grid.dx, position[..., 1] / self.grid.dy, speed], axis=-1)
+        first, last = points[:-1].reshape(-1, 3), points[1:].reshape(-1, 3)
+        good = np.isfinite(first).all(axis=1) & np.isfinite(last).all(axis=1)
+        first, last = first[good], last[good]
+        count = np.ceil(np.linalg.norm((last - first)[:, :2], axis=1) / STRIDE).astype(int)
+        which = np.repeat(np.arange(len(first)), count)
+        number = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+        part = (number + 1) / np.maximum(count[which], 1)
+        between = first[which] + part[:, None] * (last - first)[which]
+        start = points[0][np.isfinite(points[0]).all(axis=1)]
+        u, v, fast = np.concatenate([start, between]).T
+        return u * self.grid.dx, v * self.grid.dy, fast
+
+    def _count(self, target: np.ndarray, places, weights=1.0) -> None:
+        """Add a weight to the pixel of each place."""
+        if places is None:
+            return
+        places = np.asarray(places, float).reshape(-1, np.shape(places)[-1] if np.size(places) else 2)
+        known = np.isfinite(places[:, :2]).all(axis=1)
+        row, column, there = self.grid.pixels(*np.where(known[:, None], places[:, :2], 0.0).T)
+        there &= known
+        weights = np.broadcast_to(weights, there.shape)
+        np.add.at(target, (row[there], column[there]), weights[there])
+
+
+def write_raster(
+    path: str | os.PathLike, layers: dict[str, np.ndarray], grid: Grid, units=None, dtype: str = "float64"
+) -> None:
+    """Write layers on the grid of a terrain as the bands of a GeoTIFF, whole or not at all.
+
+    Args:
+        path: File, ending in .tif or .tiff.
+        layers: Arrays by name, rows going north; NaN where there are no data.
+        grid: The pixels; map coordinates are those of the grid plus its origin.
+        units: Units of the layers by name.
+        dtype: How the numbers are kept, "float64" or "float32".
+    """
+    rasterio = require_rasterio()
+    if Path(path).suffix.lower() not in (".tif", ".tiff"):
+        raise ScenarioError(f"A map is a GeoTIFF: {str(path)!r} must end in .tif.")
+    rows, columns = grid.shape
+    west = grid.origin[0] + grid.x0 - grid.dx / 2
+    north = grid.origin[1] + grid.y0 + (rows - 0.5) * grid.dy
+    profile = {
+        "driver": "GTiff", "height": rows, "width": columns, "count": len(layers), "dtype": dtype,
+        "crs": grid.crs or None, "transform": rasterio.Affine(grid.dx, 0.0, west, 0.0, -grid.dy, north),
+        "nodata": np.nan, "compress": "deflate",
+    }  # fmt: skip
+    with atomic_write(path) as temporary, rasterio.open(temporary, "w", **profile) as file:
+        for band, (name, values) in enumerate(layers.items(), start=1):
+            file.write(np.asarray(values, dtype)[::-1], band)
+            file.set_band_description(band, name)
+            file.set_band_unit(band, (units or {}).get(name, ""))
+
+
+def write_hazard(path: str | os.PathLike, hazard: Hazard) -> None:
+    """Write the hazard maps as the bands of a GeoTIFF on the terrain's own pixels."""
+    write_raster(path, hazard.maps(), hazard.grid, {name: units for name, (units, _) in MAPS.items()})

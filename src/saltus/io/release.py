@@ -1,0 +1,230 @@
+"""Release areas: where many masses start, from points, polygons and rasters."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from saltus.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from saltus.surfaces import AbstractSurface
+    from saltus.surfaces.grid import Grid
+
+# Masses closer than this many spacings are neighbours: six on a triangular grid, eight on a square one.
+REACH = {"triangular": 1.1, "square": 1.5}
+MOST = 1_000_000  # masses of one release area
+LONGITUDE_LATITUDE = "OGC:CRS84"  # what GeoJSON without a named system is in
+
+Ring = np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Laid:
+    """Masses of a release area.
+
+    Args:
+        position: Horizontal position of each, of shape (n, 2) [m].
+        pairs: Neighbours that a rod joins.
+    """
+
+    position: np.ndarray
+    pairs: list[tuple[int, int]]
+
+
+def points(surface: AbstractSurface, places: Sequence[Sequence[float]]) -> np.ndarray:
+    """Masses at given places, all of which must lie on the surface."""
+    position = np.asarray(places, float)
+    _check_on_surface(surface, position, "point")
+    return position
+
+
+def in_polygon(surface: AbstractSurface, polygon: str | Sequence[Sequence[float]], spacing: float, grid: str):
+    """Masses on a grid within a polygon: its corners, or a GeoJSON file with one or several."""
+    if isinstance(polygon, str | os.PathLike):
+        rings = read_polygons(polygon, _grid_of(surface))
+    else:
+        rings = [np.asarray(polygon, float)]
+    corners = np.concatenate(rings)
+    _check_overlap(surface, corners.min(axis=0), corners.max(axis=0))
+    nodes = lattice(corners.min(axis=0), corners.max(axis=0), spacing, grid)
+    return _checked(surface, nodes[inside(rings, nodes)], spacing)
+
+
+def in_raster(surface: AbstractSurface, file: str | os.PathLike, spacing: float, grid: str) -> np.ndarray:
+    """Masses on a grid within the pixels of a raster that are above zero."""
+    from saltus.surfaces.grid import Grid
+    from saltus.surfaces.raster import read_raster
+
+    ground = _grid_of(surface)
+    raster = read_raster(file, needs_crs=bool(ground and ground.crs))
+    if ground is not None and raster.crs and ground.crs and not _same_system(raster.crs, ground.crs):
+        raise ScenarioError(
+            f"The release raster {str(file)!r} is in {raster.crs[:40]}, the terrain in {ground.crs[:40]}. "
+            "Warp it to the system of the terrain (gdalwarp -t_srs)."
+        )
+    shift = np.asarray(ground.origin if ground else (0.0, 0.0))
+    marked = np.nan_to_num(raster.values) > 0.0
+    if not marked.any():
+        raise ScenarioError(f"The release raster {str(file)!r} marks no pixel: none is above zero.")
+    pixels = Grid(marked.shape, raster.x0 - shift[0], raster.y0 - shift[1], raster.dx, raster.dy)
+    rows, columns = np.nonzero(marked)
+    low = np.array([pixels.x[columns.min()] - raster.dx / 2, pixels.y[rows.min()] - raster.dy / 2])
+    high = np.array([pixels.x[columns.max()] + raster.dx / 2, pixels.y[rows.max()] + raster.dy / 2])
+    _check_overlap(surface, low, high)
+    nodes = lattice(low, high, spacing, grid)
+    row, column, there = pixels.pixels(*nodes.T)
+    return _checked(surface, nodes[there & marked[row, column]], spacing)
+
+
+def lattice(low: np.ndarray, high: np.ndarray, spacing: float, grid: str) -> np.ndarray:
+    """Nodes of a square or triangular grid over a rectangle, each at the middle of its part of the area."""
+    rise = spacing * (np.sqrt(3.0) / 2.0 if grid == "triangular" else 1.0)
+    count = np.maximum(np.floor((high - low) / (spacing, rise) + 1e-6), 1.0)
+    if np.prod(count) > MOST:
+        raise ScenarioError(
+            f"A spacing of {spacing:g} m would lay {np.prod(count):.3g} masses; at most {MOST} are "
+            "allowed. Raise `release.spacing`."
+        )
+    first = (low + high - (count - 1) * (spacing, rise)) / 2
+    column, row = np.meshgrid(np.arange(count[0]), np.arange(count[1]))
+    stagger = 0.5 * (row % 2) - 0.25 if grid == "triangular" else 0.0
+    nodes = np.stack([first[0] + spacing * (column + stagger), first[1] + rise * row], axis=-1)
+    return nodes.reshape(-1, 2)
+
+
+def inside(rings: Sequence[Ring], nodes: np.ndarray) -> np.ndarray:
+    """Which nodes lie within polygons, by counting the edges west of each; holes are rings of their own."""
+    odd = np.zeros(len(nodes), bool)
+    x, y = nodes.T
+    for ring in rings:
+        for (x1, y1), (x2, y2) in zip(ring, np.roll(ring, -1, axis=0), strict=True):
+            crosses = (y1 > y) != (y2 > y)
+            if y1 != y2:
+                odd ^= crosses & (x > x1 + (y - y1) * (x2 - x1) / (y2 - y1))
+    return odd
+
+
+def neighbours(position: np.ndarray, reach: float) -> list[tuple[int, int]]:
+    """Pairs of masses not farther apart than `reach`, seen from above."""
+    return sorted((int(i), int(j)) for i, j in cKDTree(position).query_pairs(reach))
+
+
+def read_polygons(file: str | os.PathLike, ground: Grid | None) -> list[Ring]:
+    """All rings of a GeoJSON file, in the coordinates of the surface.
+
+    A file that names its reference system is transformed to that of the terrain. One that names none is taken as it
+    stands if it lies on the map, otherwise as longitude and latitude, as the standard has it.
+    """
+    path = Path(file)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        rings = _rings(content)
+    except FileNotFoundError:
+        raise ScenarioError(f"There is no release area {str(path)!r}.") from None
+    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise ScenarioError(f"Cannot read {str(path)!r} as GeoJSON: {' '.join(str(error).split())}.") from None
+    if not rings:
+        raise ScenarioError(f"The release area {str(path)!r} holds no polygon.")
+    named = content.get("crs", {}).get("properties", {}).get("name") if isinstance(content.get("crs"), dict) else None
+    return [_placed(ring, named, ground, path) for ring in rings]
+
+
+def _placed(ring: Ring, named: str | None, ground: Grid | None, path: Path) -> Ring:
+    """A ring in the coordinates of the surface."""
+    if ground is None:
+        return ring
+    shift = np.asarray(ground.origin)
+    if named is None:
+        low, high = ring.min(axis=0) - shift, ring.max(axis=0) - shift
+        x_low, y_low, x_high, y_high = ground.bounds
+        on_map = (low < (x_high, y_high)).all() and (high > (x_low, y_low)).all()
+        degrees = (np.abs(ring) <= (180.0, 90.0)).all()
+        if on_map or not degrees or not ground.crs:
+            return ring - shift
+        named = LONGITUDE_LATITUDE
+    if not ground.crs:
+        raise ScenarioError(
+            f"The release area {str(path)!r} is in {named}, but the terrain names no coordinate reference system. "
+            "Give it as `surface.crs`, such as 'EPSG:32632'."
+        )
+    from rasterio.errors import CRSError
+    from rasterio.warp import transform
+
+    try:
+        x, y = transform(named, ground.crs, *ring.T.tolist())
+    except CRSError:
+        raise ScenarioError(f"The release area {str(path)!r} names the unknown reference system {named!r}.") from None
+    return np.stack([x, y], axis=-1) - shift
+
+
+def _rings(content: Any) -> list[Ring]:
+    """The rings of everything that GeoJSON can hold polygons in."""
+    kind = content["type"]
+    if kind == "FeatureCollection":
+        return [ring for part in content["features"] for ring in _rings(part)]
+    if kind == "Feature":
+        return _rings(content["geometry"]) if content["geometry"] else []
+    if kind == "GeometryCollection":
+        return [ring for part in content["geometries"] for ring in _rings(part)]
+    if kind == "MultiPolygon":
+        return [_ring(ring) for polygon in content["coordinates"] for ring in polygon]
+    if kind == "Polygon":
+        return [_ring(ring) for ring in content["coordinates"]]
+    return []
+
+
+def _ring(coordinates: Any) -> Ring:
+    ring = np.asarray([point[:2] for point in coordinates], float)
+    if ring.ndim != 2 or len(ring) < 4 or not np.isfinite(ring).all():
+        raise ValueError("a ring of a polygon needs at least four finite points")
+    return ring[:-1] if (ring[0] == ring[-1]).all() else ring
+
+
+def _same_system(one: str, other: str) -> bool:
+    from rasterio.crs import CRS
+
+    return CRS.from_user_input(one) == CRS.from_user_input(other)
+
+
+def _grid_of(surface: AbstractSurface) -> Grid | None:
+    """The grid of a terrain; None for other surfaces."""
+    from saltus.surfaces import Terrain
+
+    return surface.grid if isinstance(surface, Terrain) else None
+
+
+def _check_overlap(surface: AbstractSurface, low, high) -> None:
+    ground = _grid_of(surface)
+    if ground is None:
+        return
+    x_low, y_low, x_high, y_high = ground.bounds
+    if high[0] < x_low or low[0] > x_high or high[1] < y_low or low[1] > y_high:
+        raise ScenarioError(
+            f"The release area, x {low[0]:g} to {high[0]:g} m and y {low[1]:g} to {high[1]:g} m, lies outside the map, "
+            f"x {x_low:g} to {x_high:g} m and y {y_low:g} to {y_high:g} m."
+        )
+
+
+def _checked(surface: AbstractSurface, position: np.ndarray, spacing: float) -> np.ndarray:
+    if not len(position):
+        raise ScenarioError(f"The release area holds no mass at a spacing of {spacing:g} m. Lower `release.spacing`.")
+    _check_on_surface(surface, position, "mass")
+    return position
+
+
+def _check_on_surface(surface: AbstractSurface, position: np.ndarray, word: str) -> None:
+    on = np.asarray(surface.margin(position[:, 0], position[:, 1])) > 0.0
+    if not on.all():
+        x, y = position[np.argmin(on)]
+        raise ScenarioError(
+            f"{int((~on).sum())} of the {len(on)} released masses lie outside the map or where it has no data, such as "
+            f"the {word} at ({x:g}, {y:g}) m."
+        )

@@ -1,0 +1,191 @@
+"""Measured ground: heights on a regular grid, interpolated twice continuously differentiably."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, ArrayLike, Float
+
+from saltus import checks
+from saltus.numerics import bspline
+from saltus.surfaces.base import AbstractSurface, Values, broadcast, parameter
+from saltus.surfaces.grid import Grid, Label, coarsened, filled, smoothed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Terrain(AbstractSurface):
+    """Ground from heights on a regular grid: a bicubic B-spline through all of them.
+
+    Height, slopes and curvatures are continuous; gradient and curvature are exact derivatives of the height. The
+    interpolation of a smooth surface is of fourth order in the spacing up to the border. Only 4 x 4 coefficients
+    around a point are looked at, so that a large map is as quick as a small one.
+
+    The surface is defined between the outermost heights and as far as the pixels around known heights reach;
+    beyond, it goes on smoothly while `margin` is negative. Coefficients are differentiable leaves.
+
+    >>> x, y = np.meshgrid(np.arange(6.0), np.arange(5.0))
+    >>> hill = Terrain(x**2 - y, spacing=1.0)
+    >>> round(float(hill.height(2.5, 1.5)), 12)
+    4.75
+
+    Args:
+        heights: Heights [m]; rows go north (rising y), columns east (rising x). NaN where nothing is known.
+        spacing: Distance of the columns and of the rows, one number or (dx, dy), > 0 [m].
+        x0: x of the first column [m].
+        y0: y of the first row [m].
+        crs: Coordinate reference system of x and y, such as "EPSG:32632"; empty if there is none.
+        coarsen: Average so many by so many heights into one.
+        smooth: Standard deviation of a Gaussian that the heights are smoothed with; 0 for none [m].
+        origin: Map coordinates of x = y = 0, for what is written back to maps [m].
+        source: Name of the file that the heights came from.
+    """
+
+    coefficients: Float[Array, " all"]
+    known: Float[Array, " all"] | None
+    x0: Float[Array, ""] = parameter()
+    y0: Float[Array, ""] = parameter()
+    dx: Float[Array, ""] = parameter()
+    dy: Float[Array, ""] = parameter()
+    shape: tuple[int, int] = eqx.field(static=True)
+    label: Label = eqx.field(static=True)
+
+    def __init__(
+        self,
+        heights,
+        spacing: float | Sequence[float],
+        x0: float = 0.0,
+        y0: float = 0.0,
+        *,
+        crs: str = "",
+        coarsen: int = 1,
+        smooth: float = 0.0,
+        origin: tuple[float, float] = (0.0, 0.0),
+        source: str = "",
+    ):
+        heights = np.asarray(heights, float)
+        checks.shaped("heights", heights, (None, None), "Give a table with one row per y and one column per x.")
+        checks.positive("spacing", spacing)
+        checks.finite("x0", x0)
+        checks.finite("y0", y0)
+        checks.nonnegative("smooth", smooth, "It is a length in metres.")
+        if int(coarsen) != coarsen or coarsen < 1:
+            raise ValueError(f"`coarsen` must be a whole number >= 1, got {coarsen}.")
+        dx, dy = (float(one) for one in np.broadcast_to(np.asarray(spacing, float), (2,)))
+        heights, (x0, y0, dx, dy) = coarsened(heights, int(coarsen), (float(x0), float(y0), dx, dy))
+        if min(heights.shape) < bspline.SMALLEST:
+            raise ValueError(
+                f"`heights` must have at least {bspline.SMALLEST} rows and columns, got {heights.shape[0]} by "
+                f"{heights.shape[1]}. Coarsen less, or bring a larger map."
+            )
+        known = np.isfinite(heights)
+        if not known.any():
+            raise ValueError("`heights` holds no height at all: every value is missing.")
+        heights = filled(smoothed(heights, smooth, dx, dy))
+        self.coefficients = jnp.asarray(bspline.interpolation_coefficients(heights).ravel())
+        self.known = None if known.all() else jnp.asarray(np.where(known, 1.0, -1.0).ravel())
+        self.x0, self.y0, self.dx, self.dy = (jnp.asarray(one, float) for one in (x0, y0, dx, dy))
+        self.shape = heights.shape
+        self.label = Label(crs, (float(origin[0]), float(origin[1])), source)
+
+    @staticmethod
+    def read(
+        file: str | os.PathLike,
+        *,
+        crs: str | None = None,
+        coarsen: int = 1,
+        smooth: float = 0.0,
+        origin: Sequence[float] = (0.0, 0.0),
+    ) -> Terrain:
+        """Ground from a GeoTIFF or an ESRI ASCII grid (needs the extra `terrain`).
+
+        Args:
+            file: The raster; its first band holds the heights in metres.
+            crs: Coordinate reference system, if the file does not name one; "local" for plain metres.
+            coarsen: Average so many by so many pixels into one.
+            smooth: Standard deviation of a Gaussian that the heights are smoothed with [m].
+            origin: Map coordinates that become x = y = 0. Far from the origin of a map projection a metre keeps
+                nine digits only; a near origin keeps them all [m].
+        """
+        from saltus.surfaces.raster import read_raster
+
+        raster = read_raster(file, crs)
+        return Terrain(
+            raster.values,
+            (raster.dx, raster.dy),
+            raster.x0 - float(origin[0]),
+            raster.y0 - float(origin[1]),
+            crs=raster.crs,
+            coarsen=coarsen,
+            smooth=smooth,
+            origin=(float(origin[0]), float(origin[1])),
+            source=Path(file).name,
+        )
+
+    @property
+    def grid(self) -> Grid:
+        """Where the pixels lie."""
+        place = (float(one) for one in (self.x0, self.y0, self.dx, self.dy))
+        return Grid(self.shape, *place, self.label.crs, self.label.origin, self.label.source)
+
+    def height(self, x: ArrayLike, y: ArrayLike) -> Values:
+        (a, _, _), (b, _, _), c = self._local(x, y)
+        return _tensor(b, a, c)
+
+    def gradient(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
+        (a, a1, _), (b, b1, _), c = self._local(x, y)
+        return _tensor(b, a1, c) / self.dx, _tensor(b1, a, c) / self.dy
+
+    def curvature(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
+        (a, a1, a2), (b, b1, b2), c = self._local(x, y)
+        return (
+            _tensor(b, a2, c) / (self.dx * self.dx),
+            _tensor(b1, a1, c) / (self.dx * self.dy),
+            _tensor(b2, a, c) / (self.dy * self.dy),
+        )
+
+    def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
+        """Cells to the border of the map, at most 1; between known and missing heights it falls through zero."""
+        x, y = broadcast(x, y)
+        u, v = (x - self.x0) / self.dx, (y - self.y0) / self.dy
+        rows, columns = self.shape
+        inside = jnp.minimum(jnp.minimum(u, columns - 1 - u), jnp.minimum(v, rows - 1 - v))
+        inside = jnp.minimum(inside, 1.0)
+        if self.known is None:
+            return inside
+        (i, s), (j, t) = bspline.cell(u, columns - 1), bspline.cell(v, rows - 1)
+        k = [_taken(self.known, (j + b) * columns + i + a) for b in (0, 1) for a in (0, 1)]
+        near = (1 - t) * ((1 - s) * k[0] + s * k[1]) + t * ((1 - s) * k[2] + s * k[3])
+        return jnp.minimum(inside, near)
+
+    def _local(self, x: ArrayLike, y: ArrayLike):
+        """Weights along x and y with their derivatives, and the 4 x 4 coefficients around."""
+        x, y = broadcast(x, y)
+        rows, columns = self.shape
+        i, s = bspline.cell((x - self.x0) / self.dx, columns - 1)
+        j, t = bspline.cell((y - self.y0) / self.dy, rows - 1)
+        # One gather of all 16: taken one by one they would be fetched again for every derivative.
+        offsets = [row * (columns + 2) + column for row in range(4) for column in range(4)]
+        first = j * (columns + 2) + i
+        taken = _taken(self.coefficients, first + jnp.asarray(offsets, jnp.int32).reshape(16, *(1,) * first.ndim))
+        around = [[taken[4 * row + column] for column in range(4)] for row in range(4)]
+        return bspline.weights(s), bspline.weights(t), around
+
+
+def _taken(values: Array, index: Array) -> Array:
+    """`values[index]` for indices known to be good; the indexing of arrays costs as much again to check them."""
+    numbers = jax.lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
+    return jax.lax.gather(values, index[..., None], numbers, (1,), mode="promise_in_bounds")
+
+
+def _tensor(along_y, along_x, around) -> Values:
+    """Sum over the 4 x 4 coefficients."""
+    rows = [sum(w * c for w, c in zip(along_x, row, strict=True)) for row in around]
+    return sum(w * row for w, row in zip(along_y, rows, strict=True))

@@ -1,0 +1,279 @@
+"""Many masses joined by elastic rods, sliding on a surface: a rockslide that breaks up as it goes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from saltus import checks
+from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.links.springs import ElasticRods
+from saltus.surfaces.base import AbstractSurface
+from saltus.systems.raft import step as one
+from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
+from saltus.systems.sliding.contact import MODE_NAMES, SLIP, STICK
+from saltus.systems.sliding.system import _checked_pairs
+
+RIM = 1e-6  # margin of the surface that counts as its border
+HALVINGS = 10  # how often a step that does not converge is halved
+STEP = 0.02  # default step, in units of sqrt(rod length / gravity)
+
+
+class Raft(AbstractSystem):
+    """Point masses joined by elastic rods, sliding on a surface under gravity and dry friction.
+
+    Every mass slips or sticks; a rod whose force exceeds its strength breaks and is gone. The motion is stepped
+    implicitly (see `systems.raft.step`): stable for rods of any stiffness, and kinetic, potential and elastic energy
+    together never grow. Masses stay on the surface; friction acts on the size of the reaction.
+
+    Args:
+        surface: What the masses slide on.
+        masses: Mass of each, > 0 [kg].
+        rods: Pairs of masses that a rod joins; its length without force is the distance at the start.
+        mu: Friction coefficient, >= 0, one for all or one per mass [-].
+        stiffness: Of the rods, > 0, one for all or one per rod [N/m].
+        damping: Of the rods, >= 0 [N s/m].
+        strength: Size of the force that breaks a rod, > 0; infinite if it never breaks [N].
+        gravity: Acceleration of gravity, > 0 [m s-2].
+    """
+
+    kind: ClassVar[str] = "sliding"
+    engine: ClassVar[str] = "time_stepping"
+    mode_names: ClassVar[tuple[str, ...]] = MODE_NAMES
+
+    surface: AbstractSurface
+    mass: Float[Array, " n"]
+    mu: Float[Array, " n"]
+    gravity: Float[Array, ""]
+    rods: ElasticRods
+
+    def __init__(
+        self,
+        surface: AbstractSurface,
+        masses,
+        rods=(),
+        *,
+        mu,
+        stiffness=1.0,
+        damping=0.0,
+        strength=np.inf,
+        gravity: float = 9.81,
+    ):
+        checks.positive("mass", masses, "Every mass needs a weight to be held on the surface.")
+        checks.nonnegative("mu", mu)
+        checks.positive("gravity", gravity)
+        if np.ndim(masses) != 1 or np.size(masses) == 0:
+            raise ValueError(f"`masses` must be a list of at least one number, got {masses}.")
+        n = int(np.shape(masses)[0])
+        if np.ndim(mu) and np.shape(mu) != (n,):
+            raise ValueError(f"`mu` must be one number or {n}, one per mass, got {np.size(mu)} numbers.")
+        pairs = _checked_pairs(rods, n)
+        for name, value in (("stiffness", stiffness), ("damping", damping), ("strength", strength)):
+            if np.ndim(value) and np.shape(value) != (len(pairs),):
+                raise ValueError(f"`{name}` must be one number or {len(pairs)}, one per rod, got {np.size(value)}.")
+        self.surface = surface
+        self.mass = jnp.asarray(masses, float)
+        self.mu = jnp.broadcast_to(jnp.asarray(mu, float), (n,))
+        self.gravity = jnp.asarray(gravity, float)
+        self.rods = ElasticRods(pairs, n, stiffness, damping, strength)
+
+    # ---- states -------------------------------------------------------------------------------
+
+    def start(self, position, velocity=None) -> State:
+        """The state at the beginning, checked; the rods are without force.
+
+        Args:
+            position: Horizontal position (x, y) of each mass [m].
+            velocity: Horizontal velocity of each; at rest if not given [m s-1].
+        """
+        n = self.mass.size
+        velocity = np.zeros((n, 2)) if velocity is None else velocity
+        checks.shaped("position", position, (n, 2), "Give x and y of each mass.")
+        checks.finite("position", position)
+        checks.shaped("velocity", velocity, (n, 2), "Give the horizontal velocity of each mass.")
+        checks.finite("velocity", velocity)
+        q, v = jnp.asarray(position, float), jnp.asarray(velocity, float)
+        margin = checks.concrete(self.surface.margin(q[:, 0], q[:, 1]))
+        if margin is not None and not (margin > 0.0).all():
+            i = int(np.flatnonzero(~(margin > 0.0))[0])
+            x, y = np.asarray(position, float)[i]
+            raise ValueError(
+                f"Mass {i} at ({x:g}, {y:g}) m is outside the region where the surface is defined. Start it inside."
+            )
+        rods = self.rods.between(self._position(q.T))
+        length = jnp.sqrt(jnp.sum(rods * rods, axis=0))
+        known = checks.concrete(length)
+        if known is not None and known.size and not (known > 0.0).all():
+            r = int(np.argmin(known))
+            i, j = self.rods.pairs[r]
+            raise ValueError(f"Rod {r} has no length: masses {i} and {j} start at the same place. Move one of them.")
+        at_rest = (v == 0.0).all(axis=1) & (self.mu > 0.0)
+        mode = jnp.concatenate([jnp.where(at_rest, STICK, SLIP), jnp.ones(len(self.rods), int)])
+        return State.of(0.0, q, v, jnp.concatenate([jnp.zeros(1), length]), mode)
+
+    def _position(self, x: Float[Array, "2 n"]) -> Float[Array, "3 n"]:
+        return jnp.concatenate([x, self.surface.height(x[0], x[1])[None]])
+
+    def modes(self, state: State) -> tuple[Array, Bool[Array, " r"]]:
+        """Mode of each mass, and which rods are whole."""
+        n = self.mass.size
+        return state.mode[..., :n], state.mode[..., n:] == 1
+
+    # ---- motion -------------------------------------------------------------------------------
+
+    def rate(self, state: State) -> Rate:
+        """Not used: a raft moves by steps."""
+        raise NotImplementedError("A raft moves by steps: use `advance`.")
+
+    def suggested_step(self, start: State) -> float:
+        """A step for this raft [s]: a small part of the time in which something falls by the length of a rod."""
+        lengths = np.asarray(start.ledger[1:])
+        length = float(np.median(lengths)) if lengths.size else 1.0
+        return STEP * float(np.sqrt(length / self.gravity))
+
+    def advance(self, state: State, duration) -> tuple[State, Bool[Array, ""]]:
+        """The state after `duration`, and whether the step could be solved; it is halved where it has to be."""
+        _, whole = self.modes(state)
+        rest = state.ledger[1:]
+
+        def body(carry):
+            x, v, stuck, lost, left, part, _ = carry
+            part = jnp.minimum(part, left)
+            tried = one.step(self, x, v, rest, whole, part)
+            good = tried.solved
+            x, v, stuck = (jnp.where(good, new, old) for new, old in ((tried.x, x), (tried.v, v), (tried.stuck, stuck)))
+            left = jnp.where(good, left - part, left)
+            lost = lost + jnp.where(good, tried.dissipated, 0.0)
+            part = jnp.where(good, part, 0.5 * part)
+            return x, v, stuck, lost, left, part, part < duration * 0.5**HALVINGS
+
+        def going(carry):
+            *_, left, _, failed = carry
+            return (left > 0.0) & ~failed
+
+        stuck = self.modes(state)[0] == STICK
+        duration = jnp.asarray(duration, float)
+        first = (state.q.T, state.v.T, stuck, state.ledger[0], duration, duration, jnp.asarray(False))
+        x, v, stuck, lost, _, _, failed = jax.lax.while_loop(going, body, first)
+        mode = jnp.concatenate([jnp.where(stuck, STICK, SLIP), state.mode[self.mass.size :]])
+        ledger = state.ledger.at[0].set(lost)
+        return State(state.t + duration, x.T, v.T, ledger, mode.astype(state.mode.dtype)), ~failed
+
+    def change(self, state: State) -> State:
+        """Rods whose force exceeds their strength are gone, with the energy that was in them."""
+        _, whole = self.modes(state)
+        breaks = whole & (jnp.abs(self.rod_force(state)) > self.rods.strength)
+        energy = jnp.sum(jnp.where(breaks, self._elastic(state), 0.0))
+        n = self.mass.size
+        mode = jnp.concatenate([state.mode[:n], jnp.where(breaks, 0, state.mode[n:])])
+        ledger = state.ledger.at[0].add(energy)
+        return State(state.t, state.q, state.v, ledger, mode.astype(state.mode.dtype))
+
+    def resting(self, state: State) -> Bool[Array, ""]:
+        """Whether nothing moves any more: every mass is held, and none by its last motion."""
+        mode, _ = self.modes(state)
+        return jnp.all(mode == STICK) & jnp.all(state.v == 0.0)
+
+    def guards(self) -> tuple[Guard, ...]:
+        """The border of the surface."""
+        return (
+            Guard(
+                "left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]) - RIM, ends="left_domain",
+                message="Stopped at t = {t:.9g} s: mass {index} left the region where the surface is defined.",
+                border=True,
+            ),
+        )  # fmt: skip
+
+    def changes(self, before: State, after: State) -> list[tuple[str, int, dict[str, Any]]]:
+        """The rods that broke between two states of one instant, and what is told of each."""
+        n = self.mass.size
+        broken = np.flatnonzero(np.asarray(before.mode)[n:] != np.asarray(after.mode)[n:])
+        if not broken.size:
+            return []
+        seen = _seen(self, before)
+        force, energy, middle = (np.asarray(part) for part in seen)
+        return [
+            ("rod_broken", int(r),
+             {"rod": int(r), "rod_force": float(force[r]), "energy_loss": float(energy[r]), "point": middle[:, r]})
+            for r in broken
+        ]  # fmt: skip
+
+    # ---- forces and results -------------------------------------------------------------------
+
+    def _stretch(self, state: State):
+        """Stretch, speed of stretching, direction, length and slope of the ground."""
+        x = state.q.T
+        slope = jnp.stack(self.surface.gradient(x[0], x[1]))
+        rod = self.rods.between(self._position(x))
+        length = jnp.sqrt(jnp.sum(rod * rod, axis=0))
+        direction = rod / length
+        speed = jnp.sum(direction * self.rods.between(one.lift(slope, state.v.T)), axis=0)
+        return length - state.ledger[1:], speed, direction, length, slope
+
+    def _elastic(self, state: State) -> Float[Array, " r"]:
+        _, whole = self.modes(state)
+        return jnp.where(whole, 0.5 * self.rods.stiffness * self._stretch(state)[0] ** 2, 0.0)
+
+    def rod_force(self, state: State) -> Float[Array, " r"]:
+        """Force in each rod, > 0 pushes the masses apart; 0 in a broken one [N]."""
+        stretch, speed, *_ = self._stretch(state)
+        _, whole = self.modes(state)
+        return jnp.where(whole, -self.rods.stiffness * stretch - self.rods.damping * speed, 0.0)
+
+    def normal_force(self, state: State) -> Float[Array, " n"]:
+        """Reaction of the surface along its upward normal [N]."""
+        _, _, direction, _, slope = self._stretch(state)
+        pull = self.rods.at_masses(direction * self.rod_force(state))
+        (x, y), (vx, vy) = state.q.T, state.v.T
+        fxx, fxy, fyy = self.surface.curvature(x, y)
+        upward = jax.lax.rsqrt(1.0 + jnp.sum(slope * slope, axis=0))
+        bend = (vx**2 * fxx + 2.0 * vx * vy * fxy + vy**2 * fyy) * upward
+        return self.mass * (bend + self.gravity * upward) - (pull[2] - jnp.sum(slope * pull[:2], axis=0)) * upward
+
+    def quantities(self) -> dict[str, Quantity]:
+        """Names, units and meaning of the results."""
+        return QUANTITIES
+
+    def event_quantities(self) -> dict[str, Quantity]:
+        """Units of what is told of a broken rod."""
+        return EVENT_QUANTITIES
+
+    def observe(self, state: State) -> dict[str, Array]:
+        """All results at one instant."""
+        _, _, _, length, slope = self._stretch(state)
+        mode, whole = self.modes(state)
+        position, velocity = self._position(state.q.T), one.lift(slope, state.v.T)
+        kinetic = 0.5 * jnp.sum(self.mass * velocity**2)
+        potential = jnp.sum(self.mass * self.gravity * position[2])
+        momentum = jnp.sum(self.mass * velocity, axis=1)
+        return {
+            "position": position.T,
+            "velocity": velocity.T,
+            "normal_force": self.normal_force(state),
+            "rod_force": self.rod_force(state),
+            "rod_length": length,
+            "rod_whole": whole.astype(int),
+            "kinetic_energy": kinetic,
+            "potential_energy": potential,
+            "elastic_energy": jnp.sum(self._elastic(state)),
+            "com_energy": 0.5 * jnp.sum(momentum**2) / jnp.sum(self.mass) + potential,
+            "dissipated_energy": state.ledger[0],
+            "mode": mode,
+        }
+
+    def coordinates(self) -> dict[str, list[Any]]:
+        """Labels of the dimensions."""
+        return {"axis": ["x", "y", "z"], "rod": [f"{i}-{j}" for i, j in self.rods.pairs]}
+
+
+@eqx.filter_jit
+def _seen(raft: Raft, state: State):
+    """Force, energy and middle of each rod."""
+    position = raft._position(state.q.T)
+    middle = 0.5 * (position[:, raft.rods.first] + position[:, raft.rods.second])
+    return raft.rod_force(state), raft._elastic(state), middle
