@@ -29,7 +29,10 @@ def command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Check a scenario without running it: its keys and values, and whether its start is possible."""
+    """Check a scenario without running it.
+
+    Its keys and values are checked, and whether its start is possible.
+    """
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [])

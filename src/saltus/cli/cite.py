@@ -24,7 +24,7 @@ def command(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """List the references behind the system and the laws in use."""
+    """List the publications behind a scenario."""
     from saltus import __version__
     from saltus.scenarios import load
     from saltus.scenarios.references import references

@@ -19,7 +19,10 @@ def command(
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Print a commented scenario of a kind: saltus new sliding > my.toml."""
+    """Print a commented scenario to start from.
+
+    For example: saltus new sliding > my.toml
+    """
     from saltus.errors import ScenarioError
     from saltus.scenarios.templates import KINDS, template
 

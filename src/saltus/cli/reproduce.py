@@ -23,7 +23,7 @@ def command(
     paper: Annotated[
         str | None,
         typer.Argument(
-            metavar="[PAPER]", help=f"One of {', '.join(PAPER_NAMES)}; all if none.", autocompletion=_complete
+            metavar="PAPER", help=f"One of {', '.join(PAPER_NAMES)}; all if none.", autocompletion=_complete
         ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the report.")] = Path("reproduction"),
@@ -32,7 +32,10 @@ def command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Compute every claim and draw every figure of the papers; write one HTML and Markdown report."""
+    """Recompute the papers: claims, figures, errata.
+
+    Every claim gets a verdict; all is written as one HTML report, and as Markdown with the figures beside it.
+    """
     from saltus.papers import catalogue, report
     from saltus.papers.reproduce import reproduce_all
 

@@ -7,13 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from saltus import contacts
+from saltus import contacts, systems
 from saltus.papers.claim import Found
 from saltus.papers.palffy_muhoray_2017.cases import Touch, Workbench, superellipsoid
 from saltus.papers.palffy_muhoray_2017.claims import CLAIMS
 from saltus.papers.palffy_muhoray_2017.errata import ERRATA
 from saltus.papers.palffy_muhoray_2017.figures import DRAWINGS
 from saltus.papers.paper import Discovery, Paper
+from saltus.simulation import simulate
 
 
 def _not_invariant(work: Workbench) -> Found:
@@ -43,6 +44,17 @@ def _new(work: Workbench) -> Found:
         for one in (work.ellipsoids, work.planar)
     ]
     return Found(len(told), "; ".join(told))
+
+
+def _system(work: Workbench) -> Found:
+    touch = work.published
+    system = systems.RigidBodies((touch.one, touch.two), paradox="sustain")
+    run = simulate(system, system.start((touch.one, touch.two)), 0.28)
+    told = ", ".join(f"{event.name} at t = {float(event.t):.12f}" for event in run.events)
+    return Found(
+        len(run.events),
+        f"{told}; {abs(float(run.events[-1].t) - work.sustained.release):.1e} from the release found above",
+    )
 
 
 def _another(work: Workbench) -> Found:
@@ -79,6 +91,12 @@ PAPER = Paper(
             "spin of the ellipsoid about its own axis, which cannot matter",
         ),
         Discovery("Deepest overlap of the published event", _deepest, "true gap in free motion"),
+        Discovery(
+            "The system of the library goes on by itself",
+            _system,
+            "`RigidBodies`, found as a paradox and sustained",
+            slow=True,
+        ),
         Discovery("One more of type 2b*", _another, "random search of the library", slow=True),
     ),
 )
