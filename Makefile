@@ -18,10 +18,12 @@ endif
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/.run  ## two masses circle, stick and stop in a bowl; figure and animation in demo/
+demo: $(VENV)/.run  ## masses in a bowl (figure, animation) and the papers recomputed (report), in demo/
 	@mkdir -p demo
 	$(BIN)/saltus run bowl --out demo/bowl.nc --plot demo/bowl.png --animate demo/bowl.gif
+	$(BIN)/saltus reproduce --quick --out demo/papers
 	@echo "Look at demo/bowl.png and demo/bowl.gif; the numbers are in demo/bowl.nc (xarray reads it)."
+	@echo "Open demo/papers/report.html in a browser: four papers, claim by claim."
 
 test: $(VENV)/.test  ## the tests, without the slow ones
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q -m "not slow"

@@ -18,3 +18,10 @@ hypothesis.settings.load_profile(os.environ.get("SALTUS_HYPOTHESIS", "fast"))
 def double_precision():
     """Every test runs in float64; a test that switches it off would poison the others."""
     assert jax.config.jax_enable_x64
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiled_programs_are_forgotten():
+    """What one module compiles another hardly uses; kept for all, it would fill gigabytes."""
+    yield
+    jax.clear_caches()

@@ -8,8 +8,8 @@ from saltus import _jax_settings
 
 __version__ = "0.1.0"
 
-_MODULES = ("contacts", "diagnostics", "engines", "hybrid", "io", "laws", "links", "numerics", "scenarios", "shapes",
-            "surfaces", "systems", "validation", "views")  # fmt: skip
+_MODULES = ("contacts", "diagnostics", "engines", "hybrid", "io", "laws", "links", "numerics", "papers", "scenarios",
+            "shapes", "surfaces", "systems", "validation", "views")  # fmt: skip
 _NAMES = {"simulate": "saltus.simulation", "Run": "saltus.simulation", "ScenarioError": "saltus.errors"}
 
 _jax_settings.apply()

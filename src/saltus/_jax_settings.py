@@ -46,7 +46,7 @@ def apply() -> None:
     cache = cache_directory()
     if cache is not None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         settings["jax_compilation_cache_dir"] = str(cache)
-        settings["jax_persistent_cache_min_compile_time_secs"] = 0.2
+        settings["jax_persistent_cache_min_compile_time_secs"] = 0.0
     for name, value in settings.items():
         if "jax" in sys.modules:
             sys.modules["jax"].config.update(name, value)

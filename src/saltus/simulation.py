@@ -8,14 +8,17 @@ import inspect
 import time
 from collections.abc import Callable
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from jaxtyping import Array
 
 from saltus import checks
 from saltus.engines import EventDriven, FixedStep
+from saltus.engines.replay import Replay
 from saltus.engines.steppers import is_fixed
-from saltus.hybrid import AbstractSystem, Event, Outcome, State, Trajectory
+from saltus.hybrid import AbstractSystem, Events, Outcome, State, Trajectory
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,9 +36,9 @@ class Run:
     wall_time: float
 
     @property
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> Events:
         """What happened, in order."""
-        return self.trajectory.events
+        return Events(self.trajectory.events)
 
     @property
     def outcome(self) -> Outcome:
@@ -55,6 +58,26 @@ class Run:
         """The states at these times, stacked."""
         return self.trajectory.states(times, side)
 
+    def replay(self, system: AbstractSystem | None = None, start: State | None = None) -> Replay:
+        """The run taken again with other numbers, along the same steps and through the same events.
+
+        For the run's own numbers it gives the run's own end; `jax.grad` and `jax.jacfwd` of it are
+        right through events, with the derivative of their times. Meant for derivatives: far from the
+        run's own numbers, events may come in another order, which a replay does not notice.
+
+        Args:
+            system: The system with its numbers, perhaps traced; that of the run if not given.
+            start: Its start; that of the run if not given.
+        """
+        if self.trajectory.replay is None:
+            raise ValueError(f"A run of {type(self.system).__name__} cannot be replayed.")
+        settled = [event.name for event in self.events if event.name.endswith("_settled")]
+        if settled:
+            raise ValueError(f"A run in which events pile up ({settled[0]}) cannot be replayed: they are too many.")
+        return self.trajectory.replay(
+            self.system if system is None else system, self.trajectory.start if start is None else start
+        )
+
     def to_dataset(self, times: int | np.ndarray = 1001, attributes: dict | None = None) -> xr.Dataset:
         """The run as an xarray dataset with names and units; the instant of a jump appears twice.
 
@@ -65,6 +88,23 @@ class Run:
         from saltus.io.dataset import to_dataset
 
         return to_dataset(self.system, self.trajectory, times, attributes or {})
+
+    def __repr__(self) -> str:
+        begin, end = float(self.trajectory.start.t), float(self.end.t)
+        count = len(self.trajectory.events)
+        events = f"{count} event{'' if count == 1 else 's'}"
+        return f"Run({self.system.kind}, t = {begin:g} to {end:.9g} s, {events}, {self.outcome.name})"
+
+    def _repr_html_(self) -> str:
+        from saltus.io.notebook import run_html
+
+        return run_html(self.system, self.trajectory, self.wall_time)
+
+
+@eqx.filter_jit
+def observe(system: AbstractSystem, state: State) -> dict[str, Array]:
+    """All results of a system at one instant, compiled."""
+    return system.observe(state)
 
 
 def simulate(

@@ -49,3 +49,32 @@ def test_links_between_pages_lead_somewhere(page):
 def test_links_to_files_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", (ROOT / page).read_text()):
         assert (ROOT / target).exists(), target
+
+
+def test_the_code_of_the_page_on_friction_runs():
+    text = (ROOT / "docs" / "friction.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.S)
+    names = {}
+    exec(code, names)
+    assert float(names["answer"].force[0]) < 0.0
+    kinds = []
+    for table in re.findall(r"```toml\n(.*?)```", text, flags=re.S):
+        whole = table if "[solve]" in table else f"{table}[solve]\nuntil = 1.0\n"
+        kinds.append(saltus.scenarios.loads(whole).kind)
+    assert kinds == ["plane_ball", "butterfly"]
+
+
+# Pages that go on from the run of another page.
+AFTER = {"events": "index", "results": "index"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.stem)
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for stem in (AFTER.get(page.stem), page.stem):
+        for code in (
+            re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{stem}.md").read_text(), flags=re.S) if stem else ()
+        ):
+            exec(code, names)

@@ -34,7 +34,7 @@ def exact_functions(s, gamma):
         return [float(v) for v in values]
 
 
-@pytest.mark.parametrize("gamma", [2.5, 2.0, 1.5, 1.05, 2.02, 3.0, 9.0, 12.0])
+@pytest.mark.parametrize("gamma", [2.5, 2.0, 1.5, 1.05, 2.02, 3.0, 9.0, 12.0, 12.1, 37.3, 300.0, 1e4])
 def test_the_exact_functions_are_exact_for_every_ratio(gamma):
     s = np.concatenate([[0.0], 10.0 ** np.linspace(-8, -0.5, 12), np.linspace(0.4, 1.6, 31),
                         [1 - 1e-12, 1 + 1e-12], 10.0 ** np.linspace(0.3, 8, 12), [np.inf]])  # fmt: skip
@@ -43,7 +43,7 @@ def test_the_exact_functions_are_exact_for_every_ratio(gamma):
     np.testing.assert_allclose(np.array(friction.spot_functions(s, gamma)), wanted, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("gamma", [2.5, 2.0, 1.5, 3.3])
+@pytest.mark.parametrize("gamma", [2.5, 2.0, 1.5, 3.3, 20.0])
 @pytest.mark.parametrize("s", [0.0, 0.5, 1 - 1e-7, 1.0, 1 + 1e-7, 4.0, 1e6])
 def test_derivatives_of_the_functions_are_right(gamma, s):
     found = np.array(jax.jacfwd(lambda x: jnp.stack(friction.spot_functions(x, gamma)))(s))
@@ -55,7 +55,7 @@ def test_derivatives_of_the_functions_are_right(gamma, s):
     low = np.array(exact_functions(abs(s - h), gamma)) * ([1, -1, -1, -1, 1] if s < h else [1] * 5)
     difference = (np.array(exact_functions(s + h, gamma)) - low) / (2 * h)
     # Second derivatives are infinite at s = 1: logarithmically for uniform pressure, as a root for the punch.
-    rough = {2.5: 1e-4, 3.3: 1e-6, 2.0: 1e-4, 1.5: 0.6 * np.sqrt(h)}[gamma]
+    rough = {2.5: 1e-4, 3.3: 1e-6, 20.0: 1e-6, 2.0: 1e-4, 1.5: 0.6 * np.sqrt(h)}[gamma]
     np.testing.assert_allclose(found, difference, rtol=0, atol=rough if abs(s - 1) < h else 1e-8)
 
 

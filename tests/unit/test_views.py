@@ -168,3 +168,16 @@ def test_an_mp4_needs_ffmpeg(tmp_path, monkeypatch):
 def test_an_unknown_kind_of_dataset_is_refused():
     with pytest.raises(ValueError, match="Unknown kind of dataset 'other'"):
         views.figure(dataset().assign_attrs(kind="other"))
+
+
+def test_friction_laws_are_drawn_beside_the_exact_one(tmp_path):
+    from saltus.views import friction as pictures
+
+    drawn = pictures.comparison("punch")
+    forces, errors = drawn.axes[0], drawn.axes[3]
+    assert [line.get_label() for line in forces.get_lines()[:2]] == ["exact", "Pade (Kireenkov)"]
+    # The paper's model is too weak by 0.183 of the force with a flat punch.
+    assert errors.get_lines()[0].get_ydata().min() == pytest.approx(-0.183, abs=1e-3)
+    for name, picture in (("pressures", pictures.pressures(["hertz", 3.0])), ("surface", pictures.limit_surface())):
+        picture.savefig(tmp_path / f"{name}.png")
+        assert (tmp_path / f"{name}.png").stat().st_size > 5000

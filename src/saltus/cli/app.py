@@ -13,7 +13,11 @@ from typing import Annotated
 
 import typer
 
+from saltus.cli import check as check_verb
+from saltus.cli import cite as cite_verb
 from saltus.cli import list as list_verb
+from saltus.cli import new as new_verb
+from saltus.cli import reproduce as reproduce_verb
 from saltus.cli import run as run_verb
 from saltus.cli import show as show_verb
 from saltus.cli import validate as validate_verb
@@ -29,13 +33,23 @@ app = typer.Typer(
     name="saltus",
     help="Mechanics that jumps: bodies that slide, stick, roll, tug at each other and collide.",
     epilog="Exit codes: 0 done, 1 the run or check failed, 2 wrong input.",
-    add_completion=False,
+    add_completion=True,
     no_args_is_help=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
-for _name, _verb in {"list": list_verb, "run": run_verb, "show": show_verb, "validate": validate_verb}.items():
+VERBS = {
+    "list": list_verb,
+    "new": new_verb,
+    "check": check_verb,
+    "run": run_verb,
+    "show": show_verb,
+    "reproduce": reproduce_verb,
+    "validate": validate_verb,
+    "cite": cite_verb,
+}
+for _name, _verb in VERBS.items():
     app.command(_name)(_verb.command)
 
 
@@ -74,7 +88,7 @@ def call(arguments: Sequence[str]) -> int:
 def _call(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
     try:
-        return app(args=list(arguments), standalone_mode=False) or DONE
+        return app(args=list(arguments), prog_name="saltus", standalone_mode=False) or DONE
     except typer.Exit as exit:
         return exit.exit_code
     except (ScenarioError, MissingExtraError) as problem:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saltus.cli import pictures, summary
+from saltus.cli import complete, pictures, summary
 from saltus.cli.console import Progress, error, print_json, print_pairs, progress
 from saltus.cli.options import Animate, Debug, Json, Plot, Quiet
 
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def command(
-    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="A TOML file, or a name of `saltus list`.")],
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO", help="A TOML file, or a name of `saltus list`.", autocompletion=complete.scenarios
+        ),
+    ],
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the result (.nc or .zarr).")] = None,
     plot: Plot = None,
     animate: Animate = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,7 @@ def command(
     with progress(quiet) as bar:
         total = sum(len(topic.cases) for topic in topics)
         with bar.stage("validating", total=float(total)) as told:
-            for done, result in enumerate(runner.run(topics)):
+            for done, result in enumerate(runner.run(topics, workers=os.cpu_count() or 1)):
                 results.append(result)
                 told(done + 1.0, f"{result.topic}/{result.group} {result.case}")
     groups = runner.by_group(results)

@@ -90,16 +90,20 @@ def classify(body1: Body, body2: Body, point=None, *, length_error: float | None
         point: Contact point [m]; the closest points by default. Matters where two flats meet.
         length_error: Error of the given positions [m]; by default 2e-15 of the size.
     """
+    size = body1.shape.radius() + body2.shape.radius()
+    error = jnp.asarray(LENGTH_ERROR * size if length_error is None else length_error, float)
     if point is None:
-        separation = gap(body1, body2)
-    else:
-        point = jnp.asarray(point, float)
-        q = body1.quaternion
-        normal = rotation.rotate(q, body1.shape.normal(rotation.rotate_back(q, point - body1.center)))
-        separation = Separation(jnp.zeros(()), normal, point, point, jnp.zeros(()))
+        return _classify(body1, body2, gap(body1, body2), error)
+    point = jnp.asarray(point, float)
+    q = body1.quaternion
+    normal = rotation.rotate(q, body1.shape.normal(rotation.rotate_back(q, point - body1.center)))
+    return _classify(body1, body2, Separation(jnp.zeros(()), normal, point, point, jnp.zeros(())), error)
+
+
+@eqx.filter_jit
+def _classify(body1: Body, body2: Body, separation: Separation, error: Array) -> Contact:
     local = local_motion(body1, body2, separation)
     size = body1.shape.radius() + body2.shape.radius()
-    error = LENGTH_ERROR * size if length_error is None else jnp.asarray(length_error, float)
     tolerances = tolerances_of(local, _turning(body1, body2), size, error)
     n = separation.normal
     resistance = n @ mobility(body1, body2, separation.point1, separation.point2) @ n

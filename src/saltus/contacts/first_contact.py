@@ -5,12 +5,13 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from saltus.contacts.advance import Agility, safe_step, sphere_entry
-from saltus.contacts.gap import Separation, ascend, gap, separate, start_direction
+from saltus.contacts.gap import Separation, ascend, gap, separation_of, start_direction
 from saltus.contacts.local import local_motion
-from saltus.contacts.pair import Facing, Pair, face
+from saltus.contacts.pair import Facing, Pair, face, followed
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
 from saltus.shapes.body import Body
@@ -19,6 +20,7 @@ from saltus.shapes.body import Body
 TOUCH = 4e-15
 MAX_STEPS = 20000
 POLISH_ROUNDS = 4
+NEWTON_ROUNDS = 8
 
 
 class FirstContact(eqx.Module):
@@ -58,11 +60,14 @@ def first_contact(body1: Body, body2: Body, until: Array | float, *, begin: Arra
         until: End of the search [s].
         begin: Start of the search [s].
     """
-    until = jnp.asarray(until, float)
-    agility = (Agility.of(body1), Agility.of(body2))
+    return _first_contact(body1, body2, jnp.asarray(until, float), jnp.asarray(begin, float))
+
+
+@eqx.filter_jit
+def _first_contact(body1: Body, body2: Body, until: Array, begin: Array) -> FirstContact:
     bodies = (body1, body2)
-    flight, steps, reached, over = _search(bodies, jnp.asarray(begin, float), until, agility)
-    flight, moved, separation = _polish(bodies, flight, reached)
+    flight, seen, steps, reached, over = _search(bodies, begin, until, (Agility.of(body1), Agility.of(body2)))
+    flight, moved, separation = _polish(bodies, flight, seen, reached)
     time = jnp.where(reached, flight.t, until)
     return FirstContact(reached, time, *moved, separation, steps, reached | over)
 
@@ -87,11 +92,14 @@ class Flight(eqx.Module):
         return seen.n.dot(relative_velocity(bodies) + turning)
 
 
-def fly(bodies: tuple[Body, Body], start: Flight, duration: Array) -> Flight:
+def fly(bodies: tuple[Body, Body], start: Flight, duration: Array, compact: bool = False) -> Flight:
     """The flight a while later."""
+
+    def turn(q, omega, inertia):
+        return rotation.free_rotation(q, omega, inertia, duration, compact)
+
     inertias = jnp.stack([body.inertia for body in bodies])
-    turned = jax.vmap(rotation.free_rotation, in_axes=(0, 0, 0, None))
-    quaternions, omegas = turned(start.quaternions, start.omegas, inertias, duration)
+    quaternions, omegas = jax.vmap(turn)(start.quaternions, start.omegas, inertias)
     return Flight(start.t + duration, quaternions, omegas)
 
 
@@ -119,56 +127,57 @@ def relative_velocity(bodies: tuple[Body, Body]) -> Vec:
     return Vec.of(bodies[1].velocity - bodies[0].velocity)
 
 
-def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Array, Array, Array]:
+def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Facing, Array, Array, Array]:
     """Safe steps until the gap closes to within rounding or time is over; where, and how it ended."""
     reach = agility[0].radius + agility[1].radius
     touch = TOUCH * reach
     velocity = relative_velocity(bodies)
-    wait = sphere_entry(offset_at(bodies, begin), velocity, reach)
-    first = jnp.where(begin + wait < until, wait, 0.0)
+    # A rate below rounding of the velocities cannot open a closed gap.
+    still = 1e-14 * (velocity.norm() + sum(one.turning * one.radius for one in agility))
 
     def going(carry):
         *_, k, closed, over = carry
         return ~closed & ~over & (k < MAX_STEPS)
 
     def step(carry):
-        ahead, flight, n, k, _, _ = carry
+        ahead, flight, seen, k, _, _ = carry
         flight = fly(bodies, flight, ahead)
         pair = flight.pair(bodies)
-        seen = ascend(pair, face(pair, n), quick=3)
-        closed = (seen.width <= touch) & (flight.rate(bodies, pair, seen) <= 0.0)
+        seen = ascend(pair, face(pair, seen.n), quick=3)
+        closed = (seen.width <= touch) & (flight.rate(bodies, pair, seen) <= still)
         omegas = (Vec.of(flight.omegas[0]), Vec.of(flight.omegas[1]))
         ahead = safe_step(pair, seen, velocity, omegas, agility)
         ahead = jnp.maximum(ahead, sphere_entry(pair.offset, velocity, reach))
         over = flight.t + ahead >= until
         # Under vmap a finished pair goes on with empty steps until all are finished.
-        return jnp.where(over | closed, 0.0, ahead), flight, seen.n, k + 1, closed, over
+        return jnp.where(over | closed, 0.0, ahead), flight, seen, k + 1, closed, over
 
     start = take_off(bodies)
-    place = fly(bodies, start, begin + first)
-    pair = place.pair(bodies)
-    n = separate(pair, face(pair, start_direction(pair))).n
-    never = begin + wait >= until
-    carry = (jnp.zeros(()), place, n, jnp.zeros((), int), jnp.zeros((), bool), never)
-    _, flight, _, k, closed, over = jax.lax.while_loop(going, step, carry)
-    return flight, k, closed & (flight.t <= until), over
+    pair = start.pair(bodies)
+    seen = face(pair, start_direction(pair))
+    never = begin + sphere_entry(offset_at(bodies, begin), velocity, reach) >= until
+    carry = (begin, start, seen, jnp.zeros((), int), jnp.zeros((), bool), never)
+    _, flight, seen, k, closed, over = jax.lax.while_loop(going, step, carry)
+    return flight, seen, k, closed & (flight.t <= until), over
 
 
-def _polish(bodies, flight: Flight, reached: Array) -> tuple[Flight, tuple[Body, Body], Separation]:
+def _polish(bodies, flight: Flight, seen: Facing, reached: Array) -> tuple[Flight, tuple[Body, Body], Separation]:
     """The zero of the gap next to the flight from its first three derivatives, and everything there."""
 
     def improve(_, carry):
-        flight, change, *_ = carry
-        flight = fly(bodies, flight, change)
-        moved = land(bodies, flight)
-        separation = gap(*moved)
+        flight, points, change, *_ = carry
+        flight = fly(bodies, flight, change, compact=True)
+        moved, pair = land(bodies, flight), flight.pair(bodies)
+        n, *points = followed(pair, *points)
+        separation = separation_of(moved[0], n, *points, face(pair, n).width)
         local = local_motion(*moved, separation)
         change = cubic_zero(separation.gap, local.v, local.a_eff, local.gap3)
-        return flight, jnp.where(reached, change, 0.0), moved, separation
+        return flight, tuple(points), jnp.where(reached, change, 0.0), moved, separation
 
     zero = jnp.zeros(())
     none = Separation(zero, jnp.zeros(3), jnp.zeros(3), jnp.zeros(3), zero)
-    flight, _, moved, separation = jax.lax.fori_loop(0, POLISH_ROUNDS, improve, (flight, zero, bodies, none))
+    carry = (flight, (seen.point1, seen.point2), zero, bodies, none)
+    flight, _, _, moved, separation = jax.lax.fori_loop(0, POLISH_ROUNDS, improve, carry)
     return flight, moved, separation
 
 
@@ -189,3 +198,22 @@ def cubic_zero(g: Array, v: Array, a: Array, j: Array) -> Array:
         return s + jnp.where(misses & (bend > 0.0), vertex, down)
 
     return jax.lax.fori_loop(0, 80, newton, jnp.zeros_like(g))
+
+
+def closest_approach(body1: Body, body2: Body, until: float, *, samples: int = 512) -> tuple[float, float]:
+    """Time and value of the smallest gap in [0, until], sampled and then polished.
+
+    Two approaches closer together in time than until / samples may be taken for one.
+    """
+
+    def there(t):
+        moved = body1.after(t), body2.after(t)
+        return (*moved, gap(*moved))
+
+    times = np.linspace(0.0, float(until), samples)
+    time = times[np.argmin([float(there(t)[2].gap) for t in times])]
+    for _ in range(NEWTON_ROUNDS):
+        local = local_motion(*there(time))
+        rate, bend = float(local.v), float(local.a_eff)
+        time = min(max(time - (rate / bend if bend > 0.0 else 0.0), 0.0), float(until))
+    return float(time), float(there(time)[2].gap)

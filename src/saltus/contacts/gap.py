@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from saltus.contacts.pair import Facing, Pair, best_of, face, growth_of, level_at, newton_step, pick, width_of
+from saltus.contacts.pair import Facing, Pair, best_of, face, growth_of, level_at, newton_step, pick
 from saltus.numerics import components
 from saltus.numerics.components import Sym, Turn, Vec
 from saltus.shapes.ball import Ball
@@ -18,12 +17,11 @@ from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body
 from saltus.shapes.ellipsoid import Ellipsoid
 
-# Iterations of the three stages; the ascent ends by itself, nearly always within 12 rounds.
+# Iterations of the stages; the ascent ends by itself, nearly always within 12 rounds.
 BALANCE_STEPS = 8
-QUICK_ROUNDS = 4
 ELLIPSOID_ROUNDS = 8
-ASCENT_ROUNDS = 60
-SEPARATING_ROUNDS = 25
+ASCENT_ROUNDS = 85
+OPENING_ROUNDS = 25
 POLISH_STEPS = 5
 
 
@@ -46,6 +44,7 @@ class Separation(eqx.Module):
     certificate: Array
 
 
+@eqx.filter_jit
 def gap(body1: Body, body2: Body, *, thorough: bool = False) -> Separation:
     """Signed distance, closest points and normal of two bodies.
 
@@ -60,22 +59,27 @@ def gap(body1: Body, body2: Body, *, thorough: bool = False) -> Separation:
     """
     pair = Pair.of(body1, body2)
     n, point1, point2, width = closest(pair, thorough)
-    apart = point2 - point1 - n * width
+    return separation_of(body1, n, point1, point2, width)
+
+
+def separation_of(body1: Body, n: Vec, point1: Vec, point2: Vec, width: Array) -> Separation:
+    """The answer from points relative to the centre of the first body."""
     return Separation(
         gap=width,
         normal=n.array(),
         point1=body1.center + point1.array(),
         point2=body1.center + point2.array(),
-        certificate=apart.norm(),
+        certificate=(point2 - point1 - n * width).norm(),
     )
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
 def closest(pair: Pair, thorough: bool = False) -> tuple[Vec, Vec, Vec, Array]:
     """Normal, closest points (relative to the first centre) and gap."""
-    found = ascend(pair, separate(pair, face(pair, start_direction(pair))))
-    for start in _axes_of(pair) if thorough else ():
-        other = ascend(pair, face(pair, start))
+    found = ascend(pair, face(pair, start_direction(pair)))
+    if thorough:
+        others = jax.vmap(lambda n: ascend(pair, face(pair, n)))(_all(_axes_of(pair)))
+        other = best_of(others.width, others)
         found = pick(other.width > found.width, other, found)
     n, point1, point2 = polish(pair, found)
     return n, point1, point2, face(pair, n).width
@@ -117,46 +121,34 @@ def start_direction(pair: Pair) -> Vec:
     return one.blend(two, weight).solve(offset).unit()
 
 
-def separate(pair: Pair, start: Facing) -> Facing:
-    """A direction whose slab is open if the bodies are apart; else that of the least overlap to scale.
+def ascend(pair: Pair, start: Facing, quick: int = ELLIPSOID_ROUNDS) -> Facing:
+    """Climb to the direction of the widest slab.
 
-    From an open slab on, the width has one maximum only.
+    From an open slab on, the width has one maximum only. Bodies with flats first look for one, or for the
+    direction of the least overlap to scale; the start direction of ellipsoids is open by itself. The result is
+    right to rounding in width, to about 1e-8 in direction. `quick` is the number of full steps that ellipsoids
+    take before anything else; few are enough from a start that is nearly right.
     """
+    opening, going = start.width <= 0.0, jnp.ones_like(start.width, bool)
     if _is_round(pair):
-        return start  # the start direction does it for ellipsoids
+        start = face(pair, _quick_ellipsoids(pair, start.n, quick))
+        step = newton_step(pair, start.point1, start.point2)
+        opening = jnp.zeros_like(going)
+        going = step.turn.dot(_pull(start)) > 0.25 * rounding_of(pair)  # twice the gain that the next step promises
 
     def climb(carry):
-        k, here, _ = carry
-        best, gain = _round_of_climbing(pair, here, growth_of)
-        return k + 1, best, gain > 1e-6
+        k, here, opening, _ = carry
+        best, gain = _round_of_climbing(pair, here, opening)
+        on = opening | (gain > rounding_of(pair))
+        return k + 1, best, opening & (gain > 1e-6) & (best.width <= 0.0) & (k < OPENING_ROUNDS), on
 
-    carry = (jnp.zeros((), int), start, jnp.ones_like(start.width, bool))
-    return jax.lax.while_loop(lambda c: c[2] & (c[1].width <= 0.0) & (c[0] < SEPARATING_ROUNDS), climb, carry)[1]
+    carry = (jnp.zeros((), int), start, opening, going)
+    return jax.lax.while_loop(lambda c: c[3] & (c[0] < ASCENT_ROUNDS), climb, carry)[1]
 
 
-def ascend(pair: Pair, start: Facing, quick: int | None = None) -> Facing:
-    """Climb to the direction of the widest slab: full steps first, then whatever helps.
-
-    The result is right to rounding in width, to about 1e-8 in direction. `quick` is the number of
-    full steps; few are enough from a start that is nearly right.
-    """
-    if _is_round(pair):
-        start = face(pair, _quick_ellipsoids(pair, start.n, quick or ELLIPSOID_ROUNDS))
-    else:
-        start = jax.lax.fori_loop(
-            0, quick or QUICK_ROUNDS, lambda _, here: _round_of_climbing(pair, here, width_of, True)[0], start
-        )
-    rounding = 4e-16 * (pair.size() + pair.offset.norm())
-    step = newton_step(pair, start.point1, start.point2)
-    going = step.turn.dot(_pull(start)) > 0.25 * rounding  # twice the gain that the next step promises
-
-    def climb(carry):
-        k, here, _ = carry
-        best, gain = _round_of_climbing(pair, here, width_of)
-        return k + 1, best, gain > rounding
-
-    carry = (jnp.zeros((), int), start, going)
-    return jax.lax.while_loop(lambda c: c[2] & (c[0] < ASCENT_ROUNDS), climb, carry)[1]
+def rounding_of(pair: Pair) -> Array:
+    """Rounding of a slab's width [m]."""
+    return 4e-16 * (pair.size() + pair.offset.norm())
 
 
 def _quick_ellipsoids(pair: Pair, n: Vec, rounds: int = ELLIPSOID_ROUNDS) -> Vec:
@@ -190,24 +182,27 @@ def _square(v: Vec) -> Sym:
     return Sym(v.x * v.x, v.x * v.y, v.x * v.z, v.y * v.y, v.y * v.z, v.z * v.z)
 
 
-def _round_of_climbing(pair: Pair, here: Facing, merit: Callable, quick: bool = False) -> tuple[Facing, Array]:
-    """The best of several steps (`quick`: of full steps only), and by how much it is better."""
-    growth = growth_of(pair, here) if merit is growth_of else None
+def _round_of_climbing(pair: Pair, here: Facing, opening: Array) -> tuple[Facing, Array]:
+    """The best of several steps, and by how much it is better; `opening`: towards an open slab."""
+
+    def merit(seen):
+        return jnp.where(opening, growth_of(pair, seen), seen.width)
+
+    growth = jnp.where(opening, growth_of(pair, here), jnp.inf)
     candidates = _round_candidates if _is_round(pair) else _flat_candidates
-    seen = jax.vmap(lambda n: face(pair, n))(candidates(pair, here, growth, quick))
-    best = best_of(jax.vmap(lambda one: merit(pair, one))(seen), seen)
-    gain = merit(pair, best) - merit(pair, here)
+    seen = jax.vmap(lambda n: face(pair, n))(candidates(pair, here, growth))
+    best = best_of(jax.vmap(merit)(seen), seen)
+    gain = merit(best) - merit(here)
     return pick(gain > 0.0, best, here), gain
 
 
-def _round_candidates(pair: Pair, here: Facing, growth: Array | None, quick: bool) -> Vec:
-    step = newton_step(pair, here.point1, here.point2, growth)
-    shorter = [] if quick else [step.turn * 0.3, step.turn * 0.05, _pull(here) / pair.size()]
-    turns = _all([step.turn, *shorter])
+def _round_candidates(pair: Pair, here: Facing, growth: Array) -> Vec:
+    step = newton_step(pair, here.point1, here.point2)
+    turns = _all([step.turn, step.turn * 0.3, step.turn * 0.05, _pull(here) / pair.size()])
     return jax.vmap(lambda turn: (here.n + turn).unit())(turns)
 
 
-def _flat_candidates(pair: Pair, here: Facing, growth: Array | None, quick: bool) -> Vec:
+def _flat_candidates(pair: Pair, here: Facing, growth: Array) -> Vec:
     """Where flats make the width rough as a function of n, follow the surfaces instead."""
     step = newton_step(pair, here.point1, here.point2, growth)
     pull = _pull(here) / pair.size()
@@ -215,10 +210,9 @@ def _flat_candidates(pair: Pair, here: Facing, growth: Array | None, quick: bool
     def at(part):
         _, on1, _ = level_at(pair.shape1, pair.turn1, here.point1 + step.move1 * part)
         _, on2, _ = level_at(pair.shape2, pair.turn2, here.point2 + step.move2 * part - pair.offset)
-        steps = [on1, -on2, (here.n + step.turn * part).unit()]
-        return _all(steps if quick else [*steps, (here.n + pull * part).unit()])
+        return _all([on1, -on2, (here.n + step.turn * part).unit(), (here.n + pull * part).unit()])
 
-    return jax.tree.map(jnp.ravel, jax.vmap(at)(jnp.array([1.0] if quick else [1.0, 0.3, 0.1, 0.01])))
+    return jax.tree.map(jnp.ravel, jax.vmap(at)(jnp.array([1.0, 0.3, 0.1, 0.01])))
 
 
 def _all(several: list[Vec]) -> Vec:
@@ -234,9 +228,7 @@ def _pull(here: Facing) -> Vec:
 def polish(pair: Pair, found: Facing) -> tuple[Vec, Vec, Vec]:
     """Normal and closest points to rounding, by Newton steps that are kept where they help."""
     if _is_round(pair):
-        for _ in range(2):
-            step = newton_step(pair, found.point1, found.point2)
-            found = face(pair, (found.n + step.turn).unit())
+        found = jax.lax.fori_loop(0, 2, lambda _, seen: turned(pair, seen), found)
         return found.n, found.point1, found.point2
 
     def again(_, points):
@@ -254,6 +246,11 @@ def polish(pair: Pair, found: Facing) -> tuple[Vec, Vec, Vec]:
         components.where(helps, point1, found.point1),
         components.where(helps, point2, found.point2),
     )
+
+
+def turned(pair: Pair, seen: Facing) -> Facing:
+    """One Newton step in the direction."""
+    return face(pair, (seen.n + newton_step(pair, seen.point1, seen.point2).turn).unit())
 
 
 def _axes_of(pair: Pair) -> list[Vec]:

@@ -106,6 +106,7 @@ def fixed_side() -> Side:
     return Side(zero, zero, zero, zero, zero, zero, zero, jnp.zeros((3, 3)), jnp.zeros((3, 3, 3)))
 
 
+@eqx.filter_jit
 def local_motion(body1: Body, body2: Body, separation: Separation) -> LocalMotion:
     """Derivatives of the gap of two freely moving bodies at their closest points.
 

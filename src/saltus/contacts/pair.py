@@ -52,11 +52,6 @@ def face(pair: Pair, n: Vec) -> Facing:
     return Facing(n, pair.turn1.to_lab(point1), pair.offset + pair.turn2.to_lab(point2), width)
 
 
-def width_of(pair: Pair, seen: Facing) -> Array:
-    """Merit for the gap itself: concave in n wherever it is positive."""
-    return seen.width
-
-
 def growth_of(pair: Pair, seen: Facing) -> Array:
     """Merit for a separating direction: how far both bodies can grow before they fill the slab.
 
@@ -124,7 +119,7 @@ def newton_step(pair: Pair, point1: Vec, point2: Vec, growth: Array | None = Non
     along the plane: (A + B + g B A) move1 = B r - c, move2 = move1 + g A move1 - r. No inverse
     curvature appears, so flats do no harm, and nothing is singular at g = 0.
 
-    With `growth` the points are to meet (g = 0) once both bodies have grown by that factor.
+    With a `growth` below infinity the points are to meet (g = 0) once both bodies have grown by that factor.
     """
     value1, normal1, hessian1 = level_at(pair.shape1, pair.turn1, point1)
     value2, normal2, hessian2 = level_at(pair.shape2, pair.turn2, point2 - pair.offset)
@@ -134,8 +129,11 @@ def newton_step(pair: Pair, point1: Vec, point2: Vec, growth: Array | None = Non
     drop2 = pair.turn2.to_lab(hessian2 @ pair.turn2.to_body(normal2)) * (-value2)
     apart, mismatch = point2 - point1, normal1 + normal2 + drop1 + drop2
     if growth is not None:
-        apart = apart + pair.offset * (1.0 / growth - 1.0)
-    g = normal1.dot(apart) if growth is None else jnp.zeros_like(normal1.x)
+        grown = growth < jnp.inf
+        apart = apart + pair.offset * jnp.where(grown, 1.0 / growth - 1.0, 0.0)
+    g = normal1.dot(apart)
+    if growth is not None:
+        g = jnp.where(grown, 0.0, g)
     r = (s.dot(apart), t.dot(apart))
     pull = b.times(r)
     # Turns of the two normals beside those by curvature; the second point follows the first's turn.
@@ -151,6 +149,17 @@ def newton_step(pair: Pair, point1: Vec, point2: Vec, growth: Array | None = Non
         normal1,
         s * (bend[0] + s.dot(drop1)) + t * (bend[1] + t.dot(drop1)),
     )
+
+
+def followed(pair: Pair, point1: Vec, point2: Vec, steps: int = 3) -> tuple[Vec, Vec, Vec]:
+    """Normal and closest points next to two points that are nearly so, by Newton steps."""
+
+    def again(_, carry):
+        _, point1, point2 = carry
+        step = newton_step(pair, point1, point2)
+        return (step.normal1 + step.turn).unit(), point1 + step.move1, point2 + step.move2
+
+    return jax.lax.fori_loop(0, steps, again, (point1, point1, point2))
 
 
 def _solve_step(a: Plane2, b: Plane2, g: Array, right: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -88,7 +88,8 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         separation = wall_gap(wall, here)
         n, arm = -Vec.of(wall.normal), Vec.of(separation.point2 - here.center)
         rate = wall.normal @ velocity_at(here, separation.point2)
-        closed = (separation.gap <= touch) & (rate <= 0.0)
+        still = 1e-14 * (jnp.sqrt(jnp.sum(here.velocity**2)) + agility.turning * agility.radius)
+        closed = (separation.gap <= touch) & (rate <= still)
         gliding = glide(body.shape, Turn.of_quaternion(q), n, arm, Vec.of(omega), agility)
         closing = wall.normal @ here.velocity
         ahead = longest_step(separation.gap, rate, closing, jnp.minimum(pull, 0.0), (gliding,))
@@ -111,7 +112,7 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
 
     def improve(_, carry):
         t, q, omega, change, _, _ = carry
-        q, omega = rotation.free_rotation(q, omega, body.inertia, change)
+        q, omega = rotation.free_rotation(q, omega, body.inertia, change, compact=True)
         here = place(t + change, q, omega)
         motion = wall_motion(wall, here, gravity)
         next_change = jnp.where(closed, cubic_zero(motion.gap, motion.v, motion.a_eff, motion.gap3), 0.0)

@@ -16,7 +16,7 @@ class EnergyBalance:
         initial: Kinetic and potential energy at the start [J].
         final: Kinetic and potential energy at the end [J].
         dissipated: What friction and impacts took in between [J].
-        residual: Largest change over the run of kinetic + potential + dissipated energy [J].
+        residual: Largest change over the run of kinetic + potential + dissipated energy, less what was supplied [J].
         scale: Largest exchange between the three over the run, for comparison [J].
     """
 
@@ -33,13 +33,17 @@ class EnergyBalance:
 
 
 def energy_balance(dataset: xr.Dataset) -> EnergyBalance:
-    """Energy balance of a run: kinetic + potential (+ elastic) + dissipated energy should stay what it was."""
+    """Energy balance of a run: kinetic + potential (+ elastic) + dissipated energy should stay what it was.
+
+    What a drive has put in (`supplied_energy`, where the dataset has it) is taken off.
+    """
     kinetic, potential, dissipated = (
         dataset[name].values for name in ("kinetic_energy", "potential_energy", "dissipated_energy")
     )
     if "elastic_energy" in dataset:
         potential = potential + dataset["elastic_energy"].values
-    total = kinetic + potential + dissipated
+    supplied = dataset["supplied_energy"].values if "supplied_energy" in dataset else 0.0
+    total = kinetic + potential + dissipated - supplied
     exchanged = max(np.nanmax(np.abs(kinetic)), np.nanmax(np.abs(potential - potential[0])))
     return EnergyBalance(
         initial=float(kinetic[0] + potential[0]),

@@ -26,6 +26,7 @@ Flat = Float[Array, " n"]
 Scalar = Float[Array, ""]
 Stepper = ExplicitStepper | ImplicitStepper
 EPS = float(jnp.finfo(jnp.float64).eps)
+SHORT = 1e-8  # share of the time over which a guard is seen to rise or fall
 
 
 class Status(enum.IntEnum):
@@ -272,7 +273,20 @@ def search(system: AbstractSystem, state: State, t_next: Scalar, stepper: Steppe
     near = jnp.abs(found.g) * h <= 64 * EPS * jnp.maximum(jnp.abs(t), h) * found.fall
     due = found.event & armed & near & (found.fall > 0.0) & (found.g_start > 0.0)
     due = due.at[found.guard].set(found.event)
-    return Searched(flat.state(t, found.y), found.event, found.guard, due, *flat.guard_numbers())
+    # Of guards that tie, the first listed fires first: the order does not hang on rounding.
+    return Searched(flat.state(t, found.y), found.event, jnp.argmax(due), due, *flat.guard_numbers())
+
+
+def still_due(system: AbstractSystem, state: State, due: Bool[Array, " g"]) -> Bool[Array, " g"]:
+    """Which of the guards that were due at this instant are so after the jump of another: at zero, and falling."""
+    flat = FlatSystem(system, state)
+    y = flat.vector(state)
+    rate = flat.rate(state.t, y)
+    ahead = SHORT * jnp.maximum(jnp.abs(state.t), 1.0) * jnp.arange(2.0)
+    g, g_ahead = jax.vmap(lambda h: flat.guards(state.t + h, y + h * rate))(ahead)
+    fall = g - g_ahead
+    near = jnp.abs(g) <= 64 * EPS / SHORT * jnp.abs(fall)
+    return due & flat.armed() & near & (fall > 0.0)
 
 
 def advance(

@@ -16,12 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.engines.event_driven import EventDriven
 from saltus.engines.recollection import Recalled, Recollection
+from saltus.engines.stepwise import Walk
 from saltus.hybrid import Outcome, State
 from saltus.hybrid.crowd import Band, Change, Upcoming
 
 STEP_OF_PROGRESS = 25  # events between two reports
+SIZES = (32, 256, 2048)  # of the batches in which members are moved
 
 
 def engine(rtol: float, atol: float, max_events: int) -> EventQueue:
@@ -90,11 +91,11 @@ class _Crowd:
         """One event, or one stretch of members that move together."""
         event = self._peek()
         ahead = self.until if event is None else event.t
-        if self.mode.any():
+        if self.mode.any() and ahead > self.t:
             q, v = self._all_at(self.t)
-            bands = self.plan.bands(self.t, q, v, self.mode, ahead)
-            if bands:
-                self._together(bands[0], q, v)
+            band = self.plan.band(self.t, q, v, self.mode, ahead)
+            if band is not None:
+                self._together(band)
                 return
         if event is None:
             self.t = self.until
@@ -105,25 +106,20 @@ class _Crowd:
         q, v = self._all_at(self.t)
         self._apply(self.plan.happen(event, q, v, self.mode))
 
-    def _together(self, band: Band, q: np.ndarray, v: np.ndarray) -> None:
-        members = list(band.members)
-        start = State.of(t=self.t, q=q[members], v=v[members], ledger=np.zeros(1), mode=band.mode)
-        run = EventDriven(rtol=self.settings.rtol, atol=self.settings.atol, max_events=1)
-        went = run.run(band.system, start, band.until)
-        bound = members[: band.bound]
-        self.memory.stretch(self.t, bound, self.mode[bound], went)
-        self.t = float(went.end.t)
-        end_q, end_v = np.asarray(went.end.q), np.asarray(went.end.v)
-        self.q[bound], self.v[bound], self.clock[bound] = end_q[: band.bound], end_v[: band.bound], self.t
-        self.changes[bound] += 1
-        if went.events:
+    def _together(self, band: Band) -> None:
+        walk = Walk(band, self.settings.rtol, self.settings.atol).go()
+        bound = list(band.members[: band.bound])
+        last = walk.times[-1]
+        if last > self.t:
+            self.memory.stretch(self.t, bound, self.mode[bound], walk)
+            self.t = last
+            q, v = (part[0] for part in walk.rows([last], "before"))
+            self.q[bound], self.v[bound], self.clock[bound] = q[: band.bound], v[: band.bound], last
+            self.changes[bound] += 1
+        if walk.event is not None:
             now_q, now_v = self._all_at(self.t)
-            event = went.events[0]
-            self._apply(self.plan.banded(band, event.name, event.index, self.t, now_q, now_v, self.mode))
-        elif went.outcome.name != "finished":
-            self.outcome = went.outcome
-        else:
-            self._foresee(bound)
+            self._apply(self.plan.banded(band, *walk.event, self.t, now_q, now_v, self.mode))
+        self.outcome = self.outcome or walk.outcome
 
     def _apply(self, change: Change) -> None:
         members = list(change.members)
@@ -149,11 +145,13 @@ class _Crowd:
 def drift(system, members, q, v, durations) -> tuple[np.ndarray, np.ndarray]:
     """Members moved on their own, each for its time; padded, so that few sizes are compiled."""
     count = len(members)
-    size = max(8, 1 << max(count - 1, 0).bit_length())
-    rows = np.minimum(np.arange(size), count - 1)
-    durations = np.where(np.arange(size) < count, np.asarray(durations)[rows], 0.0)
-    q, v = _drift(system, np.asarray(members)[rows], np.asarray(q)[rows], np.asarray(v)[rows], durations)
-    return np.array(q)[:count], np.array(v)[:count]
+    size = next((size for size in SIZES if size >= count), SIZES[-1])
+    found = []
+    for begin in range(0, count, size):
+        rows = np.minimum(begin + np.arange(size), count - 1)
+        lags = np.where(begin + np.arange(size) < count, np.asarray(durations)[rows], 0.0)
+        found.append(_drift(system, np.asarray(members)[rows], np.asarray(q)[rows], np.asarray(v)[rows], lags))
+    return tuple(np.concatenate([np.asarray(part) for part in parts])[:count] for parts in zip(*found, strict=True))
 
 
 @eqx.filter_jit

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
@@ -58,10 +57,6 @@ class FlatSystem(eqx.Module):
         state = self.state(t, y)
         values = [jnp.atleast_1d(guard.function(state)) for guard in self.system.guards()]
         return jnp.concatenate(values) if values else jnp.zeros(0)
-
-    def guards_and_rates(self, t: Scalar, y: Flat, rate: Flat) -> tuple[Float[Array, " g"], Float[Array, " g"]]:
-        """All guard values and how fast they change along the flow."""
-        return jax.jvp(self.guards, (t, y), (jnp.ones_like(t), rate))
 
     def armed(self) -> Bool[Array, " g"]:
         """Which guard values are watched in this mode."""

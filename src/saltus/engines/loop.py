@@ -12,8 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import EPS, Control, Flow, Searched, Status, flow, search, taken
+from saltus.engines.advance import Control, Flow, Searched, Status, flow, search, still_due, taken
 from saltus.engines.flat import FlatSystem
+from saltus.engines.replay import Replay, replay
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
 from saltus.hybrid.trajectory import Trajectory
@@ -32,10 +33,13 @@ class _Record:
     vectors: list
     modes: list
     steps: int = 0
+    count: int = 0
+    jumps: list[int] = dataclasses.field(default_factory=list)
 
     def add(self, times, vectors, mode):
         times, vectors = np.atleast_1d(np.asarray(times)), np.asarray(vectors)
         self.times.append(times)
+        self.count += times.size
         self.vectors.append(vectors.reshape(times.size, vectors.shape[-1]))
         self.modes.append(np.broadcast_to(np.asarray(mode), (times.size, *np.shape(mode))))
 
@@ -94,6 +98,7 @@ def _advance(system, state, h, until, stepper, control, capacity, record) -> tup
 
 _flow = eqx.filter_jit(flow)
 _search = eqx.filter_jit(search)
+_still_due = eqx.filter_jit(still_due)
 
 
 def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
@@ -117,6 +122,7 @@ def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
         data = system.event_data(name, index, before, after)
         moment = before.t if limit is None else after.t
         events.append(Event(name, index, float(data.pop("t", moment)), before, after, data))
+        record.jumps.append(record.count)
         record.add(after.t, _vector(after), after.mode)
         state = after
         if rule.ends is not None:
@@ -157,16 +163,6 @@ def _same_types(before: State, after: State) -> State:
         return jnp.broadcast_to(jax.lax.convert_element_type(y, x.dtype), x.shape)
 
     return jax.tree.map(typed, before, after)
-
-
-@eqx.filter_jit
-def _still_due(system: AbstractSystem, state: State, due):
-    """Which of the guards that were due at this instant are so after the jump of another."""
-    flat = FlatSystem(system, state)
-    y = flat.vector(state)
-    g, slope = flat.guards_and_rates(state.t, y, flat.rate(state.t, y))
-    near = jnp.abs(g) <= 64 * EPS * jnp.maximum(jnp.abs(state.t), 1.0) * jnp.abs(slope)
-    return due & flat.armed() & near & (slope < 0.0)
 
 
 def _ending(system, went: Flow, until: float, state: State, steps: int, max_steps: int) -> Outcome | None:
@@ -226,7 +222,10 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     def flow(states: State, times) -> State:
         return _moved_on(system, stepper, control, states, np.asarray(times))
 
-    return Trajectory(knots, tuple(events), outcome, flow, record.steps)
+    def replayed(system: AbstractSystem, start: State) -> Replay:
+        return replay(system, start, knots.t, tuple(events), record.jumps, stepper, control)
+
+    return Trajectory(knots, tuple(events), outcome, flow, record.steps, replayed)
 
 
 def _moved_on(system, stepper, control, states: State, times) -> State:

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus import checks
-from saltus.hybrid import Outcome, State, Trajectory
+from saltus.engines.stepwise import Walk
+from saltus.hybrid import Outcome, State
 from saltus.hybrid.trajectory import SIDES
 
 
@@ -50,7 +51,7 @@ class Stretch:
     """Part of a run of members that moved together."""
 
     members: list[int]
-    trajectory: Trajectory
+    walk: Walk
 
 
 class Recollection:
@@ -91,16 +92,16 @@ class Recollection:
         self.ledger.append((t, np.array(ledger)))
         self._until = t
 
-    def stretch(self, t: float, members, modes, trajectory: Trajectory) -> None:
+    def stretch(self, t: float, members, modes, walk: Walk) -> None:
         """Remember that some members moved together for a while."""
-        shared = Stretch(list(members), trajectory)
-        end_q, end_v = np.asarray(trajectory.end.q), np.asarray(trajectory.end.v)
+        shared, last = Stretch(list(members), walk), walk.times[-1]
+        end_q, end_v = (part[0] for part in walk.rows([last], "before"))
         for k, member in enumerate(members):
             kept = self.pieces[member]
-            kept.times += [t, float(trajectory.end.t)]
+            kept.times += [t, last]
             kept.states += [shared, (end_q[k], end_v[k])]
             kept.modes += [np.array(modes[k]), np.array(modes[k])]
-        self.steps += trajectory.steps
+        self.steps += len(walk.times) - 1
 
     def close(self, t: float, outcome: Outcome) -> Recollection:
         """The memory of a run that has ended."""
@@ -162,12 +163,10 @@ class Recollection:
                 lags.append(t - kept.times[k])
                 from_q.append(state[0])
                 from_v.append(state[1])
-        for block in range(0, len(rows), 1 << 14):
-            part = slice(block, block + (1 << 14))
-            moved = drift(self.system, members[part], from_q[part], from_v[part], lags[part])
-            q[rows[part], members[part]], v[rows[part], members[part]] = moved
+        if rows:
+            q[rows, members], v[rows, members] = drift(self.system, members, from_q, from_v, lags)
         for stretch, wanted in shared.values():
-            went = stretch.trajectory.states(times[[row for row, _ in wanted]], side)
+            went_q, went_v = stretch.walk.rows(times[[row for row, _ in wanted]], side)
             for k, (row, i) in enumerate(wanted):
                 place = stretch.members.index(i)
-                q[row, i], v[row, i] = np.asarray(went.q[k, place]), np.asarray(went.v[k, place])
+                q[row, i], v[row, i] = went_q[k, place], went_v[k, place]

@@ -1,6 +1,6 @@
 """The contract between systems and engines; knows no mechanics."""
 
-from saltus.hybrid.event import Event
+from saltus.hybrid.event import Event, Events
 from saltus.hybrid.guard import Guard, always
 from saltus.hybrid.outcome import OUTCOMES, Outcome
 from saltus.hybrid.state import Rate, State
@@ -11,6 +11,7 @@ __all__ = [
     "OUTCOMES",
     "AbstractSystem",
     "Event",
+    "Events",
     "Guard",
     "Outcome",
     "Quantity",

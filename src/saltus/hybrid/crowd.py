@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from saltus.hybrid.outcome import Outcome
+from saltus.hybrid.state import State
 from saltus.hybrid.system import AbstractSystem
 
 
@@ -60,17 +61,22 @@ class Band:
     """Members that move together for a while, as a small system of its own.
 
     Args:
-        system: The small system, with smooth flow and guards.
+        system: The small system, with smooth flow and guards; `look(state)` gives the rates, all guards, and the
+            configurations and velocities of its members as the crowd has them.
+        start: Its state now.
         members: Its members, by their numbers in the crowd.
         bound: How many of the first of them have to be followed; the others only stand by.
-        mode: Modes of its members, in its own numbering.
+        contacts: For each guard what its indices mean, for the plan.
+        at_once: Guards (name, index) that fire at the start if they are below zero there.
         until: For how long it may be left alone [s].
     """
 
     system: AbstractSystem
+    start: State
     members: tuple[int, ...]
     bound: int
-    mode: np.ndarray
+    contacts: dict[str, list]
+    at_once: frozenset[tuple[str, int]]
     until: float
 
 
@@ -85,7 +91,7 @@ class Plan(Protocol):
         """What an event does, from the states of all at its time."""
         ...
 
-    def bands(self, t: float, q: np.ndarray, v: np.ndarray, mode: np.ndarray, until: float) -> list[Band]:
+    def band(self, t: float, q: np.ndarray, v: np.ndarray, mode: np.ndarray, until: float) -> Band | None:
         """Members that do not move on their own now."""
         ...
 

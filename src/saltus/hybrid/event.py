@@ -6,6 +6,9 @@ import dataclasses
 from typing import Any
 
 from saltus.hybrid.state import State
+from saltus.hybrid.tables import short, table
+
+SHOWN = 20  # events of a list that a notebook shows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,3 +30,26 @@ class Event:
     before: State
     after: State
     data: dict[str, Any]
+
+    def __repr__(self) -> str:
+        told = "".join(f", {key}={short(value)}" for key, value in self.data.items())
+        return f"Event({self.name!r}, index={self.index}, t={float(self.t):.9g}{told})"
+
+    def _repr_html_(self) -> str:
+        rows = [("time [s]", f"{float(self.t):.9g}"), ("index", str(self.index))]
+        return table((self.name, ""), [*rows, *((key, short(value)) for key, value in self.data.items())])
+
+
+class Events(tuple[Event, ...]):
+    """The events of a run; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>No events.</p>"
+        keys = list(dict.fromkeys(key for event in self[:SHOWN] for key in event.data if key != "t"))
+        rows = [
+            (f"{float(event.t):.9g}", event.name, str(event.index), *(short(event.data.get(key, "")) for key in keys))
+            for event in self[:SHOWN]
+        ]
+        more = f"<p>and {len(self) - SHOWN} more</p>" if len(self) > SHOWN else ""
+        return table(("time [s]", "event", "index", *keys), rows) + more

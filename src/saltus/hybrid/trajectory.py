@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ from saltus import checks
 from saltus.hybrid.event import Event
 from saltus.hybrid.outcome import Outcome
 from saltus.hybrid.state import State
+from saltus.hybrid.system import AbstractSystem
 
 SIDES = ("before", "after")
 
@@ -30,6 +32,8 @@ class Trajectory:
         flow: `flow(states, times)`: smooth motion of stacked states to these times, each
             within the step that follows its knot.
         steps: Steps tried.
+        replay: `replay(system, start)`: the same steps and events with other numbers; None where
+            an engine cannot do that.
     """
 
     knots: State
@@ -37,6 +41,7 @@ class Trajectory:
     outcome: Outcome
     flow: Callable[[State, jax.Array], State]
     steps: int = 0
+    replay: Callable[[AbstractSystem, State], Any] | None = None
 
     @property
     def start(self) -> State:

@@ -155,10 +155,12 @@ def _attributes(system: AbstractSystem, outcome: Outcome, more: Mapping[str, Any
 
 
 def check_suffix(path: str | Path) -> None:
-    """Refuse a name of a result file from which the format cannot be told."""
+    """Refuse a name of a result file from which the format cannot be told, or whose writer is not installed."""
     if Path(path).suffix not in SUFFIXES:
         known = ", ".join(SUFFIXES)
         raise ScenarioError(f"Cannot tell the format of {str(path)!r} from its name. Known endings: {known}.")
+    if Path(path).suffix == ".zarr":
+        _require_zarr()
 
 
 def write(dataset: xr.Dataset, path: str | Path) -> None:
@@ -167,7 +169,6 @@ def write(dataset: xr.Dataset, path: str | Path) -> None:
     check_writable(path)
     with atomic_write(path) as temporary:
         if temporary.suffix == ".zarr":
-            _require_zarr()
             dataset.to_zarr(temporary, mode="w", consolidated=False, zarr_format=2)
         else:
             dataset.to_netcdf(temporary, engine="netcdf4")
@@ -190,7 +191,6 @@ def read(path: str | Path) -> xr.Dataset:
 
 def _load(path: Path) -> xr.Dataset:
     if path.suffix == ".zarr":
-        _require_zarr()
         with xr.open_zarr(path, consolidated=False) as dataset:
             return dataset.load()
     return xr.load_dataset(path, engine="netcdf4")

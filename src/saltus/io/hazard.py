@@ -32,10 +32,11 @@ STRIDE = 0.5  # pixels between the points at which a path is looked at
 class Hazard:
     """Sums over runs, per pixel of a terrain.
 
-    >>> hazard = Hazard(Grid((4, 5), 0.0, 0.0, 1.0, 1.0))
-    >>> hazard.add(position=np.array([[[0.0, 0.0]], [[4.0, 0.0]]]), speed=np.array([[0.0], [2.0]]))
-    >>> hazard.maps()["passage_probability"][0].tolist()
-    [1.0, 1.0, 1.0, 1.0, 1.0]
+    Examples:
+        >>> hazard = Hazard(Grid((4, 5), 0.0, 0.0, 1.0, 1.0))
+        >>> hazard.add(position=np.array([[[0.0, 0.0]], [[4.0, 0.0]]]), speed=np.array([[0.0], [2.0]]))
+        >>> hazard.maps()["passage_probability"][0].tolist()
+        [1.0, 1.0, 1.0, 1.0, 1.0]
 
     Args:
         grid: The pixels, as `Terrain.grid` has them.

@@ -7,6 +7,7 @@ geometry into straight vector code, ten times as fast as arrays whose last axis 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,11 +17,11 @@ from jaxtyping import Array
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Vec:
-    """A vector (x, y, z); the components are scalars or arrays of one shape."""
+    """A vector (x, y, z); the components are numbers or arrays of one shape."""
 
-    x: Array
-    y: Array
-    z: Array
+    x: Any
+    y: Any
+    z: Any
 
     @staticmethod
     def of(array: Array) -> Vec:
@@ -91,12 +92,12 @@ def where(condition: Array, yes: Vec, no: Vec) -> Vec:
 class Sym:
     """A symmetric 3 x 3 matrix."""
 
-    xx: Array
-    xy: Array
-    xz: Array
-    yy: Array
-    yz: Array
-    zz: Array
+    xx: Any
+    xy: Any
+    xz: Any
+    yy: Any
+    yz: Any
+    zz: Any
 
     @staticmethod
     def of(array: Array) -> Sym:

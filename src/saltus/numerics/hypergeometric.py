@@ -170,8 +170,6 @@ def _coefficients(parameters) -> tuple[np.ndarray, int, float]:
         series = _power_series(a, b, c)
         largest = max(1.0, abs(float(_value(series, np.longdouble(SPLIT)))))
         growth = functools.partial(_value, series[1:])  # (F - 1) / x
-        if a < -12.0:
-            growth, largest = functools.partial(_growth_by_quadrature, a, b, c), 1.0
         table[0, :, i] = _economised(growth, SPLIT, largest)
         if faint or series[-1] == 0.0:
             table[1, :, i] = _economised(lambda y, f=growth: 1 + (1 - y) * f(1 - y), 1 - SPLIT, largest)
@@ -182,7 +180,7 @@ def _coefficients(parameters) -> tuple[np.ndarray, int, float]:
     return table, whole, rest
 
 
-def _power_series(a: float, b: float, c: float) -> np.ndarray:
+def _power_series(a, b, c) -> np.ndarray:
     """Coefficients of the series about 0."""
     coefficients = np.zeros(_TERMS, np.longdouble)
     coefficients[0] = 1.0
@@ -190,18 +188,6 @@ def _power_series(a: float, b: float, c: float) -> np.ndarray:
     for n in range(1, _TERMS):
         coefficients[n] = coefficients[n - 1] * (a + n - 1) * (b + n - 1) / ((c + n - 1) * n)
     return coefficients
-
-
-def _growth_by_quadrature(a: float, b: float, c: float, x: np.ndarray) -> np.ndarray:
-    """(F - 1) / x from Euler's integral, for c - b = 3/2 and large -a, where the series cancels."""
-    if abs(c - b - 1.5) > 1e-12:
-        raise ValueError(f"2F1 with a = {a} < -12 is known for c = b + 3/2 only, got b = {b}, c = {c}.")
-    n = 400
-    angles = _PI * np.arange(1, n + 1, dtype=np.longdouble) / (n + 1)
-    nodes = np.cos(angles) ** 2
-    weights = np.sin(angles) ** 2 * nodes ** np.longdouble(b - 0.5)
-    x = np.asarray(x)[..., None]
-    return np.sum(weights * np.expm1(-a * np.log1p(-x * nodes)) / x, -1) / np.sum(weights)
 
 
 def _about_one(a, b, whole: int, rest: float, series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -216,7 +202,7 @@ def _about_one(a, b, whole: int, rest: float, series: np.ndarray) -> tuple[np.nd
     return tuple(weights[0] * x + weights[1] * y for x, y in zip(first, second, strict=True))
 
 
-def _frobenius(a, b, whole: int, rest: float, *, start: bool) -> tuple[np.ndarray, np.ndarray]:
+def _frobenius(a, b, whole: int, rest, *, start: bool) -> tuple[np.ndarray, np.ndarray]:
     """A solution P + y^m phi Q of the hypergeometric equation about x = 1, as two power series.
 
     With t = y d/dy the equation reads t (t - m - d) F = y (t + a)(t + b) F, and a polynomial R(t) sends
@@ -258,7 +244,7 @@ def _slope(series: np.ndarray, x) -> np.ndarray | np.floating:
     return _value(series[1:] * np.arange(1, len(series)), x)
 
 
-def _value_and_slope(regular: np.ndarray, singular: np.ndarray, whole: int, rest: float):
+def _value_and_slope(regular: np.ndarray, singular: np.ndarray, whole: int, rest):
     """Of P + y^m phi Q where the two pieces meet."""
     y = np.longdouble(1.0 - SPLIT)
     rest = np.longdouble(rest)

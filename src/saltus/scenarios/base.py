@@ -68,9 +68,28 @@ class Scenario(Model):
 
     # Keys that name files, such as "surface.file"; they are looked for beside the scenario's file.
     paths: ClassVar[tuple[str, ...]] = ()
+    angles: ClassVar[tuple[str, ...]] = ()  # keys in radians; each may be given in degrees with the ending _deg
 
     kind: str
     solve: Solve
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _degrees(cls, data: Any) -> Any:
+        """Angles given as `<key>_deg` become radians."""
+        if not isinstance(data, dict):
+            return data
+        data = dict(data)
+        for name in cls.angles:
+            degrees = data.pop(f"{name}_deg", None)
+            if degrees is None:
+                continue
+            if name in data:
+                raise ValueError(f"Both `{name}` and `{name}_deg` are given. Give one of them.")
+            if isinstance(degrees, bool) or not isinstance(degrees, int | float):
+                raise ValueError(f"`{name}_deg` must be a number of degrees, got {degrees!r}.")
+            data[name] = math.radians(degrees)
+        return data
 
     @abc.abstractmethod
     def build(self) -> tuple[AbstractSystem, State]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import pydantic
 
@@ -150,6 +150,8 @@ class ButterflyStart(Model):
 
 class ButterflyScenario(Scenario):
     """A ball on two plates that turn as given, or (`wanted`) the turning for which it rolls as wanted."""
+
+    angles: ClassVar[tuple[str, ...]] = ("half_angle",)
 
     kind: Literal["butterfly"]
     mass: Positive

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import pydantic
 
@@ -49,6 +49,8 @@ class ChainSolve(Solve):
 
 class ChainScenario(Scenario):
     """A chain laid over the edge of a table and let go."""
+
+    angles: ClassVar[tuple[str, ...]] = ("angle",)
 
     kind: Literal["chain"]
     links: Annotated[int, pydantic.Field(ge=1)]

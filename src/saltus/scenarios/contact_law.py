@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import pydantic
@@ -33,9 +34,9 @@ class ContactLawModel(Model):
 
         if isinstance(self.pressure, str):
             checks.one_of("`friction.pressure`", self.pressure, PRESSURES)
-        elif not 1.0 < self.pressure <= 12.0:
+        elif not 1.0 < self.pressure < math.inf:
             raise ValueError(
-                f"`friction.pressure` must be > 1 (and at most 12) as an exponent gamma, got {self.pressure}. "
+                f"`friction.pressure` must be > 1 as an exponent gamma, got {self.pressure}. "
                 "Give 'hertz' (2.5), 'uniform' (2), 'punch' (1.5) or another number."
             )
         if abs(self.sliding_shift) + self.rolling_shift > 1.0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 import typing
 from collections.abc import Iterator
@@ -57,13 +58,21 @@ def _sentence(error: Any, model: type[pydantic.BaseModel]) -> str:
         bound = context.get("min_length", context.get("max_length"))
         word = "at least" if kind == "too_short" else "at most"
         entries = "entry" if bound == 1 else "entries"
-        return f"`{path}` must have {word} {bound} {entries}, got {_short(value)}."
+        advice = getattr(table, "advice", {}).get(str(error["loc"][-1]), "")
+        return f"`{path}` must have {word} {bound} {entries}, got {_short(value)}. {advice}".strip()
     if kind == "value_error":
         return str(context.get("error", error["msg"]))
     rule = _RULES.get(kind)
     if rule is not None:
-        return f"`{path}` must be {rule.format(**context)}, got {_short(value)}."
+        return f"`{path}` must be {rule.format(**context)}, got {_short(value)}.{_in_radians(path, value, model)}"
     return f"`{path}`: {error['msg']}, got {_short(value)}."
+
+
+def _in_radians(path: str, value: Any, model: type[pydantic.BaseModel]) -> str:
+    """A word on units, where an angle is too large to be meant in radians."""
+    if path not in getattr(model, "angles", ()) or not isinstance(value, int | float) or abs(value) <= math.pi / 2:
+        return ""
+    return f" It is in radians; for {value:g} degrees write {math.radians(value):.6g}, or `{path}_deg = {value:g}`."
 
 
 def _short(value: Any) -> str:

@@ -9,6 +9,7 @@ from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 
 KINDS = {
+    "bodies": "saltus.scenarios.bodies:BodiesScenario",
     "butterfly": "saltus.scenarios.butterfly:ButterflyScenario",
     "chain": "saltus.scenarios.chain:ChainScenario",
     "plane_ball": "saltus.scenarios.plane_ball:PlaneBallScenario",

@@ -82,7 +82,8 @@ def _read(source: str | Path) -> tuple[Path, str]:
     if is_name and source in known and not path.is_file():
         path = known[source].path
     elif is_name and not path.exists():
-        near = suggestion(source, known)
+        own = path.with_name(f"{path.name}.toml")
+        near = f" Did you mean the file '{own}'?" if own.is_file() else suggestion(source, known)
         raise ScenarioError(
             f"There is no scenario {source!r} in the catalogue.{near} `saltus list` shows all; "
             "a file of your own needs its ending .toml."
@@ -92,7 +93,7 @@ def _read(source: str | Path) -> tuple[Path, str]:
     try:
         return path, path.read_bytes().decode("utf-8")
     except FileNotFoundError:
-        near = f" The catalogue has {path.stem!r}." if path.stem in known else ""
+        near = f" The catalogue has {path.stem!r}." if path.stem in known else _near_files(path)
         raise ScenarioError(f"There is no file {str(source)!r}.{near}") from None
     except UnicodeDecodeError:
         raise ScenarioError(f"{str(source)!r} is not a text file, so not a scenario.") from None
@@ -100,12 +101,20 @@ def _read(source: str | Path) -> tuple[Path, str]:
         raise ScenarioError(f"Cannot read {str(source)!r}: {error.strerror}.") from None
 
 
+def _near_files(path: Path) -> str:
+    """A TOML file of that folder with nearly this name; or how to make one."""
+    files = [one.name for one in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+    near = suggestion(path.name, files)
+    return near or f" To make one: saltus new sliding > {path.name}"
+
+
 def _parse(text: str, name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         reason = " ".join(str(error).split()) or "nested too deeply"
-        raise ScenarioError(f"{name} is not TOML: {reason}.") from None
+        advice = ' Texts stand in quotes, as in kind = "sliding".' if "Invalid value" in reason else ""
+        raise ScenarioError(f"{name} is not TOML: {reason}.{advice}") from None
 
 
 def apply_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:

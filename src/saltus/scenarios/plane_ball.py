@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import pydantic
 
@@ -25,6 +25,8 @@ class PlaneStart(Model):
 
 class PlaneBallScenario(Scenario):
     """A homogeneous ball on a plane, level or sloping down towards +x."""
+
+    angles: ClassVar[tuple[str, ...]] = ("slope",)
 
     kind: Literal["plane_ball"]
     mass: Positive

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import pydantic
 
@@ -27,6 +27,8 @@ class RailsStart(Model):
 
 class RailsScenario(Scenario):
     """A homogeneous ball on two parallel rails; half_angle = 0 is a plane."""
+
+    angles: ClassVar[tuple[str, ...]] = ("half_angle", "slope")
 
     kind: Literal["rails"]
     mass: Positive

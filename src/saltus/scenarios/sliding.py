@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 class MassModel(Model):
     """An entry of [[masses]]."""
 
+    advice: ClassVar[dict[str, str]] = {
+        "position": "Give x and y; z follows from the surface.",
+        "velocity": "Give the horizontal components; the third follows from the surface.",
+    }
+
     mass: Positive
     position: Pair
     velocity: Pair = [0.0, 0.0]

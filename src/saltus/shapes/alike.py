@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,8 +25,6 @@ def alike(shapes: Sequence[AbstractShape]) -> AbstractShape:
     if kinds <= {Ball, Ellipsoid, Superellipsoid}:
         if Superellipsoid in kinds:
             shapes = [_as_superellipsoid(shape) for shape in shapes]
-            uniform = all(shape.uniform for shape in shapes)
-            shapes = [_marked(shape, uniform) for shape in shapes]
         elif kinds != {Ball}:
             shapes = [Ellipsoid(shape.proxy_axes()) for shape in shapes]
     elif len({jax.tree.structure(shape) for shape in shapes}) > 1:
@@ -43,9 +40,3 @@ def _as_superellipsoid(shape: AbstractShape) -> Superellipsoid:
     if isinstance(shape, Superellipsoid):
         return shape
     return Superellipsoid(shape.proxy_axes(), np.full(3, 2.0))
-
-
-def _marked(shape: Superellipsoid, uniform: bool) -> Superellipsoid:
-    """The shape with this static mark; a shape may always be treated as not uniform."""
-    marked = Superellipsoid(shape.axes, np.full(3, 2.0) if uniform else np.array([2.0, 2.0, 3.0]))
-    return eqx.tree_at(lambda s: s.exponents, marked, shape.exponents)

@@ -114,10 +114,7 @@ class Body(eqx.Module):
 
     def after(self, duration: Array | float, gravity=0.0) -> Body:
         """The body after free motion for a time of either sign [s]."""
-        q, omega = rotation.free_rotation(self.quaternion, self.angular_velocity, self.inertia, duration)
-        gravity = jnp.asarray(gravity, float)
-        center = self.center + duration * self.velocity + 0.5 * duration * duration * gravity
-        return self.moved(center, self.velocity + duration * gravity, q, omega)
+        return _after(self, jnp.asarray(duration, float), jnp.broadcast_to(jnp.asarray(gravity, float), (3,)))
 
     def moved(self, center: Array, velocity: Array, quaternion: Array, angular_velocity: Array) -> Body:
         """The same body in another place and motion."""
@@ -129,6 +126,13 @@ class Body(eqx.Module):
         velocity = self.velocity + impulse / self.mass
         omega = self.angular_velocity + self.inverse_inertia() @ jnp.cross(arm, impulse)
         return self.moved(self.center, velocity, self.quaternion, omega)
+
+
+@eqx.filter_jit
+def _after(body: Body, duration: Array, gravity: Array) -> Body:
+    q, omega = rotation.free_rotation(body.quaternion, body.angular_velocity, body.inertia, duration)
+    center = body.center + duration * body.velocity + 0.5 * duration * duration * gravity
+    return body.moved(center, body.velocity + duration * gravity, q, omega)
 
 
 def stack(bodies: Sequence[Body]) -> Body:

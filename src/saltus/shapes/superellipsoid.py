@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
@@ -31,16 +29,13 @@ class Superellipsoid(AbstractShape):
 
     axes: Float[Array, " 3"]
     exponents: Float[Array, " 3"]
-    uniform: bool = eqx.field(static=True)
 
     def __init__(self, axes, exponents):
         checks.positive("axes", axes, "Give three semi-axes, such as [1.0, 2.0, 3.0].")
         checks.shaped("axes", axes, (3,))
         checks.between("exponents", exponents, 2.0, 1000.0, "Below 2 the body has edges; take 2 for an ellipsoid.")
-        known = checks.concrete(exponents)
         self.axes = jnp.asarray(axes, float)
         self.exponents = jnp.broadcast_to(jnp.asarray(exponents, float), (3,))
-        self.uniform = known is not None and bool(np.all(known == known.flat[0]))
 
     def _multiplier(self, n: Vec) -> tuple[Vec, Vec, Array]:
         """Logarithms of a |n| / p, the conjugate exponents, and the logarithm of the multiplier.
@@ -60,10 +55,9 @@ class Superellipsoid(AbstractShape):
             slope = terms[0] * q.x + terms[1] * q.y + terms[2] * q.z
             return s + jnp.log(total) * total / slope
 
-        s = jax.lax.stop_gradient(largest)
-        for _ in range(0 if self.uniform else STEPS - 1):
-            s = jax.lax.stop_gradient(newton(s))
-        return logs, q, newton(s)  # the last step carries the derivatives
+        # The first step is exact for equal exponents; the last one carries the derivatives.
+        s = jax.lax.fori_loop(0, STEPS - 1, lambda _, s: newton(s), largest)
+        return logs, q, newton(jax.lax.stop_gradient(s))
 
     def supported(self, n: Vec) -> tuple[Array, Vec]:
         logs, _, s = self._multiplier(n)

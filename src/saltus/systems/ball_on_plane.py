@@ -14,7 +14,7 @@ from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, size
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, of_type, size
 
 Scalar = Float[Array, ""]
 Velocity = Float[Array, "5"]  # x', y', angular velocity
@@ -343,12 +343,16 @@ class BallOnPlane(AbstractSystem):
             "mode": state.mode,
         }
 
+    def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
+        """The instant, after the last stretch."""
+        return {"t": float(after.t)}
+
 
 @eqx.filter_jit
 def _settled(ball: BallOnPlane, state: State) -> State:
     """The right mode for a start."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed
-    return choose(ends, ball._rolling(state), state)
+    return of_type(choose(ends, ball._rolling(state), state), state)
 
 
 def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
@@ -356,7 +360,10 @@ def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
     rate = ball.rate(state)
     now, gain = speeds(state.v), speeds(rate.v)
     left = -jnp.sum(now * now) / jnp.minimum(jnp.sum(now * gain), -1e-300)
-    left = jnp.clip(left, 0.0, 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.law.mu + 1e-9, 1.0))
+    # A spot much smaller than the ball is slow to brake its spin.
+    slow = 1.0 if ball.point else 1.0 + (ball.radius / ball.law.radius(ball.load)) ** 2
+    longest = 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.law.mu + 1e-9, 1.0)
+    left = jnp.clip(left, 0.0, slow * longest)
     return changed(
         state,
         t=state.t + left,

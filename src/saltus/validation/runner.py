@@ -6,7 +6,9 @@ import dataclasses
 import importlib
 import json
 import math
+import multiprocessing
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,11 @@ from saltus.validation.check import Check
 
 TOPICS = {
     "chain": "saltus.validation.chain",
+    "impact": "saltus.validation.impact",
     "friction": "saltus.validation.friction",
     "sliding": "saltus.validation.sliding",
 }
+PART = 4  # cases that a process takes at a time: neighbours often share what is compiled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,13 +140,30 @@ def _groups(topic: str) -> dict[str, Any]:
     return importlib.import_module(TOPICS[topic]).GROUPS
 
 
-def run(topics: Sequence[Topic]) -> Iterator[CaseResult]:
-    """Check case after case."""
-    for topic in topics:
-        groups = _groups(topic.name)
-        for index, case in enumerate(topic.cases):
-            name = str(case.get("id", index))
-            yield CaseResult(topic.name, case["group"], name, tuple(_checks(groups[case["group"]], case)))
+def run(topics: Sequence[Topic], workers: int = 1) -> Iterator[CaseResult]:
+    """Check case after case, in this process or by several others; the order is that of the files."""
+    parts = [
+        (topic.name, first, topic.cases[first : first + PART])
+        for topic in topics
+        for first in range(0, len(topic.cases), PART)
+    ]
+    if min(workers, len(parts)) <= 1:
+        for part in parts:
+            yield from _run_part(part)
+        return
+    # Not forked: the libraries under JAX hold threads, which a fork does not carry over.
+    with ProcessPoolExecutor(min(workers, len(parts)), multiprocessing.get_context("spawn")) as pool:
+        for results in pool.map(_run_part, parts):
+            yield from results
+
+
+def _run_part(part: tuple[str, int, list[dict[str, Any]]]) -> list[CaseResult]:
+    topic, first, cases = part
+    groups = _groups(topic)
+    return [
+        CaseResult(topic, case["group"], str(case.get("id", first + k)), tuple(_checks(groups[case["group"]], case)))
+        for k, case in enumerate(cases)
+    ]
 
 
 def _checks(checker, case: dict[str, Any]) -> list[Check]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 
 from saltus import surfaces, systems
 from saltus.hybrid import Event
-from saltus.simulation import Run, simulate
+from saltus.simulation import Run, observe, simulate
 from saltus.validation.check import Check, difference, fact
 
 MOTION = 1e-10
@@ -109,14 +110,20 @@ def _last_time(case: Case) -> float:
     return max(times, default=0.0) * (1 + 1e-6) + (1e-6 if times else 0.0)
 
 
+@eqx.filter_jit
+def _seen(moving: systems.SlidingMasses, states):
+    """Results and accelerations at these states, stacked."""
+    return jax.vmap(moving.observe)(states), jax.vmap(lambda state: moving.forces(state).acceleration)(states)
+
+
 def _sample_checks(case: Case, samples: list[Case], run: Run) -> list[Check]:
     if not samples:
         return []
     times = np.array([sample["t"] for sample in samples])
     states = run.states(times)
-    seen = jax.vmap(run.system.observe)(states)
+    seen, acceleration = _seen(run.system, states)
     found = {key: np.asarray(seen[name]) for key, name in _SAMPLED.items()}
-    found["acc"] = np.asarray(jax.vmap(lambda state: run.system.forces(state).acceleration)(states))
+    found["acc"] = np.asarray(acceleration)
     found["E"] = found["K"] + found["V"]
     sizes = _sizes(case, samples)
     checks = []
@@ -178,7 +185,7 @@ def _exact_checks(case: Case, exact: Case, run: Run) -> list[Check]:
 def _stop_checks(case: Case, exact: Case, run: Run) -> list[Check]:
     """When and where everything comes to rest, and the rod force until then."""
     checks = [difference("time of the stop", _rest_time(run), exact["t_stop"], _allowed(case, exact["t_stop"]))]
-    place = np.asarray(run.system.observe(run.end)["position"])[:, :2]
+    place = np.asarray(observe(run.system, run.end)["position"])[:, :2]
     allowed = _allowed(case, _size(case))
     if "q_stop" in exact:
         checks.append(difference("place of the stop", place, pairs(exact["q_stop"]), allowed))
@@ -197,7 +204,7 @@ def _lift_off_checks(case: Case, exact: Case) -> list[Check]:
     checks = [_nearest("time of lift-off", times, exact["t_liftoff"], _allowed(case, exact["t_liftoff"]))]
     if times and "x_liftoff" in exact:
         event = next(event for event in run.events if event.name == "lift_off")
-        place = np.asarray(run.system.observe(event.before)["position"])[event.index, 0]
+        place = np.asarray(observe(run.system, event.before)["position"])[event.index, 0]
         checks.append(difference("place of lift-off", place, exact["x_liftoff"], _allowed(case, _size(case))))
     return checks
 
@@ -283,7 +290,7 @@ def _event_checks(case: Case, expected: list[Case], run: Run) -> list[Check]:
         happened = _closest(changes, event["t"])
         if "q" in event:
             state = happened.before if kind == "release" else happened.after
-            place = np.asarray(run.system.observe(state)["position"])[:, :2]
+            place = np.asarray(observe(run.system, state)["position"])[:, :2]
             allowed = _allowed(case, _size(case), event["t"])
             checks.append(difference(f"positions at the {what}", place, pairs(event["q"]), allowed))
         for key, name in (("h_before", "rod_force"), ("N_before", "normal_force")):
@@ -307,9 +314,9 @@ def _limit_before(run: Run, event: Event, name: str) -> np.ndarray:
     step = 1e-7 * max(1.0, math.sqrt(lengths / float(run.system.gravity)))
     earlier = [float(other.after.t) for other in run.events if float(other.after.t) < end]
     if end - 4.0 * step <= max(earlier, default=0.0):
-        return np.asarray(run.system.observe(event.before)[name])
+        return np.asarray(observe(run.system, event.before)[name])
     moments = [run.at(end - factor * step, side="before") for factor in (1.0, 2.0, 4.0)]
-    near, middle, far = (np.asarray(run.system.observe(state)[name]) for state in moments)
+    near, middle, far = (np.asarray(observe(run.system, state)[name]) for state in moments)
     bend = far - 2.0 * middle + near
     straight = np.abs(bend) <= 1e-13 * np.abs(near)
     limit = near - np.where(straight, middle - near, (middle - near) ** 2 / np.where(straight, 1.0, bend))
@@ -326,7 +333,8 @@ def _mode_changes(run: Run, kind: str, mass: int) -> dict[float, Event]:
     for event in run.events:
         was, now = (int(state.mode[mass]) == held for state in (event.before, event.after))
         changed = {"stop": not was and now, "release": was and not now}.get(kind, False)
-        if changed or (event.name == kind and event.index == mass):
+        taking_part = [str(event.index), *event.data.get("together_with", "").split(",")]
+        if changed or (event.name == kind and str(mass) in taking_part):
             # A release is recorded with the short motion that follows it; a stop ends when it has stopped.
             found[float(event.t if kind == "release" else event.after.t)] = event
     return found
@@ -354,8 +362,7 @@ def instants(case: Case) -> list[Check]:
     checks = []
     for index, one in enumerate(case["states"]):
         moving = system(one)
-        state = moving.state(pairs(one["q"]), pairs(one["v"]))
-        now = moving.forces(state)
+        now = moving.forces(moving.state(pairs(one["q"]), pairs(one["v"])))
         force = max(np.abs(one["N"]).max(), np.abs(one["h"]).max(initial=0.0))
         acceleration = np.abs(one["acc"]).max()
         where = f"of state {index} ({one['surface']['kind']})"

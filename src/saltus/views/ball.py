@@ -39,10 +39,13 @@ def figure(dataset: xr.Dataset) -> Figure:
 
 
 def lines(axes: Axes, dataset: xr.Dataset, series: dict[str, np.ndarray], first: int = 0) -> None:
-    """Named series over time, broken at jumps."""
+    """Named series over time, broken at jumps; one that lies on another is dashed, so that both are seen."""
+    drawn: list[np.ndarray] = []
     for index, (label, values) in enumerate(series.items()):
         times, broken = split_at_jumps(dataset, values)
-        axes.plot(times, broken, color=colour(first + index), label=label)
+        covers = any(np.allclose(values, other, rtol=1e-3, atol=1e-12, equal_nan=True) for other in drawn)
+        axes.plot(times, broken, "--" if covers else "-", color=colour(first + index), label=label)
+        drawn.append(values)
 
 
 def _path(axes: Axes, dataset: xr.Dataset) -> None:
@@ -104,9 +107,9 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
     names = {"kinetic": "kinetic_energy", "potential": "potential_energy", "dissipated": "dissipated_energy"}
     series = {label: dataset[name].values for label, name in names.items()}
     lines(axes, dataset, series, first=2)
-    given = dataset["plate_work"].values if "plate_work" in dataset else 0.0
+    given = dataset["supplied_energy"].values if "supplied_energy" in dataset else 0.0
     times, total = split_at_jumps(dataset, sum(series.values()) - given)
-    axes.plot(times, total, "--", color=INK, label="sum" if "plate_work" not in dataset else "sum less plate work")
+    axes.plot(times, total, "--", color=INK, label="sum, less what was supplied" if np.any(given) else "sum")
     axes.set_ylabel("[J]")
     axes.set_title("energies")
 

@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Polygon
+from matplotlib.patches import Circle, Polygon
 
 from saltus.views.animate import DPI
 from saltus.views.ball import lines
@@ -43,11 +43,18 @@ def _scene(axes: Axes, dataset: xr.Dataset) -> None:
     for shot, row in enumerate(frame_times(dataset, SHOTS)):
         shade = 0.25 + 0.75 * shot / (SHOTS - 1)
         axes.plot(outline[row, :, 0], outline[row, :, 2], color=INK, alpha=shade, linewidth=1.0)
-        axes.plot(*position[row, [0, 2]], "o", color=colour(0), alpha=shade)
+        axes.add_patch(Circle(position[row, [0, 2]], _seen_radius(dataset), color=colour(0), alpha=0.5 * shade))
+        axes.plot(*position[row, [0, 2]], "o", color=colour(0), alpha=shade, markersize=3.0)
     axes.plot(position[:, 0], position[:, 2], color=colour(1), linewidth=1.0, label="path of the centre")
     axes.set(xlabel="x [m]", ylabel="z [m]", title="plates and ball, later is darker")
     axes.set_aspect("equal", adjustable="datalim")
     axes.legend(loc="lower center")
+
+
+def _seen_radius(dataset: xr.Dataset) -> float:
+    """Distance of the centre from the edge as seen from the side: the ball hangs between the plates."""
+    gap = dataset["position"].values[0] - dataset["contact_position"].values[0, 0]
+    return float(np.hypot(gap[0], gap[2]))
 
 
 def _angles(axes: Axes, dataset: xr.Dataset) -> None:
@@ -87,21 +94,14 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
     (arm,) = axes.plot([], [], color=FAINT, linewidth=1.0)
     (trail,) = axes.plot([], [], color=colour(1), linewidth=1.0)
     caption = axes.set_title("", family="monospace")
-    turned = ball = None
-    if "contact_position" in dataset:
-        turned = orientations(times, dataset["angular_velocity"].values)
-        ball = DrawnBall(axes, radius(dataset), (0, 2), (1, -1.0))
-    else:
-        (point,) = axes.plot([], [], "o", color=colour(0), markersize=9)
+    turned = orientations(times, dataset["angular_velocity"].values)
+    ball = DrawnBall(axes, radius(dataset), (0, 2), (1, -1.0))
 
     def show(row: int) -> list:
         plate.set_xy(outline[row][:, [0, 2]])
         arm.set_data([0.0, outline[row][0, 0]], [0.0, outline[row][0, 2]])
         trail.set_data(position[: row + 1, 0], position[: row + 1, 2])
         caption.set_text(f"t = {times[row]:7.3f} s")
-        if ball is None:
-            point.set_data([position[row, 0]], [position[row, 2]])
-            return [plate, arm, trail, caption, point]
         return [plate, arm, trail, caption, *ball.show(position[row], turned[row])]
 
     frames = frame_times(dataset, min(FRAMES, max(2, len(times))))

@@ -10,6 +10,7 @@ import xarray as xr
 from saltus import checks
 
 KINDS = {
+    "bodies": "saltus.views.bodies",
     "butterfly": "saltus.views.butterfly",
     "butterfly_plan": "saltus.views.butterfly",
     "chain": "saltus.views.chain",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
+import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -50,3 +53,14 @@ def new_figure(width: float, height: float, constrained: bool = True) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained" if constrained else None)
     FigureCanvasAgg(figure)
     return figure
+
+
+def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
+    """A function that draws in the house style."""
+
+    @functools.wraps(draw)
+    def drawn(*arguments, **options) -> Figure:
+        with mpl.rc_context(SETTINGS):
+            return draw(*arguments, **options)
+
+    return drawn

@@ -7,6 +7,7 @@ results act. Arrays broadcast: slip (..., 2), spin (...), load (...).
 from __future__ import annotations
 
 import abc
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -16,8 +17,11 @@ from saltus import checks
 from saltus.laws.friction.pressure import Pressure
 from saltus.laws.friction.spot import Coupling
 
-Number = Float[ArrayLike, "..."]
-Tangent = Float[ArrayLike, "... 2"]
+if TYPE_CHECKING:
+    Number = Tangent = Array  # what they are inside; plain numbers and lists are welcome
+else:
+    Number = Float[ArrayLike, "..."]
+    Tangent = Float[ArrayLike, "... 2"]
 
 
 class Reaction(eqx.Module):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from scipy import optimize
+from jaxtyping import Array
 
 from saltus.laws.friction.base import AbstractSpotLaw
 from saltus.laws.friction.pressure import Pressure
 from saltus.laws.friction.spot import SpotFunctions, spot_functions
 
 QUANTITIES = ("F_par/F0", "F_perp/(mu F0)", "M_C/M0")
+_GRID = 2001  # ratios looked at, three times
 
 
 class LargestError(NamedTuple):
@@ -40,25 +42,23 @@ def normalised(functions: SpotFunctions, pressure: Pressure) -> dict[str, np.nda
 
 def maximal_errors(law: AbstractSpotLaw) -> dict[str, LargestError]:
     """Largest error of each quantity over all ratios of spin to slip; located to 1e-6 in the ratio."""
+    logs = np.tile(np.linspace(np.log(1e-3), np.log(1e3), _GRID), (len(QUANTITIES), 1))
+    for _ in range(3):
+        errors = np.asarray(_errors(law, np.exp(logs)))
+        best = np.argmax(np.abs(errors), axis=1)
+        found = errors[np.arange(len(best)), best], np.exp(logs[np.arange(len(best)), best])
+        # The same again between the neighbours of the largest.
+        ends = [logs[np.arange(len(best)), np.clip(best + side, 0, _GRID - 1)] for side in (-1, 1)]
+        logs = np.linspace(*ends, _GRID, axis=1)
+    return {
+        name: LargestError(abs(float(error)), float(ratio), float(np.sign(error)))
+        for name, error, ratio in zip(QUANTITIES, *found, strict=True)
+    }
 
-    def difference(s):
-        mine, exact = (
-            normalised(functions_of(law, s), law.pressure),
-            normalised(spot_functions(s, law.pressure), law.pressure),
-        )
-        return {name: np.asarray(mine[name] - exact[name]) for name in QUANTITIES}
 
-    logs = np.linspace(np.log(1e-3), np.log(1e3), 2001)
-    coarse = difference(np.exp(logs))
-    result = {}
-    for name in QUANTITIES:
-        best = int(np.argmax(np.abs(coarse[name])))
-        sign = float(np.sign(coarse[name][best]))
-        found = optimize.minimize_scalar(
-            lambda x, name=name, sign=sign: -sign * float(difference(np.exp(x))[name]),
-            bounds=(logs[max(best - 1, 0)], logs[min(best + 1, logs.size - 1)]),
-            method="bounded",
-            options={"xatol": 1e-9},
-        )
-        result[name] = LargestError(-float(found.fun), float(np.exp(found.x)), sign)
-    return result
+@eqx.filter_jit
+def _errors(law: AbstractSpotLaw, s: Array) -> Array:
+    """Error of each quantity in its own row of ratios."""
+    mine = normalised(functions_of(law, s), law.pressure)
+    exact = normalised(spot_functions(s, law.pressure), law.pressure)
+    return jnp.stack([mine[name][row] - exact[name][row] for row, name in enumerate(QUANTITIES)])

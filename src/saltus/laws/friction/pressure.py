@@ -13,10 +13,22 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from saltus import checks
+from saltus.numerics.euler_integral import EulerIntegral, euler_integral
 from saltus.numerics.hypergeometric import HypergeometricTable, tabulate
 
-LARGEST = 12.0  # exponent up to which the accuracy of the law is measured
+CONCENTRATED = 12.0  # exponent from which polynomials do not resolve the fast spin any more
 EXPONENTS = {"hertz": 2.5, "uniform": 2.0, "punch": 1.5}
+
+
+class TwoParts(eqx.Module):
+    """Functions of concentrated pressure: those of little spin from a table, those of fast spin by quadrature."""
+
+    slow: HypergeometricTable
+    fast: EulerIntegral
+
+    def __call__(self, x: Array) -> tuple[Array, ...]:
+        """The values of all functions."""
+        return (*self.slow(x), *self.fast(x))
 
 
 class Pressure(eqx.Module):
@@ -35,8 +47,8 @@ class Pressure(eqx.Module):
     gamma: Float[Array, ""]
     spin_torque: Float[Array, ""]
     drag_slope: Float[Array, ""]
-    functions: HypergeometricTable
-    slopes: HypergeometricTable
+    functions: HypergeometricTable | TwoParts
+    slopes: HypergeometricTable | TwoParts
 
     @property
     def centre_shift(self) -> Float[Array, ""]:
@@ -54,9 +66,9 @@ def exponent(pressure: str | float) -> float:
         checks.one_of("pressure", pressure, EXPONENTS)
         return EXPONENTS[pressure]
     gamma = float(pressure)
-    if not 1.0 < gamma <= LARGEST:
+    if not 1.0 < gamma < math.inf:
         raise ValueError(
-            f"`pressure` must be > 1 (and at most {LARGEST:g}) as an exponent gamma, got {gamma}. "
+            f"`pressure` must be > 1 as an exponent gamma, got {gamma}. "
             "Give 'hertz' (2.5), 'uniform' (2), 'punch' (1.5) or another number."
         )
     return gamma
@@ -68,14 +80,35 @@ def pressure_of(pressure: str | float | Pressure) -> Pressure:
         return pressure
     g = exponent(pressure)
     torque = _spin_torque(g)
+    functions, slopes = _functions(g)
     return Pressure(
         gamma=jnp.asarray(g),
         spin_torque=jnp.asarray(torque),
         drag_slope=jnp.asarray(0.5 * (2.0 * g - 1.0) * torque),
-        functions=tabulate(((-0.5, 0.5, g), (0.5, 1.5, g + 2.0), (1.5 - g, 0.5, 2.0), (1.5 - g, 1.5, 3.0))),
-        slopes=tabulate(((1.5, 2.5, g + 3.0), (2.5 - g, 2.5, 4.0))),
+        functions=functions,
+        slopes=slopes,
+    )
+
+
+def _functions(g: float):
+    slow, slow_slope = ((-0.5, 0.5, g), (0.5, 1.5, g + 2.0)), (1.5, 2.5, g + 3.0)
+    if g > CONCENTRATED:
+        return (
+            TwoParts(tabulate(slow), euler_integral(g - 1.5, (0.5, 1.5))),
+            TwoParts(tabulate((slow_slope,)), euler_integral(g - 2.5, (2.5,))),
+        )
+    return (
+        tabulate((*slow, (1.5 - g, 0.5, 2.0), (1.5 - g, 1.5, 3.0))),
+        tabulate((slow_slope, (2.5 - g, 2.5, 4.0))),
     )
 
 
 def _spin_torque(gamma: float) -> float:
-    return 0.5 * math.sqrt(math.pi) * math.gamma(gamma) / math.gamma(gamma + 0.5)
+    """sqrt(pi) / 2 times the quotient of the gamma functions of gamma and gamma + 1/2."""
+    if gamma < 150.0:
+        quotient = math.gamma(gamma) / math.gamma(gamma + 0.5)
+    else:
+        x = 1.0 / gamma
+        series = (1.0, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144)
+        quotient = math.sqrt(x) / sum(c * x**k for k, c in enumerate(series))
+    return 0.5 * math.sqrt(math.pi) * quotient

@@ -120,9 +120,9 @@ def terminal_creep(ball: BallOnRails, forward: float = 1.0) -> tuple[Scalar, Sca
 
     `forward` is 1 for rolling towards +x, -1 for the other direction; the creep must keep slip and spin of one sign.
     """
-    forward = jnp.asarray(forward, float)
-    angle = creep_angle(ball, forward)
-    return 1.0 / jnp.tan(angle), symmetric_acceleration(ball, angle, forward)[0]
+    way = jnp.asarray(forward, float)
+    angle = creep_angle(ball, way)
+    return 1.0 / jnp.tan(angle), symmetric_acceleration(ball, angle, way)[0]
 
 
 @eqx.filter_jit

@@ -14,7 +14,7 @@ from saltus import checks
 from saltus.contacts.ball_contact import across
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, choose, is_point, number
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, choose, is_point, number, of_type
 from saltus.systems.ball_on_rails import creep, events, forces, stick
 from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, Scalar
 from saltus.systems.ball_on_rails.stick import JAMMED, MODES, OPEN, REST, SLIP, STICK
@@ -39,12 +39,17 @@ class BallOnRails(AbstractSystem):
         slope: Inclination of the rails, x pointing downhill [rad].
         gravity: [m/s2].
         capture: How near to self-similar creep, as a share of the speed, before the motion goes on in closed form.
+        secure: Whether no rail can be lost and nothing can jam, which makes a shorter program; found from the
+            numbers (mu below tan and cot of half_angle) if left out. False for one program for all numbers.
 
-    What the numbers exclude (`point`: spots; `secure`: losing a rail, since mu is below tan and cot of half_angle)
-    is left out of the compiled program, so build a new ball rather than exchange its law.
+    What the numbers exclude (`point`: spots; `secure`: losing a rail) is left out of the compiled program, so build a
+    new ball rather than exchange its law.
 
     State: q = (x, tilt about the only rail, angle of the creep), v = (x', tilt', angular velocity), ledger = (work of
     friction, loss in impacts).
+
+    References:
+        Kireenkov 2021, COUPLED PROBLEMS: ball on two rails (signs of the second rail corrected).
     """
 
     kind: ClassVar[str] = "rails"
@@ -60,11 +65,11 @@ class BallOnRails(AbstractSystem):
     point: bool = eqx.field(static=True)
     secure: bool = eqx.field(static=True)
 
-    def __init__(self, mass, radius, half_angle, law, slope=0.0, gravity=9.81, capture=1e-9):
+    def __init__(self, mass, radius, half_angle, law, slope=0.0, gravity=9.81, capture=1e-9, secure=None):
         self.mass, self.radius, self.half_angle = number(mass), number(radius), number(half_angle)
         self.law, self.slope, self.gravity, self.capture = law, number(slope), number(gravity), number(capture)
         self.point = is_point(law)
-        self.secure = _keeps_both_rails(self.half_angle, law)
+        self.secure = _keeps_both_rails(self.half_angle, law) if secure is None else secure
 
     def __check_init__(self):
         checks.positive("mass", self.mass)
@@ -207,13 +212,13 @@ class BallOnRails(AbstractSystem):
         }
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """Which rail, and the energy lost at once."""
-        return {"rail": index, "energy_loss": float(jnp.sum(after.ledger - before.ledger))}
+        """The instant (after the last stretch before a stop), which rail, and the energy lost at once."""
+        return {"t": float(after.t), "rail": index, "energy_loss": float(jnp.sum(after.ledger - before.ledger))}
 
 
 @eqx.filter_jit
 def _seated(ball: BallOnRails, state: State) -> State:
-    return events.seated(ball, state)
+    return of_type(events.seated(ball, state), state)
 
 
 def _keeps_both_rails(half_angle: Scalar, law: AbstractFrictionLaw) -> bool:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
-
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from saltus.contacts.classify import LABELS
-from saltus.contacts.first_contact import first_contact
-from saltus.contacts.gap import gap
-from saltus.contacts.wall import wall_contact, wall_gap
 from saltus.hybrid import Outcome, State
 from saltus.hybrid.crowd import Band, Change, Upcoming
-from saltus.systems.bodies.touch import PARADOXES, resolve_compiled
+from saltus.laws.impact import Elastic
+from saltus.systems.bodies.binding import band_of
+from saltus.systems.bodies.passing import emergence
+from saltus.systems.bodies.searches import (
+    CHUNK,
+    contacts_of_pairs,
+    contacts_of_walls,
+    image_shift,
+    placed_pair,
+    touching,
+)
+from saltus.systems.bodies.touch import PARADOXES, resolve
 
-BYSTANDERS = 4  # free bodies that a band may keep an eye on
-CHUNK = 256
-OVERLAP = 1e-11  # of the size; deeper overlaps at the start are refused
+Contact = tuple[int, int]  # two bodies, or a wall (counted on from the bodies) and a body
 
 
 class Schedule:
@@ -31,38 +33,42 @@ class Schedule:
 
     def __init__(self, system, start: State, until: float):
         self.system, self.until = system, until
-        self.radius = np.asarray(jax.vmap(lambda shape: shape.radius())(system.shapes))
+        self.radius = np.asarray(system.radii())
         self.period = None if system.period is None else np.asarray(system.period)
         self.gravity = np.asarray(system.gravity)
         self.anchor = np.array(start.q[:, :3])
-        self.room = 0.35 * float(np.mean(self.radius)) if system.n > 12 else np.inf
-        if self.period is not None:
-            # A room must not reach round the box to another image of the same body.
-            free = float(np.min(self.period)) / 2.0 - 2.0 * float(self.radius.max())
-            if free <= 0.0:
-                raise ValueError(
-                    f"The periodic box is too small: its shortest edge {float(self.period.min()):g} m must exceed four "
-                    f"times the largest radius {float(self.radius.max()):g} m. Take a larger box or smaller bodies."
-                )
-            self.room = min(self.room, free / 2.0)
-        self.escapes: dict[tuple[int, int], tuple[float, float]] = {}  # pair: (time of touch, wait)
-        self.passing: set[tuple[int, int]] = set()
+        self.room = _room(self.radius, self.period, system.n)
+        self.escapes: dict[Contact, tuple[float, float]] = {}  # time of touch, and how long not to look
+        self.passing: set[Contact] = set()
+        self.bonds: set[Contact] = set()
+        # Bodies that touch at the start are looked at before anything moves.
+        self.touching = set(touching(system, start))
 
     # ---- what is to come ----------------------------------------------------------------------
 
     def foresee(self, members, t, q, v, mode) -> list[Upcoming]:
         """Contacts and look-outs that concern these members."""
+        waiting, self.touching = self.touching, set()
+        events = [Upcoming(t, "touch", self._bodies(contact), contact) for contact in sorted(waiting)]
         members = [member for member in members if mode[member] == 0]
         self.anchor[members] = q[members, :3]
         leave = t + self._stay(q, v)
-        events = [Upcoming(float(leave[i]), "look-out", (i,)) for i in members if leave[i] < np.inf]
-        pairs = self._neighbours(members, mode)
-        horizons = np.array([min(leave[i], leave[j], self.until) for i, j in pairs]) - t
-        events += self._contacts(pairs, horizons, t, q, v)
+        events += [Upcoming(float(leave[i]), "look-out", (i,)) for i in members if leave[i] < np.inf]
+        pairs = [pair for pair in self._neighbours(members, mode) if pair not in waiting]
         walls = [(self.system.n + wall, i) for i in members for wall in range(self.system.n_walls)]
-        horizons = np.array([min(leave[i], self.until) for _, i in walls]) - t
-        events += self._contacts(walls, horizons, t, q, v)
+        walls = [wall for wall in walls if wall not in waiting]
+        for contacts in (pairs, walls):
+            inside = [contact for contact in contacts if contact in self.passing]
+            events += [self._emerging(contact, t, q, v) for contact in inside]
+            rest = [contact for contact in contacts if contact not in self.passing]
+            horizons = np.array([min(self.until, *(leave[i] for i in self._bodies(contact))) - t for contact in rest])
+            for begin in range(0, len(rest), CHUNK):
+                part = slice(begin, begin + CHUNK)
+                events += self._search(rest[part], horizons[part], t, q, v)
         return events
+
+    def _bodies(self, contact: Contact) -> tuple[int, ...]:
+        return contact if contact[0] < self.system.n else contact[1:]
 
     def _stay(self, q, v) -> np.ndarray:
         """How long each body stays within its room."""
@@ -72,199 +78,175 @@ class Schedule:
         speed, pull = np.linalg.norm(v[:, :3], axis=1), float(np.linalg.norm(self.gravity))
         return 2.0 * left / np.maximum(speed + np.sqrt(speed**2 + 2.0 * pull * left), 1e-300)
 
-    def _image(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Whole periods to be added to `second` so that it is nearest to `first`."""
-        if self.period is None:
-            return np.zeros(np.broadcast(first, second).shape)
-        return -self.period * np.round((second - first) / self.period)
-
-    def _neighbours(self, members, mode) -> list[tuple[int, int]]:
-        """Pairs of a member and another body whose rooms meet; each pair once, the smaller number first."""
-        found: set[tuple[int, int]] = set()
+    def _neighbours(self, members, mode) -> list[Contact]:
+        """Pairs of a member and another free body whose rooms meet; each pair once, the smaller number first."""
+        found: set[Contact] = set()
         everyone = np.arange(self.system.n)
         for i in members:
-            apart = self.anchor - self.anchor[i]
-            apart = apart + self._image(self.anchor[i], self.anchor)
+            apart = self.anchor - self.anchor[i] + image_shift(self.period, self.anchor[i], self.anchor)
             near = np.linalg.norm(apart, axis=1) < self.radius + self.radius[i] + 2.0 * self.room
             for j in everyone[near & (everyone != i) & (mode == 0)]:
                 found.add((min(i, int(j)), max(i, int(j))))
         return sorted(found)
 
-    def _contacts(self, pairs, horizons, t, q, v) -> list[Upcoming]:
-        events = []
-        for begin in range(0, len(pairs), CHUNK):
-            part = slice(begin, begin + CHUNK)
-            events += self._search(pairs[part], horizons[part], t, q, v)
-        return events
-
-    def _search(self, pairs, horizons, t, q, v) -> list[Upcoming]:
-        """The exact search for one block of pairs of the same sort."""
-        count = len(pairs)
-        size = max(4, 1 << max(count - 1, 0).bit_length())
-        first, second = np.array(pairs, int).T
-        shifts = np.zeros((count, 3))
-        begins = np.array([self._wait(pair, t) for pair in pairs])
-        walls = first[0] >= self.system.n
-        if not walls:
-            shifts = self._image(q[second, :3], q[first, :3])
-        rows = np.minimum(np.arange(size), count - 1)
-        # What fills the block up has no time to search in.
-        horizons = np.where(np.arange(size) < count, horizons[rows], -1.0)
-        search = _search_walls if walls else _search_pairs
-        happens, times, certified = search(
-            self.system, first[rows], second[rows], q, v, shifts[rows], begins[rows], horizons
-        )
-        if not np.asarray(certified)[:count].all():
-            lost = pairs[int(np.argmin(np.asarray(certified)[:count]))]
+    def _search(self, contacts: list[Contact], horizons, t, q, v) -> list[Upcoming]:
+        """The exact search for one block of contacts of the same sort."""
+        if not contacts:
+            return []
+        first, second = np.array(contacts, int).T
+        begins = np.array([self._wait(contact, t) for contact in contacts])
+        if first[0] >= self.system.n:
+            found = contacts_of_walls(self.system, first - self.system.n, second, q, v, begins, horizons)
+        else:
+            shifts = image_shift(self.period, q[second, :3], q[first, :3])
+            found = contacts_of_pairs(self.system, first, second, q, v, shifts, begins, horizons)
+        happens, times, certified = found
+        if not certified.all():
+            lost = contacts[int(np.argmin(certified))]
             raise RuntimeError(f"The search for the contact of {lost} took too many steps after t = {t:.9g} s.")
-        events = []
-        for k in np.flatnonzero(np.asarray(happens)[:count]):
-            pair = (int(first[k]), int(second[k]))
-            members = (pair[1],) if walls else pair
-            sort = "emergence" if pair in self.passing else "touch"
-            events.append(Upcoming(t + float(times[k]), sort, members, pair))
-        return events
+        hits = np.flatnonzero(happens)
+        return [Upcoming(t + float(times[k]), "touch", self._bodies(contacts[k]), contacts[k]) for k in hits]
 
-    def _wait(self, pair, t: float) -> float:
+    def _wait(self, contact: Contact, t: float) -> float:
         """How long two bodies that have just touched need not be looked at."""
-        touched, wait = self.escapes.get(pair, (-np.inf, 0.0))
-        if pair in self.passing:
-            return wait
+        touched, wait = self.escapes.get(contact, (-np.inf, 0.0))
         return max(touched + wait - t, 0.0)
+
+    def _emerging(self, contact: Contact, t, q, v) -> Upcoming:
+        """When two bodies that pass through each other are apart again; if never, a moment that never comes."""
+        moment = emergence(*self._partners(contact, q, v), self.system.gravity, self.until - t)
+        return Upcoming(t + moment, "emergence", self._bodies(contact), contact)
 
     # ---- what happens -------------------------------------------------------------------------
 
     def happen(self, event: Upcoming, q, v, mode) -> Change:
-        """A look-out changes nothing; a touch is resolved."""
+        """A look-out changes nothing; a touch is resolved; a release or an emergence is told."""
+        members = list(event.members)
         if event.kind == "look-out":
-            (i,) = event.members
-            self.anchor[i] = q[i, :3]
-            return Change(None, 0, (i,), q[[i]], v[[i]], mode[[i]], np.zeros(1), {})
-        return self.touch(event.detail, event.t, q, v, mode)
+            return _unchanged(None, 0, members, q, v, mode, {})
+        if event.kind == "touch":
+            return self.touch(event.detail, event.t, q, v, mode)
+        contact = event.detail
+        if event.kind == "emergence":
+            self.passing.discard(contact)
+            self.escapes[contact] = (event.t, 1e-6 * max(self.until - event.t, 0.0))
+        return self._told(event.kind, contact, event.t, q, v, mode)
 
-    def touch(self, pair: tuple[int, int], t: float, q, v, mode) -> Change:
+    def touch(self, contact: Contact, t: float, q, v, mode) -> Change:
         """Two bodies, or a wall and a body, have met."""
-        system, (first, second) = self.system, pair
+        system, members = self.system, list(self._bodies(contact))
         sustain = system.paradox == "sustain"
-        one, two, shift = self._partners(pair, q, v)
-        came = resolve_compiled(one, two, system.law, system.gravity, system.settle_speed, sustain)
+        partners = self._partners(contact, q, v)
+        came = resolve(*partners, system.law, system.gravity, system.settle_speed, sustain)
         code, stays = int(came.code), bool(came.stays)
-        members = [second] if first >= system.n else [first, second]
-        freed = [i for i in range(system.n) if mode[i] > 0 and (i in members or mode[i] - 1 in members)]
-        everyone = [*members, *(i for i in freed if i not in members)]
-        new_q, new_v, new_mode = q[everyone].copy(), v[everyone].copy(), np.zeros(len(everyone), int)
-        bodies = [came.second] if first >= system.n else [came.first, came.second]
+        new_v = v[members].copy()
+        bodies = [came.second] if len(members) == 1 else [came.first, came.second]
         for k, body in enumerate(bodies):
-            new_v[k] = np.concatenate([np.asarray(body.velocity), np.asarray(body.angular_velocity)])
+            new_v[k] = np.concatenate([np.asarray(body.velocity), np.asarray(body.angular_velocity), [0.0]])
+        # Whatever else these bodies were in contact with is looked at again, with their new velocities.
+        others = {bond for bond in self.bonds if bond != contact and set(self._bodies(bond)) & set(members)}
+        self.bonds -= {contact, *others}
+        self.touching |= others
         if stays:
-            new_mode[members.index(second)] = first + 1
-            if first < system.n:
-                new_mode[members.index(first)] = second + 1
-        self.escapes[pair] = (t, float(came.escape))
-        data = self._data(pair, came, shift)
-        name = _name(code, stays)
-        outcome = None
-        if code in PARADOXES and system.paradox == "stop":
-            outcome = Outcome(
-                "paradox",
-                f"Stopped at t = {t:.9g} s: bodies {first} and {second} touch in a paradox ({LABELS[code]}), "
-                "from which "
-                'free motion would drive them into each other. Set paradox = "sustain" to go on.',
-            )
+            self.bonds.add(contact)
         if code in PARADOXES and system.paradox == "pass":
-            self.passing.add(pair)
-        index = pair_index(system, pair)
+            self.passing.add(contact)
+        self.escapes[contact] = (t, float(came.escape))
+        everyone = [*members, *sorted({i for bond in others for i in self._bodies(bond)} - set(members))]
+        data = self._data(contact, came)
         return Change(
-            name, index, tuple(everyone), new_q, new_v, new_mode, np.array([data["energy_loss"]]), data, outcome
+            name=_name(code, stays),
+            index=pair_index(system, contact),
+            members=tuple(everyone),
+            q=q[everyone],
+            v=np.concatenate([new_v, v[everyone[len(members) :]]]),
+            mode=self._modes(everyone),
+            ledger=np.array([data["energy_loss"]]),
+            data=data,
+            outcome=self._stop(contact, code, t),
         )
 
-    def _partners(self, pair, q, v):
-        system, (first, second) = self.system, pair
-        two = system.at(jnp.asarray(q[second]), jnp.asarray(v[second]), second)
-        if first >= system.n:
-            return system.wall(first - system.n), two, np.zeros(3)
-        shift = self._image(q[second, :3], q[first, :3])
-        place = np.concatenate([q[first, :3] + shift, q[first, 3:]])
-        return system.at(jnp.asarray(place), jnp.asarray(v[first]), first), two, shift
+    def _modes(self, members) -> np.ndarray:
+        bound = {i for bond in self.bonds for i in self._bodies(bond)}
+        return np.array([int(i in bound) for i in members])
 
-    def _data(self, pair, came, shift) -> dict:
-        first, second = pair
-        motion, separation = came.before.motion, came.before.separation
-        impulse = np.asarray(came.impulse)
-        normal = np.asarray(separation.normal)
-        velocity = (np.asarray(motion.u) + np.asarray(came.after.motion.u)) / 2.0
+    def _stop(self, contact: Contact, code: int, t: float) -> Outcome | None:
+        if code not in PARADOXES or self.system.paradox != "stop":
+            return None
+        first, second = contact
+        pair = f"bodies {first} and {second}" if first < self.system.n else f"body {second} and a wall"
+        return Outcome(
+            "paradox",
+            f"Stopped at t = {t:.9g} s: {pair} touch in a paradox ({LABELS[code]}), from which free motion would "
+            'drive them into each other. Set paradox = "sustain" to go on.',
+        )
+
+    def _partners(self, contact: Contact, q, v):
+        first, second = contact
+        if first >= self.system.n:
+            return self.system.wall(first - self.system.n), placed_pair(self.system, second, second, q, v, np.zeros(3))[
+                1
+            ]
+        return placed_pair(self.system, first, second, q, v, image_shift(self.period, q[second, :3], q[first, :3]))
+
+    def _data(self, contact: Contact, came) -> dict:
+        motion, at = came.before.motion, came.before.separation
+        lossless = isinstance(self.system.law, Elastic)
         return {
-            "body": second,
-            "partner": first,
+            "body": contact[1],
+            "partner": contact[0],
             "label": LABELS[int(came.code)],
-            "impulse": float(impulse @ normal),
-            "point": np.asarray(separation.point2),
-            "normal": normal,
+            "impulse": float(came.impulse @ at.normal),
+            "point": np.asarray(at.point2),
+            "normal": np.asarray(at.normal),
             "normal_velocity": float(motion.v),
             "gap_acceleration": float(motion.a_eff),
             "gap_jerk": float(motion.gap3),
             "force_rate": float(came.force_rate) if bool(came.stays) else float("nan"),
-            # The work of an impulse is that at the mean of the velocities before and after.
-            "energy_loss": max(-float(impulse @ velocity), 0.0) if _dissipates(self.system) else 0.0,
+            "energy_loss": 0.0 if lossless else float(came.energy_loss),
         }
+
+    def _told(self, name: str, contact: Contact, t: float, q, v, mode) -> Change:
+        """An event that changes no velocity."""
+        system, members = self.system, list(self._bodies(contact))
+        came = resolve(*self._partners(contact, q, v), Elastic(), system.gravity, jnp.zeros(()), True)
+        if name == "release":
+            self.bonds.discard(contact)
+            self.escapes[contact] = (t, float(came.escape))
+        data = {**self._data(contact, came), "impulse": 0.0, "label": name, "force_rate": float("nan")}
+        return _unchanged(name, pair_index(system, contact), members, q, v, self._modes(range(system.n)), data)
 
     # ---- members in contact -------------------------------------------------------------------
 
-    def bands(self, t, q, v, mode, until) -> list[Band]:
+    def band(self, t, q, v, mode, until) -> Band | None:
         """Bodies in contact, with the free ones that could reach them soon."""
-        bound = [i for i in range(self.system.n) if mode[i] > 0]
-        reach = np.full(self.system.n, np.inf)
-        pull = np.linalg.norm(self.gravity)
-        for i in bound:
-            apart = q[:, :3] - q[i, :3] + self._image(q[i, :3], q[:, :3])
-            distance = np.linalg.norm(apart, axis=1) - self.radius - self.radius[i]
-            speed = np.linalg.norm(v[:, :3], axis=1) + 2.0 * np.linalg.norm(v[i, :3]) + pull
-            reach = np.minimum(reach, np.maximum(distance, 0.0) / np.maximum(speed, 1e-300))
-        reach[bound] = np.inf
-        order = [int(i) for i in np.argsort(reach) if np.isfinite(reach[i])]
-        beyond = reach[order[BYSTANDERS]] if len(order) > BYSTANDERS else np.inf
-        until = min(until, t + max(beyond, 1e-3)) if np.isfinite(beyond) else until
-        near = [i for i in order[:BYSTANDERS] if t + reach[i] < until]
-        members = [*bound, *near]
-        small = self._part(members, q, v)
-        return [Band(small, tuple(members), len(bound), self._renumbered(mode, members), until)]
-
-    def _part(self, members, q, v):
-        bodies = [self.system.at(jnp.asarray(q[i]), jnp.asarray(v[i]), i) for i in members]
-        return self.system.like(bodies)
-
-    def _renumbered(self, mode, members) -> np.ndarray:
-        """Partners by their numbers in the band; walls are counted on from its bodies."""
-        n, found = self.system.n, []
-        for i in members:
-            partner = mode[i] - 1
-            if partner < 0:
-                found.append(0)
-            else:
-                found.append((members.index(partner) if partner < n else partner - n + len(members)) + 1)
-        return np.array(found, int)
+        return band_of(self, t, q, v, until) if self.bonds else None
 
     def banded(self, band: Band, name, index, t, q, v, mode) -> Change:
         """A release, or a touch within a band."""
-        first, second = band.system.pairs()[index]
-        numbers = [*band.members, *(self.system.n + wall for wall in range(self.system.n_walls))]
-        first, second = numbers[first], numbers[second]
-        if first < self.system.n and first > second:
-            first, second = second, first
-        if name == "touch":
-            return self.touch((first, second), t, q, v, mode)
-        members = [second] if first >= self.system.n else [first, second]
-        one, two, _ = self._partners((first, second), q, v)
-        came = resolve_compiled(one, two, self.system.law, self.system.gravity, self.system.settle_speed, True)
-        self.escapes[(first, second)] = (t, float(came.escape))
-        data = {**self._data((first, second), came, None), "impulse": 0.0, "energy_loss": 0.0, "label": "release"}
-        zeros = np.zeros(len(members), int)
-        index = pair_index(self.system, (first, second))
-        return Change("release", index, tuple(members), q[members], v[members], zeros, np.zeros(1), data)
+        contact = band.contacts[name][index]
+        if name == "release":
+            return self._told("release", contact, t, q, v, mode)
+        return self.touch(contact, t, q, v, mode)
 
 
-def _dissipates(system) -> bool:
-    return type(system.law).__name__ != "Elastic"
+def _room(radius: np.ndarray, period: np.ndarray | None, n: int) -> float:
+    """How far a body may go from its anchor before it looks out again."""
+    room = 0.35 * float(np.mean(radius)) if n > 12 else np.inf
+    if period is None:
+        return room
+    # A room must not reach round the box to another image of the same body.
+    free = float(np.min(period)) / 2.0 - 2.0 * float(radius.max())
+    if free <= 0.0:
+        raise ValueError(
+            f"The periodic box is too small: its shortest edge {float(period.min()):g} m must exceed four "
+            f"times the largest radius {float(radius.max()):g} m. Take a larger box or smaller bodies."
+        )
+    return min(room, free / 2.0)
+
+
+def _unchanged(name, index, members, q, v, mode, data) -> Change:
+    return Change(name, index, tuple(members), q[members], v[members], mode[members], np.zeros(1), data)
 
 
 def _name(code: int, stays: bool) -> str:
@@ -275,74 +257,10 @@ def _name(code: int, stays: bool) -> str:
     return "impact" if LABELS[code] == "normal" else "tangential"
 
 
-def pair_index(system, pair: tuple[int, int]) -> int:
-    """Place of a pair in `system.pairs()`, without listing them."""
-    first, second = pair
+def pair_index(system, contact: Contact) -> int:
+    """Number of a contact: pairs of bodies in order, then the bodies of each wall."""
+    first, second = contact
     n = system.n
     if first >= n:
         return n * (n - 1) // 2 + (first - n) * n + second
     return first * n - first * (first + 1) // 2 + second - first - 1
-
-
-@eqx.filter_jit
-def _search_pairs(system, first, second, q, v, shifts, begins, horizons):
-    q, v = jnp.asarray(q), jnp.asarray(v)
-
-    def one(i, j, shift, begin, horizon):
-        place = jnp.concatenate([q[i, :3] + shift, q[i, 3:]])
-        found = first_contact(system.at(place, v[i], i), system.at(q[j], v[j], j), horizon, begin=begin)
-        return found.happens, found.time, found.certified
-
-    return jax.vmap(one)(*(jnp.asarray(x) for x in (first, second, shifts, begins, horizons)))
-
-
-@eqx.filter_jit
-def _search_walls(system, first, second, q, v, shifts, begins, horizons):
-    q, v = jnp.asarray(q), jnp.asarray(v)
-
-    def one(wall, i, begin, horizon):
-        body = system.at(q[i], v[i], i)
-        found = wall_contact(system.wall(wall - system.n), body, horizon, gravity=system.gravity, begin=begin)
-        return found.happens, found.time, found.certified
-
-    return jax.vmap(one)(*(jnp.asarray(x) for x in (first, second, begins, horizons)))
-
-
-def overlaps(system, state: State) -> list[tuple[int, int, float]]:
-    """Pairs that overlap: body, partner (walls counted on from the bodies), depth."""
-    q = np.asarray(state.q)
-    radius = np.asarray(jax.vmap(lambda shape: shape.radius())(system.shapes))
-    pairs = []
-    for i, j in itertools.combinations(range(system.n), 2):
-        apart = q[i, :3] - q[j, :3]
-        if system.period is not None:
-            apart = apart - np.asarray(system.period) * np.round(apart / np.asarray(system.period))
-        if np.linalg.norm(apart) < radius[i] + radius[j]:
-            pairs.append((i, j, q[j, :3] + apart))
-    found = []
-    if pairs:
-        gaps = np.asarray(_pair_gaps(system, state, *(np.array(part) for part in zip(*pairs, strict=True))))
-        allowed = OVERLAP * 2.0 * radius.max()
-        found += [(i, j, -float(g)) for (i, j, _), g in zip(pairs, gaps, strict=True) if g < -allowed]
-    if system.n_walls:
-        gaps = np.asarray(_wall_gaps(system, state))
-        deep = np.argwhere(gaps < -OVERLAP * radius.max())
-        found += [(int(i), system.n + int(wall), -float(gaps[i, wall])) for i, wall in deep]
-    return found
-
-
-@eqx.filter_jit
-def _pair_gaps(system, state, first, second, places):
-    def one(i, j, place):
-        body = eqx.tree_at(lambda b: b.center, system.body(state, i), place)
-        return gap(body, system.body(state, j)).gap
-
-    return jax.lax.map(lambda row: one(*row), (jnp.asarray(first), jnp.asarray(second), jnp.asarray(places)))
-
-
-@eqx.filter_jit
-def _wall_gaps(system, state):
-    def of(i):
-        return jax.vmap(lambda wall: wall_gap(wall, system.body(state, i)).gap)(system.walls)
-
-    return jax.vmap(of)(jnp.arange(system.n))

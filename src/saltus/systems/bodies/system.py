@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import json
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -15,13 +15,11 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.contacts.gap import gap
 from saltus.contacts.wall import Wall, wall_gap
-from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.hybrid import AbstractSystem, Quantity, Rate, State
 from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import rotation
 from saltus.shapes.alike import alike
-from saltus.shapes.base import AbstractShape
-from saltus.shapes.body import Body
-from saltus.systems.bodies.touch import contact_force, free_rates, meeting, pushed_rates, stacked_row
+from saltus.shapes.body import Body, stack
 
 PARADOX_POLICIES = ("sustain", "pass", "stop")
 NEAREST = 6  # neighbours among which the smallest gap of a body is looked for
@@ -42,15 +40,16 @@ class RigidBodies(AbstractSystem):
         period: Edge lengths of a periodic box, or None [m].
         paradox: "sustain" (contact force), "pass" (conservation laws as they stand) or "stop".
         settle_speed: Normal speed below which bounces end in contact [m s-1].
+
+    References:
+        Palffy-Muhoray, Virga, Wilkinson & Zheng 2017, On a paradox in the impact dynamics of smooth rigid bodies.
     """
 
     kind: ClassVar[str] = "bodies"
     engine: ClassVar[str] = "event_queue"
     mode_names: ClassVar[tuple[str, ...]] = ("free", "contact")
 
-    shapes: AbstractShape
-    mass: Float[Array, " n"]
-    inertia: Float[Array, "n 3"]
+    stock: Body  # stacked; only shape, mass and inertia matter
     gravity: Float[Array, " 3"]
     walls: Wall | None
     period: Float[Array, " 3"] | None
@@ -78,9 +77,9 @@ class RigidBodies(AbstractSystem):
         if not bodies:
             raise ValueError("There are no bodies. Give at least one.")
         self.n = len(bodies)
-        self.shapes = alike([body.shape for body in bodies])
-        self.mass = jnp.stack([body.mass for body in bodies])
-        self.inertia = jnp.stack([body.inertia for body in bodies])
+        shapes = alike([body.shape for body in bodies])
+        plain = [eqx.tree_at(lambda b: b.shape, body, None) for body in bodies]
+        self.stock = eqx.tree_at(lambda b: b.shape, stack(plain), shapes, is_leaf=lambda x: x is None)
         self.gravity = jnp.asarray(gravity, float)
         self.walls = _walls(walls)
         self.period = _period(period)
@@ -99,13 +98,13 @@ class RigidBodies(AbstractSystem):
         if len(bodies) != self.n:
             raise ValueError(f"The system has {self.n} bodies, got {len(bodies)}. Give the bodies it was built with.")
         q = jnp.stack([jnp.concatenate([body.center, body.quaternion]) for body in bodies])
-        v = jnp.stack([jnp.concatenate([body.velocity, body.angular_velocity]) for body in bodies])
+        v = jnp.stack([jnp.concatenate([body.velocity, body.angular_velocity, jnp.zeros(1)]) for body in bodies])
         state = State.of(t=t, q=q, v=v, ledger=jnp.zeros(1), mode=jnp.zeros(self.n, int))
         self._refuse_overlap(state)
         return state
 
     def _refuse_overlap(self, state: State) -> None:
-        from saltus.systems.bodies.schedule import overlaps
+        from saltus.systems.bodies.searches import overlaps
 
         for first, second, depth in overlaps(self, state):
             where = f"wall {second - self.n}" if second >= self.n else f"body {second}"
@@ -119,45 +118,37 @@ class RigidBodies(AbstractSystem):
 
         return Schedule(self, start, until)
 
-    def like(self, bodies: Sequence[Body]) -> RigidBodies:
-        """The same surroundings and laws with other bodies."""
-        walls = (
-            []
-            if self.walls is None
-            else list(zip(np.asarray(self.walls.normal), np.asarray(self.walls.offset), strict=True))
-        )
-        return RigidBodies(
-            bodies,
-            gravity=self.gravity,
-            law=self.law,
-            walls=walls,
-            period=self.period,
-            paradox=self.paradox,
-            settle_speed=self.settle_speed,
-        )
+    def radii(self) -> Float[Array, " n"]:
+        """Radius of a ball about each body [m]."""
+        return jax.vmap(lambda shape: shape.radius())(self.stock.shape)
 
     def body(self, state: State, index) -> Body:
         """One body where it is."""
         return self.at(state.q[index], state.v[index], index)
 
+    def bodies(self, state: State) -> list[Body]:
+        """All bodies where they are."""
+        return [self.body(state, i) for i in range(self.n)]
+
+    @staticmethod
+    def contact_force(state: State) -> Array:
+        """Sum of the forces of sustained contact on each body; also of stacked states [N]."""
+        return state.v[..., 6]
+
     def at(self, q: Array, v: Array, index) -> Body:
         """One body in a given place and motion."""
-        shape = stacked_row(self.shapes, index)
-        blank = eqx.tree_at(
-            lambda b: (b.mass, b.inertia), Body(shape, mass=1.0), (self.mass[index], self.inertia[index])
-        )
-        return blank.moved(q[:3], v[:3], q[3:], v[3:])
+        return row_of(self.stock, index).moved(q[:3], v[:3], q[3:7], v[3:6])
 
     def wall(self, index) -> Wall:
         """One wall."""
-        return stacked_row(self.walls, index)
+        return row_of(self.walls, jnp.asarray(index))
 
     def flow(self, index: Array, q: Array, v: Array, duration: Array) -> tuple[Array, Array]:
         """Free motion of one body in closed form."""
         moved = self.at(q, v, index).after(duration, self.gravity)
         return (
             jnp.concatenate([moved.center, moved.quaternion]),
-            jnp.concatenate([moved.velocity, moved.angular_velocity]),
+            jnp.concatenate([moved.velocity, moved.angular_velocity, jnp.zeros(1)]),
         )
 
     def nearest_image(self, first: Array, second: Array) -> Array:
@@ -166,84 +157,16 @@ class RigidBodies(AbstractSystem):
             return second
         return second - self.period * jnp.round((second - first) / self.period)
 
-    # ---- smooth flow with contact forces; few bodies at a time -------------------------------
-
     def rate(self, state: State) -> Rate:
-        every = [self.body(state, i) for i in range(self.n)]
-        rates = [free_rates(body, self.gravity) for body in every]
-        accelerations = [rate[0] for rate in rates]
-        spins = [rate[2] for rate in rates]
-        for first, second, force, points, n, active in self._contacts(state, every):
-            push = jnp.where(active, force, 0.0) * n
-            linear, angular = pushed_rates(every[second], push, points[1])
-            accelerations[second], spins[second] = accelerations[second] + linear, spins[second] + angular
-            if first < self.n:
-                linear, angular = pushed_rates(every[first], -push, points[0])
-                accelerations[first], spins[first] = accelerations[first] + linear, spins[first] + angular
-        q = [jnp.concatenate([body.velocity, rate[1]]) for body, rate in zip(every, rates, strict=True)]
-        v = [jnp.concatenate(pair) for pair in zip(accelerations, spins, strict=True)]
-        return Rate(q=jnp.stack(q), v=jnp.stack(v), ledger=jnp.zeros_like(state.ledger))
-
-    def _contacts(self, state: State, every: list[Body]):
-        """All pairs that could be in contact: indices, force, points, normal, whether they are."""
-        for first, second in self.pairs():
-            active = state.mode[second] == first + 1
-            if first >= self.n:
-                partner = self.wall(first - self.n)
-                met = meeting(partner, every[second], self.gravity)
-            else:
-                other = every[first]
-                image = self.nearest_image(every[second].center, other.center)
-                other = eqx.tree_at(lambda b: b.center, other, image)
-                met = meeting(other, every[second], self.gravity)
-                shift = every[first].center - image
-                met = eqx.tree_at(lambda m: m.separation.point1, met, met.separation.point1 + shift)
-            points = (met.separation.point1, met.separation.point2)
-            yield first, second, contact_force(met), points, met.separation.normal, active
-
-    def pairs(self) -> list[tuple[int, int]]:
-        """(first, second): two bodies, or a wall (counted on from the bodies) and a body."""
-        walls = [(self.n + wall, body) for wall in range(self.n_walls) for body in range(self.n)]
-        return [*itertools.combinations(range(self.n), 2), *walls]
-
-    def guards(self) -> tuple[Guard, ...]:
-        return (
-            Guard("release", self._forces, self._in_contact),
-            Guard("touch", self._gaps, lambda state: ~self._in_contact(state)),
+        """Free motion; contact forces belong to `systems.bodies.bond`."""
+        bodies = jax.vmap(self.at)(state.q, state.v, jnp.arange(self.n))
+        turning = jax.vmap(rotation.rate_of_quaternion)(bodies.quaternion, bodies.angular_velocity)
+        spin = jax.vmap(
+            lambda body: -body.inverse_inertia() @ jnp.cross(body.angular_velocity, body.angular_momentum())
         )
-
-    def _in_contact(self, state: State) -> Array:
-        return jnp.stack([state.mode[second] == first + 1 for first, second in self.pairs()])
-
-    def _forces(self, state: State) -> Array:
-        every = [self.body(state, i) for i in range(self.n)]
-        return jnp.stack([contact[2] for contact in self._contacts(state, every)])
-
-    def _gaps(self, state: State) -> Array:
-        return jnp.stack([self._gap_of(state, *pair) for pair in self.pairs()])
-
-    def _gap_of(self, state: State, first: int, second: int) -> Array:
-        body = self.body(state, second)
-        if first >= self.n:
-            return wall_gap(self.wall(first - self.n), body).gap
-        other = self.body(state, first)
-        other = eqx.tree_at(lambda b: b.center, other, self.nearest_image(body.center, other.center))
-        return gap(other, body).gap
-
-    def jump(self, state: State, guard: str, index: Array) -> State:
-        """A release frees both partners; what follows a touch is decided by the engine's queue."""
-        if guard != "release":
-            return state
-        chosen = jnp.asarray(self.pairs())[index]
-        bodies = jnp.arange(self.n)
-        return eqx.tree_at(
-            lambda s: s.mode, state, jnp.where(jnp.any(bodies[:, None] == chosen, axis=1), 0, state.mode)
-        )
-
-    def project(self, state: State) -> State:
-        """Quaternions of length 1, and contacts closed: gap and normal velocity zero."""
-        q = state.q.at[:, 3:].set(rotation.normalised(state.q[:, 3:]))
-        return eqx.tree_at(lambda s: s.q, state, q)
+        pull = jnp.broadcast_to(self.gravity, (self.n, 3))
+        v = jnp.concatenate([pull, spin(bodies), jnp.zeros((self.n, 1))], axis=1)
+        return Rate(q=jnp.concatenate([bodies.velocity, turning], axis=1), v=v, ledger=jnp.zeros_like(state.ledger))
 
     # ---- what it shows ------------------------------------------------------------------------
 
@@ -268,28 +191,28 @@ class RigidBodies(AbstractSystem):
         indices = jnp.arange(self.n)
         bodies = jax.vmap(self.at)(state.q, state.v, indices)
         center, velocity = state.q[:, :3], state.v[:, :3]
-        momentum = self.mass[:, None] * velocity
+        momentum = self.stock.mass[:, None] * velocity
         spins = jax.vmap(Body.angular_momentum)(bodies)
         return {
             "position": center,
             "velocity": velocity,
             "quaternion": state.q[:, 3:],
-            "angular_velocity": state.v[:, 3:],
+            "angular_velocity": state.v[:, 3:6],
             "gap": jax.vmap(lambda i: self._smallest_gap(state, i))(indices),
-            "contact_force": jax.vmap(lambda i: self._force_on(state, i))(indices),
+            "contact_force": self.contact_force(state),
             "linear_momentum": jnp.sum(momentum, axis=0),
             "angular_momentum": jnp.sum(jnp.cross(center, momentum) + spins, axis=0),
             "kinetic_energy": jnp.sum(jax.vmap(Body.kinetic_energy)(bodies)),
-            "potential_energy": -jnp.sum(momentum_free_height(self.mass, center, self.gravity)),
+            "potential_energy": -jnp.sum(self.stock.mass * (center @ self.gravity)),
             "dissipated_energy": state.ledger[0],
-            "mode": jnp.minimum(state.mode, 1),
+            "mode": state.mode,
         }
 
     def _smallest_gap(self, state: State, i: Array) -> Array:
         body = self.body(state, i)
         found = [jnp.asarray(jnp.inf)]
         if self.n > 1:
-            radii = jax.vmap(lambda shape: shape.radius())(self.shapes)
+            radii = self.radii()
             centers = jax.vmap(lambda c: self.nearest_image(body.center, c))(state.q[:, :3])
             away = jnp.sqrt(jnp.sum((centers - body.center) ** 2, axis=1)) - radii
             order = jnp.argsort(jnp.where(jnp.arange(self.n) == i, jnp.inf, away))[: min(NEAREST, self.n - 1)]
@@ -302,25 +225,21 @@ class RigidBodies(AbstractSystem):
             found.append(jnp.min(jax.vmap(lambda wall: wall_gap(wall, body).gap)(self.walls)))
         return jnp.min(jnp.stack(found))
 
-    def _force_on(self, state: State, i: Array) -> Array:
-        partner = state.mode[i] - 1
-        body = self.body(state, i)
-        force = jnp.zeros(())
-        if self.n > 1:
-            other = self.body(state, jnp.clip(partner, 0, self.n - 1))
-            other = eqx.tree_at(lambda b: b.center, other, self.nearest_image(body.center, other.center))
-            between = contact_force(meeting(other, body, self.gravity))
-            force = jnp.where((partner >= 0) & (partner < self.n), between, force)
-        if self.n_walls:
-            wall = self.wall(jnp.clip(partner - self.n, 0, self.n_walls - 1))
-            force = jnp.where(partner >= self.n, contact_force(meeting(wall, body, self.gravity)), force)
-        return force
-
     def coordinates(self) -> dict[str, list[Any]]:
         return {"axis": ["x", "y", "z"], "quaternion_part": ["w", "x", "y", "z"], "body": list(range(self.n))}
 
     def attributes(self) -> dict[str, str | int | float]:
-        return {"law": type(self.law).__name__, "paradox": self.paradox, "n_bodies": self.n}
+        axes = np.asarray(jax.vmap(lambda shape: shape.proxy_axes())(self.stock.shape))
+        exponents = np.asarray(getattr(self.stock.shape, "exponents", np.full_like(axes, 2.0)))
+        walls = [] if self.walls is None else np.c_[self.walls.normal, self.walls.offset].tolist()
+        return {
+            "law": type(self.law).__name__,
+            "paradox": self.paradox,
+            "shape_axes": json.dumps(axes.tolist()),
+            "shape_exponents": json.dumps(exponents.tolist()),
+            "walls": json.dumps(walls),
+            "period": json.dumps([] if self.period is None else np.asarray(self.period).tolist()),
+        }
 
     def event_quantities(self) -> dict[str, Quantity]:
         return {
@@ -334,9 +253,9 @@ class RigidBodies(AbstractSystem):
         }
 
 
-def momentum_free_height(mass: Array, center: Array, gravity: Array) -> Array:
-    """Mass times the height against gravity; minus the potential energy of each body."""
-    return mass * (center @ gravity)
+def row_of(tree, index):
+    """One row of a stacked tree."""
+    return jax.tree.map(lambda leaf: leaf[index], tree)
 
 
 def _walls(walls: Sequence[tuple[Any, float]]) -> Wall | None:

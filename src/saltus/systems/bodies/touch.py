@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
@@ -13,7 +12,6 @@ from saltus.contacts.impact import body_mobility, velocity_at
 from saltus.contacts.local import LocalMotion, body_side, fixed_side, local_motion, meet
 from saltus.contacts.wall import Wall, wall_gap
 from saltus.laws.impact import AbstractImpactLaw
-from saltus.numerics import rotation
 from saltus.shapes.body import Body
 
 LENGTH_ERROR = 2e-15  # of a position, relative to the size, after free motion
@@ -36,18 +34,20 @@ class Meeting(eqx.Module):
     mobility: Array
     tolerances: Tolerances
 
+    def inertness(self) -> Array:
+        """Change of the normal velocity per normal impulse, n . M n [kg-1]."""
+        return self.separation.normal @ self.mobility @ self.separation.normal
 
-def meeting(first: Body | Wall, second: Body, gravity: Array) -> Meeting:
-    """How two partners face each other now."""
+
+def meeting(first: Body | Wall, second: Body, separation: Separation, gravity: Array) -> Meeting:
+    """How two partners face each other at these closest points."""
     if isinstance(first, Wall):
-        separation = wall_gap(first, second)
         n = separation.normal
         side = body_side(second, separation.point2, -n, jnp.zeros(()), gravity)
         motion = meet(fixed_side(), side, n, separation.gap)
         mobility = body_mobility(second, separation.point2)
         size, turning = second.shape.radius(), _length(second.angular_velocity)
     else:
-        separation = gap(first, second)
         motion = local_motion(first, second, separation)
         mobility = body_mobility(first, separation.point1) + body_mobility(second, separation.point2)
         size = first.shape.radius() + second.shape.radius()
@@ -55,28 +55,31 @@ def meeting(first: Body | Wall, second: Body, gravity: Array) -> Meeting:
     return Meeting(separation, motion, mobility, tolerances_of(motion, turning, size, LENGTH_ERROR * size))
 
 
+_meeting = eqx.filter_jit(meeting)
+_wall_gap = eqx.filter_jit(wall_gap)
+
+
+def met(first: Body | Wall, second: Body, gravity: Array) -> Meeting:
+    """How two partners face each other; compiled once per kind of shape."""
+    separation = _wall_gap(first, second) if isinstance(first, Wall) else gap(first, second)
+    return _meeting(first, second, separation, gravity)
+
+
 def _length(vector: Array) -> Array:
     return jnp.sqrt(jnp.sum(vector * vector))
 
 
-def contact_force(met: Meeting) -> Array:
-    """Force that keeps the gap closed, > 0 while the partners press on each other [N]."""
-    n = met.separation.normal
-    return -met.motion.a_eff / (n @ met.mobility @ n)
-
-
-def push(first: Body | Wall, second: Body, met: Meeting, impulse: Array) -> tuple[Body | Wall, Body]:
+def push(first: Body | Wall, second: Body, at: Separation, impulse: Array) -> tuple[Body | Wall, Body]:
     """Both partners after an impulse on the second and its opposite on the first."""
-    points = met.separation
     if not isinstance(first, Wall):
-        first = first.kicked(-impulse, points.point1 - first.center)
-    return first, second.kicked(impulse, points.point2 - second.center)
+        first = first.kicked(-impulse, at.point1 - first.center)
+    return first, second.kicked(impulse, at.point2 - second.center)
 
 
-def relative_velocity(first: Body | Wall, second: Body, met: Meeting) -> Array:
+def relative_velocity(first: Body | Wall, second: Body, at: Separation) -> Array:
     """Velocity of the second's contact point relative to the first's."""
-    velocity = velocity_at(second, met.separation.point2)
-    return velocity if isinstance(first, Wall) else velocity - velocity_at(first, met.separation.point1)
+    velocity = velocity_at(second, at.point2)
+    return velocity if isinstance(first, Wall) else velocity - velocity_at(first, at.point1)
 
 
 class Resolved(eqx.Module):
@@ -87,22 +90,22 @@ class Resolved(eqx.Module):
         second: Second partner after.
         code: Kind of the touch, an index into `contacts.LABELS`.
         impulse: Impulse on the second [N s].
+        energy_loss: Energy that the impulse took away [J].
         stays: Whether the partners stay in contact.
         force_rate: Initial rate of the contact force if they stay [N s-1].
         escape: Time after which the gap is surely open, if they do not stay [s].
         before: The meeting before.
-        after: The meeting after.
     """
 
     first: Body | Wall
     second: Body
     code: Array
     impulse: Array
+    energy_loss: Array
     stays: Array
     force_rate: Array
     escape: Array
     before: Meeting
-    after: Meeting
 
 
 def resolve(
@@ -113,65 +116,56 @@ def resolve(
     They stay in contact if free motion would drive them into each other at once: in a paradox
     (with `sustain`), or after a bounce slower than `settle_speed` that the next one would follow.
     """
-    met = meeting(first, second, gravity)
-    code = code_of(met.motion, met.tolerances)
-    n = met.separation.normal
-    velocity = relative_velocity(first, second, met)
-    impulse = jnp.where(code == NORMAL, law.impulse(velocity, n, met.mobility), 0.0)
-    hit = push(first, second, met, impulse)
-    then = meeting(*hit, gravity)
+    before = met(first, second, gravity)
+    hit, code, impulse = _strike(first, second, before, law)
+    after = _meeting(*hit, before.separation, gravity)
+    return _conclude((first, second), hit, code, impulse, before, after, settle_speed, sustain)
+
+
+@eqx.filter_jit
+def _strike(first, second, before: Meeting, law: AbstractImpactLaw):
+    """Both partners after the impulse of the law, if they approach; the kind of the touch; the impulse."""
+    code = code_of(before.motion, before.tolerances)
+    velocity = relative_velocity(first, second, before.separation)
+    impulse = law.impulse(velocity, before.separation.normal, before.mobility)
+    impulse = jnp.where(code == NORMAL, impulse, 0.0)
+    return push(first, second, before.separation, impulse), code, impulse
+
+
+@eqx.filter_jit
+def _conclude(partners, hit, code, impulse, before: Meeting, after: Meeting, settle_speed, sustain: bool) -> Resolved:
+    n, motion = before.separation.normal, after.motion
     paradox = jnp.any(code == jnp.asarray(PARADOXES))
-    slow = (then.motion.v <= settle_speed) & (then.motion.v >= -jnp.maximum(settle_speed, then.tolerances.v))
-    presses = then.motion.a_eff < -then.tolerances.a_eff
+    slow = jnp.abs(motion.v) <= jnp.maximum(settle_speed, after.tolerances.v)
+    presses = motion.a_eff < -after.tolerances.a_eff
     stays = slow & (presses | paradox)
     if not sustain:
         stays = stays & ~paradox
     # What is left of the normal velocity is taken out; its energy is below settle_speed^2 / (2 n.M n).
-    calm = jnp.where(stays, -(n @ relative_velocity(*hit, then)) / (n @ then.mobility @ n), 0.0) * n
-    ended = push(*hit, then, calm)
+    calm = jnp.where(stays, -(n @ relative_velocity(*hit, before.separation)) / before.inertness(), 0.0) * n
+    ended = push(*hit, before.separation, calm)
+    impulse = impulse + calm
+    # The work of an impulse is that at the mean of the velocities before and after.
+    mean = relative_velocity(*partners, before.separation) + relative_velocity(*ended, before.separation)
     return Resolved(
         *ended,
         code,
-        impulse + calm,
+        impulse,
+        jnp.maximum(-0.5 * impulse @ mean, 0.0),
         stays,
-        -met.motion.gap3 / (n @ met.mobility @ n),
-        escape_time(then.motion, met.tolerances),
-        met,
-        then,
+        -before.motion.gap3 / before.inertness(),
+        escape_time(motion, 0.5 * (before.separation.gap + jnp.abs(before.separation.gap))),
+        before,
     )
 
 
-def escape_time(motion: LocalMotion, tolerances: Tolerances) -> Array:
-    """When a gap that opens with these derivatives has surely left the level of rounding.
+def escape_time(motion: LocalMotion, gap_now: Array) -> Array:
+    """When a gap that opens with these derivatives has surely left the level of rounding; 0 if it does not open.
 
-    The gap is to exceed a thousand times the tolerance that `tolerances` was made with, by the
-    terms of third order; what comes after is left to the search for the next contact.
+    What comes after is left to the search for the next contact.
     """
-    speed = jnp.maximum(_length(motion.u), 1e-300)
-    unit = jnp.exp2(-30.0 + jnp.arange(24.0)) / jnp.maximum(_length(motion.w) + speed, 1.0)
-    opened = unit * (motion.v + unit * (motion.a_eff / 2.0 + unit * motion.gap3 / 6.0))
+    scale = jnp.maximum(_length(motion.w) + _length(motion.u), 1.0)
+    unit = jnp.exp2(-30.0 + jnp.arange(24.0)) / scale
+    opened = gap_now + unit * (motion.v + unit * (motion.a_eff / 2.0 + unit * motion.gap3 / 6.0))
     enough = opened > 1e-12
     return jnp.where(jnp.any(enough), unit[jnp.argmax(enough)], 0.0)
-
-
-@eqx.filter_jit
-def resolve_compiled(first, second, law, gravity, settle_speed, sustain: bool) -> Resolved:
-    """`resolve`, compiled once per kind of shape and law."""
-    return resolve(first, second, law, gravity, settle_speed, sustain)
-
-
-def free_rates(body: Body, gravity: Array) -> tuple[Array, Array, Array]:
-    """Rates of velocity, quaternion and angular velocity in free motion."""
-    torque = jnp.cross(body.angular_velocity, body.angular_momentum())
-    turning = rotation.rate_of_quaternion(body.quaternion, body.angular_velocity)
-    return gravity, turning, -body.inverse_inertia() @ torque
-
-
-def pushed_rates(body: Body, force: Array, point: Array) -> tuple[Array, Array]:
-    """Accelerations that a force at a point adds."""
-    return force / body.mass, body.inverse_inertia() @ jnp.cross(point - body.center, force)
-
-
-def stacked_row(tree, index: Array):
-    """One row of a stacked tree."""
-    return jax.tree.map(lambda leaf: leaf[index], tree)

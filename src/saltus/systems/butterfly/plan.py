@@ -26,7 +26,7 @@ class ButterflyPlan(AbstractSystem):
     The results tell the friction that the motion requires and whether the contact is kept; where it is not, the
     run ends with `left_domain`. Feed the result to `TurningTable` to turn plates by it.
 
-    State: q = theta, v = theta'.
+    State: q = theta, v = theta', ledger = work of the plates on the ball.
 
     Args:
         mass: Mass, > 0 [kg].
@@ -58,7 +58,7 @@ class ButterflyPlan(AbstractSystem):
         """Plates at this angle [rad], turning at this rate [rad/s]."""
         checks.finite("angle", angle)
         checks.finite("rate", rate)
-        return State.of(0.0, [angle], [rate], [], 0)
+        return State.of(0.0, [angle], [rate], [0.0], 0)
 
     def _solved(self, state: State):
         """Track, speed along it, plate motion with its acceleration, and what the motion demands."""
@@ -79,7 +79,13 @@ class ButterflyPlan(AbstractSystem):
 
     def rate(self, state: State) -> Rate:
         """The plates turn so that the rolling ball follows."""
-        return Rate(q=state.v, v=self._solved(state)[3][2][None], ledger=state.ledger)
+        place, speed, gain, (_, turn_rate, turn_gain), asked = self._solved(state)
+        effective = self.radius * jnp.cos(self.half_angle)
+        spin, spin_gain = turn_rate + speed / effective, turn_gain + gain / effective
+        along = self.mass * (gain - asked.pull) * (speed + turn_rate * place.outward)
+        outward = -self.mass * asked.load * turn_rate * place.along
+        work = along + outward + 0.4 * self.mass * self.radius**2 * spin * spin_gain
+        return Rate(q=state.v, v=turn_gain[None], ledger=work[None])
 
     def guards(self) -> tuple[Guard, ...]:
         """The ball lifts off."""
@@ -97,17 +103,20 @@ class ButterflyPlan(AbstractSystem):
             "profile_angle": Quantity((), "rad", "wanted angle of the contact on the profile"),
             "outline": Quantity(("outline", "axis"), "m", "edge of the plates, seen from the side"),
             "position": Quantity(("axis",), "m", "position of the centre"),
+            "angular_velocity": Quantity(("axis",), "rad s-1", "angular velocity"),
+            "contact_position": Quantity(("contact", "axis"), "m", "point of the support at the contact"),
             "normal_force": Quantity((), "N", "normal force of each contact"),
             "required_friction": Quantity((), "1", "friction coefficient that rolling requires"),
             "kinetic_energy": Quantity((), "J", "kinetic energy"),
             "potential_energy": Quantity((), "J", "potential energy"),
             "dissipated_energy": Quantity((), "J", "energy lost to friction"),
+            "supplied_energy": Quantity((), "J", "work of the plates on the ball"),
             "mode": Quantity((), "1", "mode"),
         }
 
     def coordinates(self) -> dict[str, list[Any]]:
         """Labels of the axes."""
-        return {"axis": list(AXES)}
+        return {"axis": list(AXES), "contact": ["plate y>0", "plate y<0"]}
 
     def observe(self, state: State) -> dict[str, Array]:
         """The plate motion, and what it asks of the contacts."""
@@ -115,9 +124,11 @@ class ButterflyPlan(AbstractSystem):
         load = 0.5 * self.mass * asked.load / jnp.cos(self.half_angle)
         along = 0.5 * self.mass * (gain - asked.pull)
         tangent, normal = place.outline.tangent, place.outline.normal
+        effective = self.radius * jnp.cos(self.half_angle)
+        aside = jnp.zeros((2, 3)).at[:, 1].set(jnp.array([1.0, -1.0]) * self.radius * jnp.sin(self.half_angle))
         centre = in_space(place.along * tangent + place.outward * normal, plates[0])
         velocity = (speed + plates[1] * place.outward) ** 2 + (plates[1] * place.along) ** 2
-        spin = plates[1] + speed / (self.radius * jnp.cos(self.half_angle))
+        spin = plates[1] + speed / effective
         kinetic = 0.5 * self.mass * velocity + 0.2 * self.mass * self.radius**2 * spin**2
         return {
             "plate_angle": plates[0],
@@ -126,10 +137,13 @@ class ButterflyPlan(AbstractSystem):
             "profile_angle": self.wanted.angle(state.t),
             "outline": outline_in_space(self.profile, plates[0]),
             "position": centre,
+            "angular_velocity": jnp.stack([jnp.zeros_like(spin), spin, jnp.zeros_like(spin)]),
+            "contact_position": centre - effective * in_space(normal, plates[0]) + aside,
             "normal_force": load,
             "required_friction": jnp.where(load > 0.0, jnp.abs(along) / jnp.where(load > 0.0, load, 1.0), jnp.inf),
             "kinetic_energy": kinetic,
             "potential_energy": self.mass * self.gravity * centre[2],
             "dissipated_energy": jnp.zeros_like(kinetic),
+            "supplied_energy": state.ledger[0],
             "mode": state.mode,
         }

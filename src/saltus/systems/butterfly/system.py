@@ -14,7 +14,7 @@ from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, Combined, LimitSurface, Reaction
 from saltus.shapes.profile import AbstractProfile
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, size
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, of_type, size
 from saltus.systems.butterfly.track import Demand, Track, demand, in_space, outline_in_space, track
 from saltus.systems.butterfly.turning import AbstractTurning
 
@@ -67,6 +67,9 @@ class Butterfly(AbstractSystem):
         turning: Angle of the plates over time.
         law: Friction law of both contacts.
         gravity: [m/s2].
+
+    References:
+        Surov, Shiriaev et al. 2015, ICRA, 1484-1489 (the "Butterfly" robot).
     """
 
     kind: ClassVar[str] = "butterfly"
@@ -288,7 +291,7 @@ class Butterfly(AbstractSystem):
             "plate_angle": Quantity((), "rad", "angle of the plates"),
             "profile_angle": Quantity((), "rad", "angle of the contact on the profile"),
             "required_friction": Quantity((), "1", "force along the track over normal force"),
-            "plate_work": Quantity((), "J", "work of the plates on the ball"),
+            "supplied_energy": Quantity((), "J", "work of the plates on the ball"),
             "mode": Quantity((), "1", "mode"),
         }
 
@@ -334,7 +337,7 @@ class Butterfly(AbstractSystem):
             "plate_angle": angle,
             "profile_angle": state.q[0],
             "required_friction": jnp.where(now.load > 0.0, jnp.abs(now.reaction.force[0]) / pressed, jnp.inf),
-            "plate_work": state.ledger[1],
+            "supplied_energy": state.ledger[1],
             "mode": state.mode,
         }
 
@@ -344,6 +347,8 @@ def _settled(ball: Butterfly, state: State) -> State:
     """The right mode for a start."""
     slip_and_rim = ball._slip_and_rim(state)
     if not ball.point:
-        return choose(size(slip_and_rim) <= NEAR_REST * ball.speed, ball._held_or_reversed(state), state)
+        held = choose(size(slip_and_rim) <= NEAR_REST * ball.speed, ball._held_or_reversed(state), state)
+        return of_type(held, state)
     sliding = changed(state, mode=jnp.where(slip_and_rim[0] > 0.0, FORWARD, BACKWARD))
-    return choose(jnp.abs(slip_and_rim[0]) <= 1e-12 * ball.speed, ball._held_or_reversed(state), sliding)
+    held = choose(jnp.abs(slip_and_rim[0]) <= 1e-12 * ball.speed, ball._held_or_reversed(state), sliding)
+    return of_type(held, state)

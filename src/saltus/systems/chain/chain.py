@@ -68,6 +68,10 @@ class Chain(AbstractSystem):
             energy, "printed" (as in the article) and "frozen".
         material: "rod" (links may push) or "string" (a link that would push goes slack).
         ends_off_table: Whether the run ends as the last particle leaves the table.
+
+    References:
+        Chain sliding off a table, Am. J. Phys. 61(3), 1993; Vrbik, Simulating n-link chain sliding off a
+        desktop (equations corrected).
     """
 
     kind: ClassVar[str] = "chain"

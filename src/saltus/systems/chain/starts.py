@@ -51,7 +51,7 @@ def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int, Any]:
         rest = max(float(over) - float(lengths[:hanging].sum()), 0.0)
     if angle is None:
         angle = math.pi / 2 if hanging == 0 else 0.0
-    checks.between("angle", angle, -math.pi / 2, math.pi / 2, "It is measured from the downward vertical.")
+    checks.between("angle", angle, -math.pi / 2, math.pi / 2, "It is in radians, from the downward vertical.")
     if isinstance(angle, float | int) and abs(angle) == math.pi / 2:
         return hanging, jnp.stack([jnp.zeros(()), jnp.asarray(rest, float) * math.copysign(1.0, angle)])
     return hanging, jnp.stack([rest * jnp.cos(angle), rest * jnp.sin(angle)])

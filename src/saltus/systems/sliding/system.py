@@ -59,7 +59,7 @@ class SlidingMasses(AbstractSystem):
         restitution: Share of the normal speed with which a landing mass bounces, 0 to 1 [-].
 
     References:
-        Tinti & Gallotti 2019, Theor. Appl. Mech. Lett. 9, 96-105; equations corrected.
+        Tinti & Gallotti 2019, Theor. Appl. Mech. Lett. 9, 96-105 (equations corrected).
     """
 
     kind: ClassVar[str] = "sliding"
@@ -346,10 +346,15 @@ class SlidingMasses(AbstractSystem):
         lost = float(after.ledger[0] - before.ledger[0])
         data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
         if guard == "stop":
-            stood = jumps.stopped(self, before, self.places(after).speed < jumps.STOP_SPEED)
-            others = [str(i) for i in np.flatnonzero(np.asarray(stood)) if i != index]
+            others = [str(i) for i in np.flatnonzero(np.asarray(_stood(self, before, after))) if i != index]
             data |= {"t": float(after.t), "together_with": ",".join(others)}
         return data
+
+
+@eqx.filter_jit
+def _stood(system: SlidingMasses, before: State, after: State):
+    """Which masses a stop brought to rest."""
+    return jumps.stopped(system, before, system.places(after).speed < jumps.STOP_SPEED)
 
 
 def _checked_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:

@@ -1,0 +1,89 @@
+"""Pages that are made from the package while the site is built."""
+
+import importlib
+import re
+from pathlib import Path
+
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).parents[1]
+PICTURES = Path(__file__).parent / "pictures"
+RESULTS = Path(__file__).parent / "papers" / "results.json"
+LAWS = ("laws.friction", "laws.impact", "laws.impact.engagement")
+RESULT_SIDE = ("diagnostics", "io", "views")
+PACKAGES = ("surfaces", "shapes", "links", "contacts", *LAWS, "systems", "engines", "hybrid", *RESULT_SIDE)
+
+
+def on_files(files, config):
+    """Add the pages of the papers, the packages, the benchmarks and the examples."""
+    made = {**_papers(), **_reference(), "performance.md": _performance(), "gallery.md": _gallery()}
+    for name, text in made.items():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def _papers():
+    """From the papers' data and the stored verdicts."""
+    from saltus.papers import pages
+    from saltus.papers.catalogue import load, names
+
+    found = pages.stored(RESULTS)
+    made = {f"papers/{name}.md": pages.page(load(name), found.get(name, {})) for name in names()}
+    return {"papers/index.md": pages.overview(found), **made}
+
+
+def _reference():
+    """What each package exports, from its docstrings."""
+    elsewhere = _documented()
+    made, rows = {}, ["# Reference", "", "What users import, package by package; `simulate` and `Run` first.", ""]
+    rows += ["::: saltus.simulation.simulate", "", "::: saltus.simulation.Run", "", "## Packages", ""]
+    for name in PACKAGES:
+        package = importlib.import_module(f"saltus.{name}")
+        about = (package.__doc__ or "").strip().splitlines()[0]
+        lines = [f"# saltus.{name}", "", about, ""]
+        for one in package.__all__:
+            whole = f"saltus.{name}.{one}"
+            if whole in elsewhere:
+                lines += [f"### `{one}`", "", f"See [{elsewhere[whole]}](../{elsewhere[whole]}.md).", ""]
+            elif callable(getattr(package, one)):
+                lines += [f"::: {whole}", ""]
+        made[f"reference/{name}.md"] = "\n".join(lines)
+        rows.append(f"- [saltus.{name}]({name}.md): {about}")
+    return {"reference/index.md": "\n".join([*rows, ""]), **made}
+
+
+def _documented():
+    """What the pages written by hand already show, and where."""
+    pages = sorted(Path(__file__).parent.glob("*.md"))
+    return {
+        name: page.stem for page in pages for name in re.findall(r"^::: (\S+)", page.read_text("utf-8"), flags=re.M)
+    }
+
+
+def _performance():
+    """The results of the benchmarks as they were written."""
+    lines = ["# Performance", "", (ROOT / "benchmarks" / "README.md").read_text("utf-8").split("\n", 2)[2].strip(), ""]
+    for path in sorted((ROOT / "benchmarks" / "results").glob("*.txt")):
+        source = (ROOT / "benchmarks" / f"bench_{path.stem}.py").read_text("utf-8")
+        about = source.split('"""')[1].strip()
+        lines += [f"## {path.stem.capitalize()}", "", about, "", "```text", path.read_text("utf-8").strip(), "```", ""]
+    return "\n".join(lines)
+
+
+def _gallery():
+    """The examples: what each shows, its picture where one is kept, and its code."""
+    lines = [
+        "# Gallery",
+        "",
+        "The folder `examples/` of the repository; each runs by itself and checks its numbers.",
+        "",
+    ]
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        _, about, code = path.read_text("utf-8").split('"""', 2)
+        title, _, text = about.strip().partition("\n")
+        lines += [f"## {title}", "", text.strip(), ""]
+        if (PICTURES / f"{path.stem}.png").exists():
+            lines += [f"![{title}](pictures/{path.stem}.png)", ""]
+        lines += [f'??? example "{path.name}"', "    ```python", *(f"    {line}" for line in code.strip().splitlines())]
+        lines += ["    ```", ""]
+    return "\n".join(lines)

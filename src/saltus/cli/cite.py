@@ -1,0 +1,45 @@
+"""saltus cite: the publications behind the laws that a scenario uses."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated
+
+import typer
+
+from saltus.cli import complete
+from saltus.cli.console import print_json
+from saltus.cli.options import Debug, Json
+
+SOFTWARE = "saltus {version}: mechanics that jumps. Apache-2.0. See CITATION.cff"
+
+
+def command(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO", help="A TOML file, or a name of `saltus list`.", autocompletion=complete.scenarios
+        ),
+    ],
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """List the publications behind a scenario."""
+    from saltus import __version__
+    from saltus.scenarios import load
+    from saltus.scenarios.references import references
+
+    loaded = load(scenario)
+    system, _ = loaded.scenario.assemble()
+    found = references(system)
+    software = SOFTWARE.format(version=__version__)
+    if json:
+        print_json(
+            {"scenario": loaded.name, "software": software, "references": [dataclasses.asdict(one) for one in found]}
+        )
+        return
+    print(f"If you publish results of {loaded.name}, cite\n\n  {software}\n\nand what its laws come from:\n")
+    for one in found:
+        print(f"  {one.part} ({one.about})")
+        for source in one.sources:
+            print(f"    {source}")

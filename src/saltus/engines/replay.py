@@ -1,0 +1,120 @@
+"""A run taken again along its own steps and events: what can be differentiated with respect to everything.
+
+The steps have the lengths that the run found, so there is nothing to search; an event is where its
+guard is zero, whatever the parameters, which gives the derivative of its time.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from saltus.engines.advance import Control, Stepper, taken
+from saltus.engines.flat import FlatSystem, pack
+from saltus.hybrid import AbstractSystem, Event, State
+
+
+class Replay(eqx.Module):
+    """What a replayed run gives.
+
+    Args:
+        end: The last state; its time depends on the parameters if an event ended the run.
+        event_times: Times of the events [s].
+    """
+
+    end: State
+    event_times: Float[Array, " events"]
+
+
+def replay(
+    system: AbstractSystem,
+    start: State,
+    times: np.ndarray,
+    events: tuple[Event, ...],
+    jumps: list[int],
+    stepper: Stepper,
+    control: Control,
+) -> Replay:
+    """The motion of `system` from `start` along the steps of an earlier run.
+
+    Args:
+        system: The system of that run, its numbers perhaps traced.
+        start: Its start, perhaps traced.
+        times: Times of that run's knots [s].
+        events: Its events.
+        jumps: Index among the knots of the state after each event.
+        stepper: The method of that run.
+        control: How long its steps were.
+    """
+    state, at, event_times = start, 0, []
+    for event, jump in zip(events, jumps, strict=True):
+        state = _along(system, state, _padded(times[at + 1 : jump]), stepper, control)
+        state, at = _through(system, state, event.name, jnp.asarray(event.index)), jump
+        event_times.append(state.t)
+    state = _along(system, state, _padded(times[at + 1 :]), stepper, control)
+    return Replay(state, jnp.stack(event_times) if event_times else jnp.zeros(0))
+
+
+def _padded(times: np.ndarray) -> np.ndarray:
+    """The times with the last one repeated up to a power of two, so that few lengths are compiled."""
+    if times.size == 0:
+        return times
+    return np.pad(times, (0, (1 << (times.size - 1).bit_length()) - times.size), mode="edge")
+
+
+@eqx.filter_jit
+def _along(system: AbstractSystem, state: State, times, stepper: Stepper, control: Control) -> State:
+    """The state after steps that end at these times."""
+    if times.size == 0:
+        return state
+    flat = FlatSystem(system, state)
+
+    def step(carry, t_new):
+        t, y = carry
+        y_new, _ = taken(flat, stepper, control, t, y, t_new - t)
+        return (t_new, jnp.where(t_new > t, y_new, y)), None
+
+    (t, y), _ = jax.lax.scan(step, (state.t, flat.vector(state)), jnp.asarray(times))
+    return flat.state(t, y)
+
+
+@eqx.filter_jit
+def _through(system: AbstractSystem, state: State, name: str, index) -> State:
+    """The state after an event.
+
+    A jump may hold loops of any length, which cannot be differentiated backwards; so its derivative
+    is taken forward, for all that it depends on, and the jump replaced by its linear part.
+    """
+    numbers, rest = eqx.partition((system, state), eqx.is_inexact_array)
+    x, unpacked = ravel_pytree(numbers)
+
+    def event(x):
+        system, state = eqx.combine(unpacked(x), rest)
+        state = _at_zero(system, state, name, index)
+        after = system.jump(state, name, index)
+        y = pack(after.q, after.v, jnp.append(after.ledger, after.t))
+        return y, (y, after.mode)
+
+    about = jax.lax.stop_gradient(x)
+    slope, (y, mode) = jax.jacfwd(event, has_aux=True)(about)
+    y = y + slope @ (x - about)
+    return FlatSystem(system, eqx.tree_at(lambda s: s.mode, state, mode)).state(y[-1], y[:-1])
+
+
+def _at_zero(system: AbstractSystem, state: State, name: str, index) -> State:
+    """The state moved to the zero of the event's guard: nowhere in value, but not so its derivative."""
+    guard = next(guard for guard in system.guards() if guard.name == name)
+    flat = FlatSystem(system, state)
+    y = flat.vector(state)
+    rate = flat.rate(state.t, y)
+
+    def value(t, y):
+        return jnp.atleast_1d(guard.function(flat.state(t, y)))[index]
+
+    g, slope = jax.jvp(value, (state.t, y), (jnp.ones_like(state.t), rate))
+    late = -g / jax.lax.stop_gradient(slope)
+    return flat.state(state.t + late, y + late * rate)

@@ -1,0 +1,31 @@
+"""Figures as bytes, in the house style."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import matplotlib as mpl
+
+from saltus.papers.paper import Drawing, Picture
+from saltus.views.style import SETTINGS
+
+DPI = 160
+WIDTH, HEIGHT = 6.2, 3.7  # of a plain figure [inches]
+
+
+def render(drawing: Drawing, work: Any, vector: bool) -> Picture:
+    """Draw a figure as PNG and, if wanted, as SVG."""
+    with mpl.rc_context(SETTINGS):
+        figure = drawing.draw(work)
+        png = _saved(figure, "png", dpi=DPI)
+        svg = _saved(figure, "svg") if vector else None
+    return Picture(drawing.key, drawing.title, drawing.caption, png, svg)
+
+
+def _saved(figure: Any, kind: str, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    # No date inside: the same figure is the same file.
+    metadata = {"Software": None} if kind == "png" else {"Date": None}
+    figure.savefig(buffer, format=kind, metadata=metadata, **options)
+    return buffer.getvalue()

@@ -1,0 +1,105 @@
+"""Many bodies at random places that do not overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from saltus import checks
+from saltus.contacts.gap import gap
+from saltus.contacts.wall import Wall, wall_gap
+from saltus.shapes.base import AbstractShape
+from saltus.shapes.body import Body
+
+TRIES = 4000  # random places per body before the box counts as full
+CLEARANCE = 1e-3  # of the radius, between any two bodies at the start
+
+
+def filled(
+    shape: AbstractShape,
+    count: int,
+    size: Sequence[float],
+    *,
+    density: float = 1.0,
+    speed: float = 1.0,
+    spin: float = 1.0,
+    seed: int = 0,
+    periodic: bool = False,
+    among: Sequence[Body] = (),
+) -> list[Body]:
+    """`count` bodies of one shape with random places, orientations and velocities in a box about the origin.
+
+    Args:
+        shape: Shape of every body.
+        count: How many.
+        size: Edge lengths of the box [m].
+        density: Mass per volume [kg m-3].
+        speed: Root mean square of each component of velocity [m s-1].
+        spin: Root mean square of each component of angular velocity [rad s-1].
+        seed: The same seed gives the same bodies.
+        periodic: Whether the box has no walls.
+        among: Bodies that are there already.
+    """
+    checks.positive("size of the box", size)
+    random = np.random.default_rng(seed)
+    edges = np.asarray(size, float)
+    radius = float(shape.radius())
+    placed = [(np.asarray(body.center), body) for body in among]
+    found: list[Body] = []
+    while len(found) < count:
+        for _ in range(TRIES):
+            center = (random.random(3) - 0.5) * edges
+            quaternion = random.standard_normal(4)
+            candidate = Body(shape, density=density, center=center, quaternion=quaternion)
+            if _fits(candidate, placed, edges, radius, periodic):
+                break
+        else:
+            raise ValueError(
+                f"Only {len(found)} of {count} bodies fit into the box of {edges.tolist()} m at random places. "
+                "Take a larger box or fewer bodies."
+            )
+        body = candidate.moved(
+            candidate.center,
+            jnp.asarray(speed * random.standard_normal(3)),
+            candidate.quaternion,
+            jnp.asarray(spin * random.standard_normal(3)),
+        )
+        found.append(body)
+        placed.append((center, body))
+    return found
+
+
+def _fits(body: Body, placed, size: np.ndarray, radius: float, periodic: bool) -> bool:
+    center = np.asarray(body.center)
+    clear = CLEARANCE * radius
+    if not periodic and (np.abs(center) > size / 2 - radius).any():
+        for axis in range(3):
+            for sign in (1.0, -1.0):
+                wall = Wall(jnp.asarray(sign * np.eye(3)[axis]), jnp.asarray(-size[axis] / 2))
+                if float(_wall_gap(wall, body)) < clear:
+                    return False
+    for place, other in placed:
+        apart = place - center
+        if periodic:
+            apart = apart - size * np.round(apart / size)
+        distance = float(np.linalg.norm(apart))
+        if distance > radius + float(other.shape.radius()) + clear:
+            continue
+        near = eqx.tree_at(lambda b: b.center, other, jnp.asarray(center + apart))
+        if type(near.shape) is not type(body.shape) or float(_gap(near, body)) < clear:
+            return False
+    return True
+
+
+@jax.jit
+def _gap(one: Body, two: Body):
+    return gap(one, two).gap
+
+
+@jax.jit
+def _wall_gap(wall: Wall, body: Body):
+    return wall_gap(wall, body).gap

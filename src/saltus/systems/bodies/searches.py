@@ -1,0 +1,139 @@
+"""Compiled searches over many pairs of a system: gaps now, contacts to come."""
+
+from __future__ import annotations
+
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from saltus.contacts.first_contact import first_contact
+from saltus.contacts.gap import gap
+from saltus.contacts.wall import wall_contact, wall_gap
+from saltus.hybrid import State
+
+CHUNK = 32  # pairs that are searched together: one size, so that one program is compiled
+OVERLAP = 1e-11  # of the size; deeper overlaps at the start are refused
+
+
+def _padded(count: int) -> np.ndarray:
+    """Rows 0 .. count - 1, filled up with the last to the size of a chunk."""
+    return np.minimum(np.arange(CHUNK), count - 1)
+
+
+def contacts_of_pairs(system, first, second, q, v, shifts, begins, horizons):
+    """For each pair of at most a chunk whether it touches within its horizon, when, and whether that is certain."""
+    if len(first) == 1:
+        one, two = placed_pair(system, first[0], second[0], q, v, shifts[0])
+        found = first_contact(one, two, horizons[0], begin=begins[0])
+        return np.array([found.happens]), np.array([found.time]), np.array([found.certified])
+    rows = _padded(len(first))
+    horizons = np.where(np.arange(len(rows)) < len(first), horizons[rows], -1.0)  # no time for what fills up
+    found = _search_pairs(system, first[rows], second[rows], q, v, shifts[rows], begins[rows], horizons)
+    return tuple(np.asarray(part)[: len(first)] for part in found)
+
+
+def contacts_of_walls(system, walls, bodies, q, v, begins, horizons):
+    """The same for walls and bodies."""
+    rows = _padded(len(walls))
+    horizons = np.where(np.arange(len(rows)) < len(walls), horizons[rows], -1.0)
+    found = _search_walls(system, walls[rows], bodies[rows], q, v, begins[rows], horizons)
+    return tuple(np.asarray(part)[: len(walls)] for part in found)
+
+
+def placed_pair(system, i, j, q, v, shift):
+    """Two bodies where they are, the first moved by whole periods."""
+    return _placed_pair(system, *(jnp.asarray(x) for x in (i, j, q, v, shift)))
+
+
+@eqx.filter_jit
+def _placed_pair(system, i, j, q, v, shift):
+    one = system.at(q[i], v[i], i)
+    return eqx.tree_at(lambda b: b.center, one, one.center + shift), system.at(q[j], v[j], j)
+
+
+@eqx.filter_jit
+def _search_pairs(system, first, second, q, v, shifts, begins, horizons):
+    def one(i, j, shift, begin, horizon):
+        found = first_contact(*placed_pair(system, i, j, q, v, shift), horizon, begin=begin)
+        return found.happens, found.time, found.certified
+
+    return jax.vmap(one)(*(jnp.asarray(x) for x in (first, second, shifts, begins, horizons)))
+
+
+@eqx.filter_jit
+def _search_walls(system, walls, bodies, q, v, begins, horizons):
+    q, v = jnp.asarray(q), jnp.asarray(v)
+
+    def one(wall, i, begin, horizon):
+        body = system.at(q[i], v[i], i)
+        found = wall_contact(system.wall(wall), body, horizon, gravity=system.gravity, begin=begin)
+        return found.happens, found.time, found.certified
+
+    return jax.vmap(one)(*(jnp.asarray(x) for x in (walls, bodies, begins, horizons)))
+
+
+def overlaps(system, state: State) -> list[tuple[int, int, float]]:
+    """Pairs that overlap: body, partner (walls counted on from the bodies), depth."""
+    return [(second, first, -g) for (first, second), g, size in close_pairs(system, state) if g < -OVERLAP * size]
+
+
+def touching(system, state: State) -> list[tuple[int, int]]:
+    """Pairs that touch."""
+    return [pair for pair, g, size in close_pairs(system, state) if g <= OVERLAP * size]
+
+
+def close_pairs(system, state: State) -> list[tuple[tuple[int, int], float, float]]:
+    """Pairs whose bounding balls meet, with their gaps and sizes."""
+    q, v = np.asarray(state.q), np.asarray(state.v)
+    radius = np.asarray(system.radii())
+    first, second = np.triu_indices(system.n, 1)
+    shifts = image_shift(system.period, q[second, :3], q[first, :3])
+    distance = np.linalg.norm(q[first, :3] + shifts - q[second, :3], axis=1)
+    near = distance <= (radius[first] + radius[second]) * (1.0 + 1e-9)
+    first, second, shifts = first[near], second[near], shifts[near]
+    found = []
+    for i, j, g in zip(first, second, _gaps(system, first, second, q, v, shifts), strict=True):
+        found.append(((int(i), int(j)), float(g), radius[i] + radius[j]))
+    if system.n_walls:
+        gaps = np.asarray(_wall_gaps(system, state))
+        for i, wall in itertools.product(range(system.n), range(system.n_walls)):
+            found.append(((system.n + wall, i), float(gaps[i, wall]), radius[i]))
+    return found
+
+
+def image_shift(period, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Whole periods to be added to `second` so that it is nearest to `first`."""
+    if period is None:
+        return np.zeros(np.broadcast(first, second).shape)
+    period = np.asarray(period)
+    return -period * np.round((second - first) / period)
+
+
+def _gaps(system, first, second, q, v, shifts) -> np.ndarray:
+    if len(first) <= 1:
+        pairs = zip(first, second, shifts, strict=True)
+        return np.array([float(gap(*placed_pair(system, i, j, q, v, shift)).gap) for i, j, shift in pairs])
+    found = []
+    for begin in range(0, len(first), CHUNK):
+        rows = begin + _padded(min(CHUNK, len(first) - begin))
+        found.append(np.asarray(_pair_gaps(system, first[rows], second[rows], q, v, shifts[rows])))
+    return np.concatenate(found)[: len(first)]
+
+
+@eqx.filter_jit
+def _pair_gaps(system, first, second, q, v, shifts):
+    def one(i, j, shift):
+        return gap(*placed_pair(system, i, j, q, v, shift)).gap
+
+    return jax.vmap(one)(*(jnp.asarray(x) for x in (first, second, shifts)))
+
+
+@eqx.filter_jit
+def _wall_gaps(system, state):
+    def of(i):
+        return jax.vmap(lambda wall: wall_gap(wall, system.body(state, i)).gap)(system.walls)
+
+    return jax.vmap(of)(jnp.arange(system.n))

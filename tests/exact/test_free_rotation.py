@@ -1,0 +1,47 @@
+"""Free rotation against closed forms."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from saltus.numerics import rotation
+from saltus.shapes import Body, Ellipsoid
+
+# 1e-12 over hundreds of radians is what is promised; the references below are exact to rounding of the angle.
+TOLERANCE = 1e-12
+
+
+def turn_about(axis, angle):
+    axis = np.asarray(axis) / np.linalg.norm(axis)
+    return jnp.asarray(np.concatenate([[np.cos(angle / 2)], np.sin(angle / 2) * axis]))
+
+
+def test_a_round_body_precesses_for_hundreds_of_radians_as_the_closed_form_says():
+    body = Body(Ellipsoid([1.0, 1.0, 2.0]), angular_velocity=[0.7, -0.3, 2.0])
+    across, along = float(body.inertia[0]), float(body.inertia[2])
+    momentum = np.asarray(body.angular_momentum())
+    duration = 150.0  # 320 rad
+    # A symmetric top turns about its axis at a constant rate while the axis turns about the momentum.
+    own = 2.0 * (1.0 - along / across)
+    angle = np.linalg.norm(momentum) / across * duration
+    wanted = rotation.multiply(turn_about(momentum, angle), turn_about([0.0, 0.0, 1.0], own * duration))
+    found = body.after(duration).quaternion
+    assert min(np.abs(found - wanted).max(), np.abs(found + wanted).max()) < TOLERANCE
+
+
+def test_any_body_comes_back_after_hundreds_of_radians_and_as_many_back():
+    body = Body(Ellipsoid([1.0, 2.0, 3.0]), angular_velocity=[1.1, 5.1, 1.2])
+    there = body.after(60.0)  # 320 rad
+    back = there.after(-60.0)
+    assert np.abs(back.quaternion - body.quaternion).max() < TOLERANCE
+    assert float(there.kinetic_energy()) == pytest.approx(float(body.kinetic_energy()), rel=1e-14)
+    assert jnp.abs(there.angular_momentum() - body.angular_momentum()).max() < 1e-12
+
+
+def test_a_long_step_equals_many_short_ones():
+    body = Body(Ellipsoid([1.0, 1.5, 3.0]), angular_velocity=[0.4, 0.9, 5.0])  # near a stable axis
+    whole, parts = body.after(20.0), body
+    for _ in range(200):
+        parts = parts.after(0.1)
+    # Each of the 200 restarts rounds the angular velocity anew.
+    assert np.abs(whole.quaternion - parts.quaternion).max() < 1e-11
