@@ -151,11 +151,19 @@ def test_a_rod_breaks_when_its_force_exceeds_its_strength():
 
 
 @pytest.mark.slow
-def test_leaving_the_surface_ends_the_run():
-    raft = Raft(sl.surfaces.synthetic.inclined_plane(0.5, 10.0, length=60.0, width=60.0), [1.0], mu=0.0)
-    run = simulate(raft, [[40.0, 0.0]], [[5.0, 0.0]], until=20.0, step=0.01)
-    assert run.outcome.name == "left_domain" and run.events[-1].name == "left_domain"
-    assert float(run.end.q[0, 0]) == pytest.approx(60.0, abs=0.15)  # a step at 13 m/s
+def test_a_mass_that_leaves_the_surface_is_gone_and_the_others_go_on():
+    slope = sl.surfaces.synthetic.inclined_plane(0.5, 10.0, length=60.0, width=60.0)
+    raft = Raft(slope, [1.0, 1.0, 1.0], [(0, 1), (1, 2)], mu=[0.0, 0.9, 0.9], stiffness=0.1)
+    run = simulate(raft, [[40.0, 0.0], [30.0, 0.0], [20.0, 0.0]], [[20.0, 0.0], [0.0, 0.0], [0.0, 0.0]],
+                   until=6.0, step=0.01)  # fmt: skip
+    assert run.outcome.name == "finished"
+    names = [(event.name, event.index) for event in run.events]
+    assert ("left_domain", 0) in names and ("rod_lost", 0) in names and ("rod_lost", 1) not in names
+    data = run.to_dataset(times=run.trajectory.knots.t)
+    assert float(data.position[-1, 0, 0]) == pytest.approx(60.0, abs=0.3)  # a step at 25 m/s
+    assert data.mode.values[-1].tolist() == [4, 2, 2] and data.rod_whole.values[-1].tolist() == [0, 1]
+    assert np.diff(energy(data)).max() < 1e-7
+    assert np.ptp(energy(data) + data.dissipated_energy.values) < 1e-6
 
 
 @pytest.mark.slow
