@@ -6,6 +6,8 @@ from pathlib import Path
 
 from mkdocs.structure.files import File
 
+ROOT = Path(__file__).parents[1]
+PICTURES = Path(__file__).parent / "pictures"
 RESULTS = Path(__file__).parent / "papers" / "results.json"
 LAWS = ("laws.friction", "laws.impact", "laws.impact.engagement")
 RESULT_SIDE = ("diagnostics", "io", "views")
@@ -13,8 +15,8 @@ PACKAGES = ("surfaces", "shapes", "links", "contacts", *LAWS, "systems", "engine
 
 
 def on_files(files, config):
-    """Add a page for each paper and for each package of the library."""
-    made = {**_papers(), **_reference()}
+    """Add the pages of the papers, the packages, the benchmarks and the examples."""
+    made = {**_papers(), **_reference(), "performance.md": _performance(), "gallery.md": _gallery()}
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
     return files
@@ -56,3 +58,32 @@ def _documented():
     return {
         name: page.stem for page in pages for name in re.findall(r"^::: (\S+)", page.read_text("utf-8"), flags=re.M)
     }
+
+
+def _performance():
+    """The results of the benchmarks as they were written."""
+    lines = ["# Performance", "", (ROOT / "benchmarks" / "README.md").read_text("utf-8").split("\n", 2)[2].strip(), ""]
+    for path in sorted((ROOT / "benchmarks" / "results").glob("*.txt")):
+        source = (ROOT / "benchmarks" / f"bench_{path.stem}.py").read_text("utf-8")
+        about = source.split('"""')[1].strip()
+        lines += [f"## {path.stem.capitalize()}", "", about, "", "```text", path.read_text("utf-8").strip(), "```", ""]
+    return "\n".join(lines)
+
+
+def _gallery():
+    """The examples: what each shows, its picture where one is kept, and its code."""
+    lines = [
+        "# Gallery",
+        "",
+        "The folder `examples/` of the repository; each runs by itself and checks its numbers.",
+        "",
+    ]
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        _, about, code = path.read_text("utf-8").split('"""', 2)
+        title, _, text = about.strip().partition("\n")
+        lines += [f"## {title}", "", text.strip(), ""]
+        if (PICTURES / f"{path.stem}.png").exists():
+            lines += [f"![{title}](pictures/{path.stem}.png)", ""]
+        lines += [f'??? example "{path.name}"', "    ```python", *(f"    {line}" for line in code.strip().splitlines())]
+        lines += ["    ```", ""]
+    return "\n".join(lines)

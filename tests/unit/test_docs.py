@@ -62,3 +62,19 @@ def test_the_code_of_the_page_on_friction_runs():
         whole = table if "[solve]" in table else f"{table}[solve]\nuntil = 1.0\n"
         kinds.append(saltus.scenarios.loads(whole).kind)
     assert kinds == ["plane_ball", "butterfly"]
+
+
+# Pages that go on from the run of another page.
+AFTER = {"events": "index", "results": "index"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.stem)
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for stem in (AFTER.get(page.stem), page.stem):
+        for code in (
+            re.findall(r"```python\n(.*?)```", (ROOT / "docs" / f"{stem}.md").read_text(), flags=re.S) if stem else ()
+        ):
+            exec(code, names)

@@ -108,7 +108,8 @@ def test_a_run_feeds_the_maps_and_the_picture(tmp_path):
     raft = sl.systems.Raft(slope, [1.0, 1.0], [(0, 1)], mu=[0.1, 0.3], stiffness=1e3, strength=0.5)
     run = sl.simulate(raft, raft.start([[12.0, 25.0], [14.0, 25.0]]), until=30.0, step=0.05)
     hazard = Hazard(slope.grid)
-    hazard.add_run(run.to_dataset(times=61))
+    data = run.to_dataset(times=61)
+    hazard.add_run(data)
     maps = hazard.maps()
     assert maps["passage_probability"][2, 1] == 1.0
     assert maps["breaking_force"][2, 1] > 0.5
@@ -116,6 +117,12 @@ def test_a_run_feeds_the_maps_and_the_picture(tmp_path):
     assert maps["stopping_density"].sum() * 100.0 == pytest.approx(stopped)
     view.save_figure(hazard, slope, tmp_path / "hazard.png")
     assert (tmp_path / "hazard.png").stat().st_size > 10_000
+    sl.views.save_figure(data, tmp_path / "raft.png")
+    assert (tmp_path / "raft.png").stat().st_size > 10_000
+    moving = sl.views.animation(data)
+    rods, dots, title = moving._func(len(data.time) - 1)
+    assert len(rods.get_segments()) == 0 and len(dots.get_offsets()) == 2 and "30.00 s" in title.get_text()
+    moving._draw_was_started = True  # it was only looked at, not played
 
 
 def test_maps_without_runs_are_refused():

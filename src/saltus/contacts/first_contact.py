@@ -9,9 +9,9 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus.contacts.advance import Agility, safe_step, sphere_entry
-from saltus.contacts.gap import Separation, ascend, gap, polish, separation_of, start_direction, turned
+from saltus.contacts.gap import Separation, ascend, gap, separation_of, start_direction
 from saltus.contacts.local import local_motion
-from saltus.contacts.pair import Facing, Pair, face
+from saltus.contacts.pair import Facing, Pair, face, followed
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
 from saltus.shapes.body import Body
@@ -165,18 +165,18 @@ def _polish(bodies, flight: Flight, seen: Facing, reached: Array) -> tuple[Fligh
     """The zero of the gap next to the flight from its first three derivatives, and everything there."""
 
     def improve(_, carry):
-        flight, n, change, *_ = carry
+        flight, points, change, *_ = carry
         flight = fly(bodies, flight, change, compact=True)
         moved, pair = land(bodies, flight), flight.pair(bodies)
-        n, point1, point2 = polish(pair, turned(pair, face(pair, n)))
-        separation = separation_of(moved[0], n, point1, point2, face(pair, n).width)
+        n, *points = followed(pair, *points)
+        separation = separation_of(moved[0], n, *points, face(pair, n).width)
         local = local_motion(*moved, separation)
         change = cubic_zero(separation.gap, local.v, local.a_eff, local.gap3)
-        return flight, n, jnp.where(reached, change, 0.0), moved, separation
+        return flight, tuple(points), jnp.where(reached, change, 0.0), moved, separation
 
     zero = jnp.zeros(())
     none = Separation(zero, jnp.zeros(3), jnp.zeros(3), jnp.zeros(3), zero)
-    carry = (flight, seen.n, zero, bodies, none)
+    carry = (flight, (seen.point1, seen.point2), zero, bodies, none)
     flight, _, _, moved, separation = jax.lax.fori_loop(0, POLISH_ROUNDS, improve, carry)
     return flight, moved, separation
 

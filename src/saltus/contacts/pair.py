@@ -151,6 +151,17 @@ def newton_step(pair: Pair, point1: Vec, point2: Vec, growth: Array | None = Non
     )
 
 
+def followed(pair: Pair, point1: Vec, point2: Vec, steps: int = 3) -> tuple[Vec, Vec, Vec]:
+    """Normal and closest points next to two points that are nearly so, by Newton steps."""
+
+    def again(_, carry):
+        _, point1, point2 = carry
+        step = newton_step(pair, point1, point2)
+        return (step.normal1 + step.turn).unit(), point1 + step.move1, point2 + step.move2
+
+    return jax.lax.fori_loop(0, steps, again, (point1, point1, point2))
+
+
 def _solve_step(a: Plane2, b: Plane2, g: Array, right: tuple[Array, Array]) -> tuple[Array, Array]:
     """Solve (A + B + g B A) u = right; in a deep overlap, where that is indefinite, without g."""
 

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.optimize import brentq
 
-from saltus.engines.flat import FlatSystem
+from saltus.engines.flat import FlatSystem, pack
 from saltus.engines.steppers import stepper
 from saltus.hybrid import Outcome, State
 from saltus.hybrid.crowd import Band
@@ -56,14 +56,14 @@ def stride(system, start: State, h: Array, rtol: Array, atol: Array) -> Stride:
     def stage(i, carry):
         k, guards, _ = carry
         t, ahead = start.t + c[i] * h, y + h * jnp.sum(a[i][:, None] * k, axis=0)
-        k = jax.lax.dynamic_update_index_in_dim(k, flat.rate(t, ahead), i, 0)
-        guards = jax.lax.dynamic_update_index_in_dim(guards, flat.guards(t, ahead), i, 0)
-        return k, guards, system.rows(flat.state(t, ahead))
+        rate, values, rows = system.look(flat.state(t, ahead))
+        k = jax.lax.dynamic_update_index_in_dim(k, pack(rate.q, rate.v, rate.ledger), i, 0)
+        return k, jax.lax.dynamic_update_index_in_dim(guards, values, i, 0), rows
 
-    width = jax.eval_shape(flat.guards, start.t, y).shape[0]
-    shown = jax.eval_shape(lambda: system.rows(start))
-    empty = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), shown)
-    k, guards, rows = jax.lax.fori_loop(0, n, stage, (jnp.zeros((n, y.size)), jnp.zeros((n, width)), empty))
+    _, values, rows = jax.eval_shape(system.look, start)
+    empty = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), rows)
+    begin = (jnp.zeros((n, y.size)), jnp.zeros((n, values.shape[0])), empty)
+    k, guards, rows = jax.lax.fori_loop(0, n, stage, begin)
     y_new = y + h * jnp.sum(jnp.asarray(method.b)[:, None] * k, axis=0)
     error = h * jnp.sum(jnp.asarray(method.b_error)[:, None] * k, axis=0)
     scale = atol + rtol * jnp.maximum(jnp.abs(y), jnp.abs(y_new))
@@ -147,7 +147,7 @@ class Walk:
     def _guards(self) -> tuple[list[tuple[str, int]], np.ndarray]:
         names, armed = [], []
         for guard in self.band.system.guards():
-            count = int(np.prod(jax.eval_shape(guard.function, self.band.start).shape))
+            count = len(self.band.contacts[guard.name])
             names += [(guard.name, index) for index in range(count)]
             armed.append(np.broadcast_to(np.asarray(guard.armed(self.band.start)), (count,)))
         return names, np.concatenate(armed)
@@ -160,7 +160,7 @@ class Walk:
             return float(self.step(start, s).guards[-1, k])
 
         def zero(k):
-            return brentq(value, 0.0, h, args=(k,), xtol=1e-15 * max(h, 1e-3), rtol=1e-15)
+            return float(brentq(value, 0.0, h, args=(k,), xtol=1e-15 * max(h, 1e-3), rtol=1e-15))  # pyright: ignore
 
         found = {int(k): zero(k) if value(0.0, k) > 0.0 else 0.0 for k in down}
         first = min(found, key=found.get)

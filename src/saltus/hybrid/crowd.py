@@ -61,8 +61,8 @@ class Band:
     """Members that move together for a while, as a small system of its own.
 
     Args:
-        system: The small system, with smooth flow and guards; `rows(state)` gives the configurations and
-            velocities of its members as the crowd has them.
+        system: The small system, with smooth flow and guards; `look(state)` gives the rates, all guards, and the
+            configurations and velocities of its members as the crowd has them.
         start: Its state now.
         members: Its members, by their numbers in the crowd.
         bound: How many of the first of them have to be followed; the others only stand by.

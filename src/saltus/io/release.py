@@ -159,7 +159,7 @@ def _placed(ring: Ring, named: str | None, ground: Grid | None, path: Path) -> R
     from rasterio.warp import transform
 
     try:
-        x, y = transform(named, ground.crs, *ring.T.tolist())
+        x, y = transform(named, ground.crs, *ring.T.tolist())[:2]
     except CRSError:
         raise ScenarioError(f"The release area {str(path)!r} names the unknown reference system {named!r}.") from None
     return np.stack([x, y], axis=-1) - shift

@@ -33,14 +33,18 @@ def _along_first(values: np.ndarray) -> np.ndarray:
     return splu(matrix.tocsc()).solve(inner)
 
 
-def weights(t: Float[Array, "..."]) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
-    """The four basis functions of a cell at the fraction t, their first and their second derivatives."""
-    s, square = 1.0 - t, t * t
-    cube = square * t
-    value = (s * s * s / 6, (3 * cube - 6 * square + 4) / 6, (3 * (square + t - cube) + 1) / 6, cube / 6)
-    slope = (-0.5 * s * s, 1.5 * square - 2 * t, -1.5 * square + t + 0.5, 0.5 * square)
-    bend = (s, 3 * t - 2, 1 - 3 * t, t)
-    return value, slope, bend
+def pieces(coefficients: np.ndarray) -> np.ndarray:
+    """The polynomial of each cell, of shape (rows - 1, columns - 1, 4, 4): powers of v, then of u, both from 0 to 1."""
+    # Rows: powers; columns: the four basis functions of a cell.
+    basis = np.array([[1, 4, 1, 0], [-3, 0, 3, 0], [3, -6, 3, 0], [-1, 3, -3, 1]]) / 6.0
+    around = np.lib.stride_tricks.sliding_window_view(coefficients, (4, 4))
+    return np.ascontiguousarray(basis @ around @ basis.T)
+
+
+def derivatives(piece: tuple[Array, ...], t: Float[Array, "..."]) -> tuple[Array, Array, Array]:
+    """Value, first and second derivative of a cubic with these coefficients, at t."""
+    c0, c1, c2, c3 = piece
+    return ((c3 * t + c2) * t + c1) * t + c0, c3 * (3 * t * t) + c2 * (2 * t) + c1, c3 * (6 * t) + 2 * c2
 
 
 def cell(u: Float[Array, "..."], n_cells: int) -> tuple[Array, Array]:

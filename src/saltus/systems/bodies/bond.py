@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.contacts.gap import Separation, gap, separation_of
-from saltus.contacts.pair import Pair, newton_step
+from saltus.contacts.pair import Pair, followed
 from saltus.contacts.wall import Wall, wall_gap
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.numerics import rotation
@@ -28,6 +28,28 @@ class Pairs(eqx.Module):
     first: Int[Array, " c"]
     second: Int[Array, " c"]
     shift: Float[Array, "c 3"]
+
+
+class Solved(eqx.Module):
+    """The contact forces at an instant, and what they come from.
+
+    Args:
+        bodies: The bodies, stacked.
+        meetings: How they meet: pairs, then walls, each stacked.
+        marks: Contact points as the state has them, in the frames of both bodies [m].
+        corrected: The same moved to the closest points [m].
+        forces: Pairs first, then walls [N].
+        effects: Accelerations of each body per force.
+        tolerance: The size below which each force counts as zero [N].
+    """
+
+    bodies: Body
+    meetings: list[Meeting]
+    marks: Array
+    corrected: Array
+    forces: Array
+    effects: Array
+    tolerance: Array
 
 
 class Bond(AbstractSystem):
@@ -91,7 +113,7 @@ class Bond(AbstractSystem):
 
             def of_pair(first, second, shift, mark):
                 one, two = _moved(_row(bodies, first), shift), _row(bodies, second)
-                seen = followed(one, two, mark)
+                seen = closest_next_to(one, two, mark)
                 moved = jnp.stack([_mark(one, seen.point1), _mark(two, seen.point2)])
                 return meeting(one, two, seen, self.gravity), moved
 
@@ -106,8 +128,7 @@ class Bond(AbstractSystem):
             found.append(jax.vmap(of_wall)(self.wall_contacts))
         return found, corrected
 
-    def _solved(self, state: State):
-        """Bodies, meetings, marks, forces, what each force does to each body, and its own mobility."""
+    def _solved(self, state: State) -> Solved:
         bodies, marks = self._unpacked(state)
         found, corrected = self._meetings(bodies, marks)
         levers = self._levers(bodies, found)
@@ -127,7 +148,7 @@ class Bond(AbstractSystem):
         else:
             forces = jnp.linalg.solve(coupling + 1e-13 * jnp.diag(own), -free)
         tolerance = jnp.concatenate([met.tolerances.a_eff for met in found]) / own
-        return bodies, found, marks, corrected, forces, effects, tolerance
+        return Solved(bodies, found, marks, corrected, forces, effects, tolerance)
 
     def _levers(self, bodies: Body, found: list[Meeting]) -> Array:
         """Generalised direction of each contact force, by body: along the normal, and the torque."""
@@ -157,52 +178,60 @@ class Bond(AbstractSystem):
         """For each stack of meetings whether it is one of pairs."""
         return [True] * bool(self.contacts.first.shape[0]) + [False] * bool(self.wall_contacts.shape[0])
 
-    def forces(self, state: State) -> tuple[Array, Array]:
-        """Contact forces, pairs first, then walls, and the size below which each counts as zero [N]."""
-        *_, forces, _, tolerance = self._solved(state)
-        return forces, tolerance
-
-    def rows(self, state: State) -> tuple[Array, Array]:
-        """Rows of the crowd: place and orientation; velocities and the sum of contact forces."""
-        forces, _ = self.forces(state)
-        on = jnp.zeros(self.k)
-        n_pairs = self.contacts.first.shape[0]
-        on = on.at[self.contacts.first].add(forces[:n_pairs]).at[self.contacts.second].add(forces[:n_pairs])
-        on = on.at[self.wall_contacts[:, 1]].add(forces[n_pairs:])
-        return state.q[: 7 * self.k].reshape(self.k, 7), jnp.concatenate([state.v, on[:, None]], axis=1)
-
     # ---- the hybrid contract ------------------------------------------------------------------
 
+    def look(self, state: State) -> tuple[Rate, Array, tuple[Array, Array]]:
+        """Rates, all guards, and the members as rows of the crowd, at once: the forces are the costly part of each.
+
+        The rows are place and orientation; velocities and the sum of contact forces.
+        """
+        solved = self._solved(state)
+        return self._rate(state, solved), self._guards(state, solved), self._rows(state, solved)
+
     def rate(self, state: State) -> Rate:
-        bodies, found, marks, corrected, forces, effects, _ = self._solved(state)
-        turning = jax.vmap(rotation.rate_of_quaternion)(bodies.quaternion, bodies.angular_velocity)
-        q = jnp.concatenate([bodies.velocity, turning], axis=1).ravel()
-        spin = jax.vmap(_euler)(bodies)
-        pull = jnp.broadcast_to(self.gravity, spin.shape)
-        v = jnp.concatenate([pull, spin], axis=1) + jnp.einsum("c,cki->ki", forces, effects)
-        moving = jnp.zeros((0, 2, 3))
-        if marks.shape[0]:
-
-            def slide(first, second, _, motion):
-                one = rotation.rotate_back(bodies.quaternion[first], motion.contact_velocity1)
-                return jnp.stack([one, rotation.rotate_back(bodies.quaternion[second], motion.contact_velocity2)])
-
-            moving = jax.vmap(slide)(*_fields(self.contacts), found[0].motion)
-            moving = moving + HOLD * self.pace * (corrected - marks)
-        return Rate(q=jnp.concatenate([q, moving.ravel()]), v=v, ledger=jnp.zeros_like(state.ledger))
+        return self._rate(state, self._solved(state))
 
     def guards(self) -> tuple[Guard, ...]:
-        guards = [Guard("release", self.release)]
+        guards = [Guard("release", lambda state: self._release(self._solved(state)))]
         if self.watched.first.shape[0]:
             guards.append(Guard("touch", self._gaps))
         if self.walls is not None:
             guards.append(Guard("wall", self._wall_gaps, lambda state: self.watched_walls.ravel()))
         return tuple(guards)
 
-    def release(self, state: State) -> Array:
+    def _guards(self, state: State, solved: Solved) -> Array:
+        others = [guard.function(state) for guard in self.guards()[1:]]
+        return jnp.concatenate([self._release(solved), *others])
+
+    @staticmethod
+    def _release(solved: Solved) -> Array:
         """A contact ends as its force falls through zero, or once one that was never above zero pulls."""
-        forces, tolerance = self.forces(state)
-        return jnp.concatenate([forces, forces + tolerance])
+        return jnp.concatenate([solved.forces, solved.forces + solved.tolerance])
+
+    def _rows(self, state: State, solved: Solved) -> tuple[Array, Array]:
+        n_pairs, forces = self.contacts.first.shape[0], solved.forces
+        on = jnp.zeros(self.k)
+        on = on.at[self.contacts.first].add(forces[:n_pairs]).at[self.contacts.second].add(forces[:n_pairs])
+        on = on.at[self.wall_contacts[:, 1]].add(forces[n_pairs:])
+        return state.q[: 7 * self.k].reshape(self.k, 7), jnp.concatenate([state.v, on[:, None]], axis=1)
+
+    def _rate(self, state: State, solved: Solved) -> Rate:
+        bodies = solved.bodies
+        turning = jax.vmap(rotation.rate_of_quaternion)(bodies.quaternion, bodies.angular_velocity)
+        q = jnp.concatenate([bodies.velocity, turning], axis=1).ravel()
+        spin = jax.vmap(_euler)(bodies)
+        pull = jnp.broadcast_to(self.gravity, spin.shape)
+        v = jnp.concatenate([pull, spin], axis=1) + jnp.einsum("c,cki->ki", solved.forces, solved.effects)
+        moving = jnp.zeros((0, 2, 3))
+        if solved.marks.shape[0]:
+
+            def slide(first, second, _, motion):
+                one = rotation.rotate_back(bodies.quaternion[first], motion.contact_velocity1)
+                return jnp.stack([one, rotation.rotate_back(bodies.quaternion[second], motion.contact_velocity2)])
+
+            moving = jax.vmap(slide)(*_fields(self.contacts), solved.meetings[0].motion)
+            moving = moving + HOLD * self.pace * (solved.corrected - solved.marks)
+        return Rate(q=jnp.concatenate([q, moving.ravel()]), v=v, ledger=jnp.zeros_like(state.ledger))
 
     def _gaps(self, state: State) -> Array:
         bodies, _ = self._unpacked(state)
@@ -228,13 +257,11 @@ class Bond(AbstractSystem):
         return {}
 
 
-def followed(one: Body, two: Body, marks: Array) -> Separation:
-    """Closest points next to two marks in the bodies' frames, by one Newton step."""
+def closest_next_to(one: Body, two: Body, marks: Array) -> Separation:
+    """Closest points next to two marks in the bodies' frames."""
     pair = Pair.of(one, two)
-    point1 = pair.turn1.to_lab(Vec.of(marks[0]))
-    point2 = pair.offset + pair.turn2.to_lab(Vec.of(marks[1]))
-    step = newton_step(pair, point1, point2)
-    point1, point2, n = point1 + step.move1, point2 + step.move2, (step.normal1 + step.turn).unit()
+    marks = pair.turn1.to_lab(Vec.of(marks[0])), pair.offset + pair.turn2.to_lab(Vec.of(marks[1]))
+    n, point1, point2 = followed(pair, *marks, steps=1)
     return separation_of(one, n, point1, point2, n.dot(point2 - point1))
 
 

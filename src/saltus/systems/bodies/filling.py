@@ -46,20 +46,20 @@ def filled(
     """
     checks.positive("size of the box", size)
     random = np.random.default_rng(seed)
-    size = np.asarray(size, float)
+    edges = np.asarray(size, float)
     radius = float(shape.radius())
     placed = [(np.asarray(body.center), body) for body in among]
     found: list[Body] = []
     while len(found) < count:
         for _ in range(TRIES):
-            center = (random.random(3) - 0.5) * size
+            center = (random.random(3) - 0.5) * edges
             quaternion = random.standard_normal(4)
             candidate = Body(shape, density=density, center=center, quaternion=quaternion)
-            if _fits(candidate, placed, size, radius, periodic):
+            if _fits(candidate, placed, edges, radius, periodic):
                 break
         else:
             raise ValueError(
-                f"Only {len(found)} of {count} bodies fit into the box of {size.tolist()} m at random places. "
+                f"Only {len(found)} of {count} bodies fit into the box of {edges.tolist()} m at random places. "
                 "Take a larger box or fewer bodies."
             )
         body = candidate.moved(
