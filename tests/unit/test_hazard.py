@@ -121,7 +121,11 @@ def test_a_run_feeds_the_maps_and_the_picture(tmp_path):
     assert (tmp_path / "raft.png").stat().st_size > 10_000
     moving = sl.views.animation(data)
     rods, dots, title = moving._func(len(data.time) - 1)
-    assert len(rods.get_segments()) == 0 and len(dots.get_offsets()) == 2 and "30.00 s" in title.get_text()
+    assert (
+        len(rods.get_segments()) == 0
+        and len(dots.get_offsets()) == 2
+        and f"{float(data.time[-1]):.2f} s" in title.get_text()
+    )
     moving._draw_was_started = True  # it was only looked at, not played
 
 

@@ -14,7 +14,7 @@ from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
 from saltus.numerics import bspline
-from saltus.surfaces.base import AbstractSurface, Values, broadcast, parameter
+from saltus.surfaces.base import AbstractSurface, Values, broadcast
 from saltus.surfaces.grid import Grid, Label, coarsened, filled, smoothed
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ class Terrain(AbstractSurface):
 
     pieces: Float[Array, "cells 16"]
     known: Float[Array, " all"] | None
+    x0: Float[Array, ""]
+    y0: Float[Array, ""]
+    dx: Float[Array, ""]
+    dy: Float[Array, ""]
     shape: tuple[int, int] = eqx.field(static=True)
     label: Label = eqx.field(static=True)
-    x0: Float[Array, ""] = parameter()
-    y0: Float[Array, ""] = parameter()
-    dx: Float[Array, ""] = parameter()
-    dy: Float[Array, ""] = parameter()
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
     axes = drawing.add_subplot()
     _ground(axes, dataset)
     position, held = dataset["position"].values, mode_names(dataset).index("stick")
-    rods = LineCollection([], colors=INK, linewidths=0.4, alpha=0.5)
+    rods = LineCollection([], colors=INK, linewidths=0.8)
     axes.add_collection(rods)
     dots = axes.scatter(*position[0, :, :2].T, s=float(np.clip(600 / position.shape[1], 1.0, 30)), zorder=4)
     title = axes.set_title("")

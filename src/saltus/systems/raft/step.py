@@ -36,6 +36,7 @@ INNER = 1e-3  # how far the linear solves of a Newton step go
 INNER_STEPS = 400
 LAST = 1e-10  # how far the linear solve of the end velocities goes
 ROUNDING = 16 * 2.2e-16
+NOTHING = 1e-300  # keeps the direction of a rod of no length from being NaN
 SHORT = 1e-14  # [m²]; shorter chords have the slope at their middle
 
 
@@ -279,7 +280,7 @@ def settled(raft: Raft, start: Begin, trial: Trial, stuck) -> Plane:
     slope = jnp.stack(raft.surface.gradient(x[0], x[1]))
     position = jnp.concatenate([x, raft.surface.height(x[0], x[1])[None]])
     rod = raft.rods.between(position)
-    direction = rod * jax.lax.rsqrt(jnp.sum(rod * rod, axis=0))
+    direction = rod * jax.lax.rsqrt(jnp.sum(rod * rod, axis=0) + NOTHING)
     weight = start.stiffness * start.duration**2 * start.stiff
     moves = ~stuck
 
