@@ -1,14 +1,21 @@
 """Pages that are made from the package while the site is built."""
 
 import importlib
+import json
 import re
 from pathlib import Path
 
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[1]
+VALIDATED = Path(__file__).parent / "validation.json"
 PICTURES = Path(__file__).parent / "pictures"
 RESULTS = Path(__file__).parent / "papers" / "results.json"
+VALIDATION = """# Validation
+
+What `saltus validate` found for the reference cases shipped with the package: closed forms, quadratures and runs
+with more digits, computed apart from saltus. The worst check is the one that comes nearest to its tolerance.
+`saltus validate FILE.json` checks further cases of the same groups."""
 LAWS = ("laws.friction", "laws.impact", "laws.impact.engagement")
 RESULT_SIDE = ("diagnostics", "io", "views")
 PACKAGES = ("surfaces", "shapes", "links", "contacts", *LAWS, "systems", "engines", "hybrid", *RESULT_SIDE)
@@ -17,6 +24,7 @@ PACKAGES = ("surfaces", "shapes", "links", "contacts", *LAWS, "systems", "engine
 def on_files(files, config):
     """Add the pages of the papers, the packages, the benchmarks and the examples."""
     made = {**_papers(), **_reference(), "performance.md": _performance(), "gallery.md": _gallery()}
+    made["validation.md"] = _validation()
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
     return files
@@ -87,3 +95,15 @@ def _gallery():
         lines += [f'??? example "{path.name}"', "    ```python", *(f"    {line}" for line in code.strip().splitlines())]
         lines += ["    ```", ""]
     return "\n".join(lines)
+
+
+def _validation():
+    """The table of `saltus validate --json`, as kept in validation.json."""
+    lines = [VALIDATION, "", "| topic | group | cases | checks | worst error | tolerance | where |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    for row in json.loads(VALIDATED.read_text("utf-8")):
+        lines.append(
+            f"| {row['topic']} | {row['group']} | {row['cases']} | {row['checks']} | {row['worst_error']:.1e} "
+            f"| {row['tolerance']:.1e} | {row['worst_case']}: {row['worst_check']} |"
+        )
+    return "\n".join([*lines, ""])
