@@ -10,6 +10,7 @@ import pytest
 
 import saltus as sl
 from saltus.engines.time_stepping import fold
+from saltus.io import release
 from saltus.systems import Raft, SlidingMasses
 
 G = 9.81
@@ -173,6 +174,23 @@ def test_states_between_steps_are_those_of_a_shorter_step():
     x = np.asarray(run.states(np.array([0.25, 0.3, 0.77])).q)[:, 0, 0]
     times = np.array([0.25, 0.3, 0.77])
     np.testing.assert_allclose(x, 0.5 * G * 0.3 / 1.09 * times**2, atol=1e-8)
+
+
+@pytest.mark.slow
+def test_a_thousand_masses_slide_break_up_and_lose_energy_only():
+    x, y = np.meshgrid(np.arange(121) * 20.0, np.arange(61) * 20.0)
+    ground = 600 * np.exp(-x / 600) + (y - 600) ** 2 / 1500 + 8 * np.sin(x / 70) * np.sin(y / 60)
+    place = release.lattice(np.array([150.0, 440.0]), np.array([470.0, 760.0]), 10.0, "triangular")
+    pairs = release.neighbours(place, 11.0)
+    assert len(place) > 1000 and len(pairs) > 3000
+    raft = Raft(sl.surfaces.Terrain(ground, 20.0), np.full(len(place), 1e5), pairs, mu=0.3, stiffness=1e8,
+                damping=1e5, strength=8e5)  # fmt: skip
+    run = simulate(raft, place, None, until=5.0, step=0.02)
+    assert run.outcome.name == "finished" and {event.name for event in run.events} == {"rod_broken"}
+    data = run.to_dataset(times=run.trajectory.knots.t[::10])
+    assert np.diff(energy(data)).max() < 0.0
+    assert sl.diagnostics.energy_balance(data).relative < 1e-9
+    assert all(abs(event.data["rod_force"]) > 8e5 for event in run.events)
 
 
 def test_a_batch_of_folded_runs_is_the_runs_one_by_one():
