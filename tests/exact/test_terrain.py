@@ -16,6 +16,7 @@ def slide(surface, position, mu, until, velocity=(0.0, 0.0)):
     return sl.simulate(block, block.start([position], [velocity]), until=until)
 
 
+@pytest.mark.slow
 def test_a_block_on_an_inclined_raster_has_the_textbook_acceleration():
     slope, mu = 0.5, 0.2
     run = slide(synthetic.inclined_plane(slope, 10.0, length=200.0), (50.0, 3.0), mu, until=8.0)
