@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import saltus as sl
 from saltus.errors import ScenarioError
@@ -127,6 +128,34 @@ def test_a_run_feeds_the_maps_and_the_picture(tmp_path):
         and f"{float(data.time[-1]):.2f} s" in title.get_text()
     )
     moving._draw_was_started = True  # it was only looked at, not played
+
+
+def test_the_command_makes_maps_of_stored_runs(tmp_path, capsys):
+    from saltus.cli.app import call
+
+    terrain = tmp_path / "dem.tif"
+    write_raster(terrain, {"height": np.zeros(GRID.shape)}, GRID)
+    position, speed = straight(25.0, 75.0)
+    for name, file in (("one", terrain), ("two", terrain), ("other", tmp_path / "other.tif")):
+        surface = f'[surface]\ntype = "terrain"\nfile = "{file}"\norigin = [640000.0, 5190000.0]\n'
+        velocity = np.stack([speed, 0 * speed, 0 * speed], axis=-1)
+        variables = {
+            "position": (("time", "mass", "axis"), np.concatenate([position, position[..., :1]], axis=-1)),
+            "velocity": (("time", "mass", "axis"), velocity),
+            "mode": (("time", "mass"), np.full(speed.shape, 2)),
+        }
+        attributes = {"kind": "sliding", "scenario": surface, "mode_names": "slip, pulled, stick, free"}
+        run = xr.Dataset(variables, {"time": [0.0, 1.0, 2.0]}, attributes)
+        sl.io.write(run, tmp_path / f"{name}.nc")
+    paths = [str(tmp_path / f"{name}.nc") for name in ("one", "two", "other")]
+    out = ["--out", str(tmp_path / "hazard.tif")]
+    assert call(["hazard", *paths[:2], *out]) == 0
+    assert "2 masses" in capsys.readouterr().out
+    with rasterio.open(tmp_path / "hazard.tif") as file:
+        assert file.crs.to_epsg() == 32632 and file.read(1).sum() == 8.0
+    assert call(["hazard", *paths, *out]) == 2
+    assert "another terrain" in capsys.readouterr().err
+    assert call(["hazard", paths[0], "--out", "hazard.png"]) == 2
 
 
 def test_maps_without_runs_are_refused():

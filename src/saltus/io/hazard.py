@@ -137,6 +137,12 @@ class Hazard:
         np.add.at(target, (row[there], column[there]), weights[there])
 
 
+def check_suffix(path: str | os.PathLike) -> None:
+    """Refuse the name of a map that is not that of a GeoTIFF."""
+    if Path(path).suffix.lower() not in (".tif", ".tiff"):
+        raise ScenarioError(f"A map is a GeoTIFF: {str(path)!r} must end in .tif.")
+
+
 def write_raster(
     path: str | os.PathLike, layers: dict[str, np.ndarray], grid: Grid, units=None, dtype: str = "float64"
 ) -> None:
@@ -150,8 +156,7 @@ def write_raster(
         dtype: How the numbers are kept, "float64" or "float32".
     """
     rasterio = require_rasterio()
-    if Path(path).suffix.lower() not in (".tif", ".tiff"):
-        raise ScenarioError(f"A map is a GeoTIFF: {str(path)!r} must end in .tif.")
+    check_suffix(path)
     rows, columns = grid.shape
     west = grid.origin[0] + grid.x0 - grid.dx / 2
     north = grid.origin[1] + grid.y0 + (rows - 0.5) * grid.dy

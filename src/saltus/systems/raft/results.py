@@ -15,7 +15,9 @@ QUANTITIES = {
     "potential_energy": Quantity((), "J", "potential energy, 0 at z = 0"),
     "elastic_energy": Quantity((), "J", "elastic energy of the rods"),
     "com_energy": Quantity((), "J", "kinetic energy of the centre of mass plus potential energy"),
-    "dissipated_energy": Quantity((), "J", "work done against friction and damping, and lost in broken rods"),
+    "dissipated_energy": Quantity(
+        (), "J", "work done against friction and damping, and lost with broken rods and masses gone"
+    ),
     "mode": Quantity(("mass",), "1", "mode of each mass"),
 }
 

@@ -52,6 +52,7 @@ class Begin(eqx.Module):
     stiffness: Float[Array, " r"]  # 0 for a broken rod
     viscosity: Float[Array, " r"]  # damping, and that of rods too stiff for the step
     stiff: Float[Array, " r"]  # 0 for rods whose vibrations the step resolves, 1 for rods far too stiff
+    gone: Bool[Array, " n"]  # masses that have left the surface and take no part
     duration: Float[Array, ""]
 
 
@@ -98,7 +99,7 @@ def inverse_metric(slope: Plane, u: Plane) -> Plane:
     return u - slope * (jnp.sum(slope * u, axis=0) / (1.0 + jnp.sum(slope * slope, axis=0)))
 
 
-def begin(raft: Raft, x: Plane, v: Plane, rest, whole, duration) -> Begin:
+def begin(raft: Raft, x: Plane, v: Plane, rest, whole, gone, duration) -> Begin:
     """Geometry at the start, and how each rod is treated."""
     z, slope = raft.surface.height(x[0], x[1]), jnp.stack(raft.surface.gradient(x[0], x[1]))
     position = jnp.concatenate([x, z[None]])
@@ -110,7 +111,7 @@ def begin(raft: Raft, x: Plane, v: Plane, rest, whole, duration) -> Begin:
     stiff = ratio / (1.0 + ratio)
     viscosity = jnp.where(whole, rods.damping, 0.0) + 0.5 * stiff * stiffness * duration
     length = jnp.sqrt(jnp.sum(rod * rod, axis=0))
-    return Begin(x, position, lift(slope, v), rod, length, rest, stiffness, viscosity, stiff, duration)
+    return Begin(x, position, lift(slope, v), rod, length, rest, stiffness, viscosity, stiff, gone, duration)
 
 
 def attempt(raft: Raft, start: Begin, u: Plane, foreseen: Float[Array, " r"]) -> Trial:
@@ -162,7 +163,7 @@ def friction(raft: Raft, start: Begin, trial: Trial, u: Plane, scale: PerMass) -
     limit = raft.mu * trial.reaction / scale
     aim = u - inverse_metric(trial.slope, trial.left_over) / scale
     size = jnp.sqrt(jnp.sum(aim * metric(trial.slope, aim), axis=0))
-    stuck = (size <= limit) & (raft.mu > 0.0)
+    stuck = ((size <= limit) & (raft.mu > 0.0)) | start.gone
     target = jnp.where(stuck, 0.0, aim * (1.0 - limit / jnp.where(size > 0.0, size, 1.0)))
     off = u - target
     error = jnp.sqrt(jnp.sum(off * metric(trial.slope, off), axis=0)) * scale
@@ -300,9 +301,9 @@ def settled(raft: Raft, start: Begin, trial: Trial, stuck) -> Plane:
     )
 
 
-def step(raft: Raft, x: Plane, v: Plane, rest, whole, duration) -> Step:
+def step(raft: Raft, x: Plane, v: Plane, rest, whole, gone, duration) -> Step:
     """One step of the raft, and how much energy it took."""
-    start = begin(raft, x, v, rest, whole, duration)
+    start = begin(raft, x, v, rest, whole, gone, duration)
     _, trial, rule, solved = solve(raft, start, v)
     stuck = rule.stuck
     v_end = settled(raft, start, trial, stuck)

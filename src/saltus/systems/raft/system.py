@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from saltus import checks
-from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.hybrid import AbstractSystem, Quantity, Rate, State
 from saltus.links.springs import ElasticRods
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.raft import step as one
@@ -19,6 +19,7 @@ from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
 from saltus.systems.sliding.contact import MODE_NAMES, SLIP, STICK
 from saltus.systems.sliding.system import _checked_pairs
 
+GONE = len(MODE_NAMES)
 RIM = 1e-6  # margin of the surface that counts as its border
 HALVINGS = 10  # how often a step that does not converge is halved
 STEP = 0.02  # default step, in units of sqrt(rod length / gravity)
@@ -29,7 +30,8 @@ class Raft(AbstractSystem):
 
     Every mass slips or sticks; a rod whose force exceeds its strength breaks and is gone. The motion is stepped
     implicitly (see `systems.raft.step`): stable for rods of any stiffness, and kinetic, potential and elastic energy
-    together never grow. Masses stay on the surface; friction acts on the size of the reaction.
+    together never grow. Masses stay on the surface; friction acts on the size of the reaction. One that leaves the
+    region where the surface is defined (event `left_domain`) is gone: it stays at the border, and its rods are lost.
 
     Args:
         surface: What the masses slide on.
@@ -44,7 +46,7 @@ class Raft(AbstractSystem):
 
     kind: ClassVar[str] = "sliding"
     engine: ClassVar[str] = "time_stepping"
-    mode_names: ClassVar[tuple[str, ...]] = MODE_NAMES
+    mode_names: ClassVar[tuple[str, ...]] = (*MODE_NAMES, "gone")
 
     surface: AbstractSurface
     mass: Float[Array, " n"]
@@ -138,13 +140,14 @@ class Raft(AbstractSystem):
 
     def advance(self, state: State, duration) -> tuple[State, Bool[Array, ""]]:
         """The state after `duration`, and whether the step could be solved; it is halved where it has to be."""
-        _, whole = self.modes(state)
-        rest = state.ledger[1:]
+        mode, whole = self.modes(state)
+        gone, rest = mode == GONE, state.ledger[1:]
+        carried_out = jnp.sum(jnp.where(gone, self._kinetic(state), 0.0))
 
         def body(carry):
             x, v, stuck, lost, left, part, _ = carry
             part = jnp.minimum(part, left)
-            tried = one.step(self, x, v, rest, whole, part)
+            tried = one.step(self, x, v, rest, whole, gone, part)
             good = tried.solved
             x, v, stuck = (jnp.where(good, new, old) for new, old in ((tried.x, x), (tried.v, v), (tried.stuck, stuck)))
             left = jnp.where(good, left - part, left)
@@ -156,52 +159,51 @@ class Raft(AbstractSystem):
             *_, left, _, failed = carry
             return (left > 0.0) & ~failed
 
-        stuck = self.modes(state)[0] == STICK
         duration = jnp.asarray(duration, float)
-        first = (state.q.T, state.v.T, stuck, state.ledger[0], duration, duration, jnp.asarray(False))
+        v = jnp.where(gone, 0.0, state.v.T)
+        lost = state.ledger[0] + carried_out
+        first = (state.q.T, v, mode == STICK, lost, duration, duration, jnp.asarray(False))
         x, v, stuck, lost, _, _, failed = jax.lax.while_loop(going, body, first)
-        mode = jnp.concatenate([jnp.where(stuck, STICK, SLIP), state.mode[self.mass.size :]])
+        mode = jnp.where(gone, GONE, jnp.where(stuck, STICK, SLIP))
+        mode = jnp.concatenate([mode, state.mode[self.mass.size :]])
         ledger = state.ledger.at[0].set(lost)
         return State(state.t + duration, x.T, v.T, ledger, mode.astype(state.mode.dtype)), ~failed
 
     def change(self, state: State) -> State:
-        """Rods whose force exceeds their strength are gone, with the energy that was in them."""
-        _, whole = self.modes(state)
+        """Rods whose force exceeds their strength are gone, and masses beyond the border with all their rods.
+
+        The energy that was in the rods is lost; that of the masses is so with the next step.
+        """
+        mode, whole = self.modes(state)
+        gone = (mode == GONE) | (self.surface.margin(state.q[:, 0], state.q[:, 1]) <= RIM)
         breaks = whole & (jnp.abs(self.rod_force(state)) > self.rods.strength)
+        breaks = breaks | (whole & (gone[self.rods.first] | gone[self.rods.second]))
         energy = jnp.sum(jnp.where(breaks, self._elastic(state), 0.0))
-        n = self.mass.size
-        mode = jnp.concatenate([state.mode[:n], jnp.where(breaks, 0, state.mode[n:])])
+        mode = jnp.concatenate([jnp.where(gone, GONE, mode), jnp.where(breaks, 0, state.mode[mode.size :])])
         ledger = state.ledger.at[0].add(energy)
         return State(state.t, state.q, state.v, ledger, mode.astype(state.mode.dtype))
 
     def resting(self, state: State) -> Bool[Array, ""]:
-        """Whether nothing moves any more: every mass is held, and none by its last motion."""
+        """Whether nothing moves any more: every mass is held or gone, and none by its last motion."""
         mode, _ = self.modes(state)
-        return jnp.all(mode == STICK) & jnp.all(state.v == 0.0)
-
-    def guards(self) -> tuple[Guard, ...]:
-        """The border of the surface."""
-        return (
-            Guard(
-                "left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]) - RIM, ends="left_domain",
-                message="Stopped at t = {t:.9g} s: mass {index} left the region where the surface is defined.",
-                border=True,
-            ),
-        )  # fmt: skip
+        return jnp.all((mode == STICK) | (mode == GONE)) & jnp.all(state.v == 0.0)
 
     def changes(self, before: State, after: State) -> list[tuple[str, int, dict[str, Any]]]:
-        """The rods that broke between two states of one instant, and what is told of each."""
+        """What happened between two states of one instant: masses that left, rods that broke or went with them."""
         n = self.mass.size
-        broken = np.flatnonzero(np.asarray(before.mode)[n:] != np.asarray(after.mode)[n:])
+        was, now = np.asarray(before.mode), np.asarray(after.mode)
+        left = np.flatnonzero((was[:n] != GONE) & (now[:n] == GONE))
+        found: list[tuple[str, int, dict[str, Any]]] = [("left_domain", int(i), {"mass": int(i)}) for i in left]
+        broken = np.flatnonzero(was[n:] != now[n:])
         if not broken.size:
-            return []
-        seen = _seen(self, before)
-        force, energy, middle = (np.asarray(part) for part in seen)
-        return [
-            ("rod_broken", int(r),
-             {"rod": int(r), "rod_force": float(force[r]), "energy_loss": float(energy[r]), "point": middle[:, r]})
-            for r in broken
-        ]  # fmt: skip
+            return found
+        force, energy, middle = (np.asarray(part) for part in _seen(self, before))
+        strength = np.asarray(self.rods.strength)
+        for r in broken:
+            name = "rod_broken" if abs(force[r]) > strength[r] else "rod_lost"
+            data = {"rod": int(r), "rod_force": float(force[r]), "energy_loss": float(energy[r]), "point": middle[:, r]}
+            found.append((name, int(r), data))
+        return found
 
     # ---- forces and results -------------------------------------------------------------------
 
@@ -214,6 +216,11 @@ class Raft(AbstractSystem):
         direction = rod / length
         speed = jnp.sum(direction * self.rods.between(one.lift(slope, state.v.T)), axis=0)
         return length - state.ledger[1:], speed, direction, length, slope
+
+    def _kinetic(self, state: State) -> Float[Array, " n"]:
+        x = state.q.T
+        velocity = one.lift(jnp.stack(self.surface.gradient(x[0], x[1])), state.v.T)
+        return 0.5 * self.mass * jnp.sum(velocity**2, axis=0)
 
     def _elastic(self, state: State) -> Float[Array, " r"]:
         _, whole = self.modes(state)
@@ -248,7 +255,7 @@ class Raft(AbstractSystem):
         _, _, _, length, slope = self._stretch(state)
         mode, whole = self.modes(state)
         position, velocity = self._position(state.q.T), one.lift(slope, state.v.T)
-        kinetic = 0.5 * jnp.sum(self.mass * velocity**2)
+        kinetic = jnp.sum(self._kinetic(state))
         potential = jnp.sum(self.mass * self.gravity * position[2])
         momentum = jnp.sum(self.mass * velocity, axis=1)
         return {
