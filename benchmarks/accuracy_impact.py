@@ -23,7 +23,7 @@ import jax  # isort: skip
 
 PAGE = Path(__file__).parents[1] / "docs" / "impact.md"
 MARKS = ("<!-- accuracy -->", "<!-- /accuracy -->")
-ORDER, STEP, BATCH = 20, 0.1, 1000
+ORDER, STEP, BATCH = 20, 0.1, 100
 FAMILIES = {
     "balls": ("round", "round"),
     "ellipsoid, ball": ("ellipsoid", "round"),
