@@ -38,6 +38,8 @@ left.axvline(float(exact.lift_off), color="grey", linewidth=0.7)
 left.set(xlabel="length over the edge / L", ylabel="speed / speed of the continuous chain")
 left.legend()
 right.semilogx(sizes, lost, "o-")
+right.set_xticks(sizes, [str(n) for n in sizes])
+right.minorticks_off()
 right.set(xlabel="links", ylabel="energy lost / (weight times length)", ylim=(0, None))
 figure.savefig("chain_continuum.png", dpi=150)
 

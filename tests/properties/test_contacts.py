@@ -65,7 +65,7 @@ def check_nothing_is_missed(ones, twos, found):
     gaps = sampled_gaps(ones, twos, jnp.asarray(until[:, None] * np.linspace(0.0, 1.0, SAMPLES)))
     # Before the contact the bodies are apart at every sample; 1e-14 is the rounding of the gap after free motion.
     assert gaps[:, :-1].min() > -1e-14
-    # Times up to 2 s are right to 1e-12 of them; at closing speeds of about 1 m/s the gap is then this small.
+    # Times up to 4 s are right to 1e-12 of them; at closing speeds of about 1 m/s the gap is then this small.
     assert np.abs(gaps[happens, -1]).max() < 2e-12
 
 
