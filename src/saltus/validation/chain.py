@@ -198,8 +198,10 @@ def _at_exit(went: Run, after: State) -> Case:
 def _snapshots(went: Run, values: Case, allowed: Case) -> list[Check]:
     """States between crossings; the references have them in double precision, with as much error as they state."""
     checks = []
-    for row, t in enumerate(values.get("snap_t", [])):
-        state = went.at(t)
+    times = values.get("snap_t", [])
+    states = went.states(times) if len(times) else None
+    for row, t in enumerate(times):
+        state = jax.tree.map(lambda x, row=row: x[row], states)
         seen, tension = observe(went.system, state), np.asarray(_balance(went.system, state).tension)
         k = values["snap_k"][row]
         checks.append(fact(f"{k} links hang at t = {t:g}", int(state.mode[0]) == k))

@@ -260,8 +260,8 @@ class Bond(AbstractSystem):
 def closest_next_to(one: Body, two: Body, marks: Array) -> Separation:
     """Closest points next to two marks in the bodies' frames."""
     pair = Pair.of(one, two)
-    marks = pair.turn1.to_lab(Vec.of(marks[0])), pair.offset + pair.turn2.to_lab(Vec.of(marks[1]))
-    n, point1, point2 = followed(pair, *marks, steps=1)
+    near1, near2 = pair.turn1.to_lab(Vec.of(marks[0])), pair.offset + pair.turn2.to_lab(Vec.of(marks[1]))
+    n, point1, point2 = followed(pair, near1, near2, steps=1)
     return separation_of(one, n, point1, point2, n.dot(point2 - point1))
 
 
