@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from saltus.numerics.components import Vec
+from saltus.shapes.base import AbstractShape
 
 # Directions of the quadrature: 2 x 48^2 give 1e-10 and better for bodies that are smooth and not thin.
 DIRECTIONS = 48
@@ -60,3 +62,25 @@ def widest_radius(curvature_radii: np.ndarray, size: float) -> float:
     """Sampled bound of the radii of curvature, with a margin; infinite where the body is nearly flat."""
     largest = float(np.max(curvature_radii))
     return 1.25 * largest if np.isfinite(largest) and largest < 200.0 * size else float("inf")
+
+
+class AbstractSampledShape(AbstractShape):
+    """A shape whose mass properties and bounds were sampled when it was made."""
+
+    properties: eqx.AbstractVar[Float[Array, " 4"]]  # volume, second moments
+    bounds: eqx.AbstractVar[Float[Array, " 2"]]  # radius, widest radius of curvature
+
+    def support_excess(self, n: Vec, x: Vec, reach: Vec) -> Array:
+        return smooth_excess(reach, self.bounds[0], self.bounds[1])
+
+    def volume(self) -> Array:
+        return self.properties[0]
+
+    def second_moments(self) -> Array:
+        return self.properties[1:]
+
+    def radius(self) -> Array:
+        return self.bounds[0]
+
+    def proxy_axes(self) -> Array:
+        return jnp.sqrt(5.0 * self.properties[1:])

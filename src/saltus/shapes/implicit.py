@@ -13,13 +13,12 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.numerics.components import Sym, Vec
 from saltus.numerics.sphere import sphere_rule
-from saltus.shapes.base import AbstractShape
-from saltus.shapes.general import DIRECTIONS, principal_frame, smooth_excess, widest_radius
+from saltus.shapes.general import DIRECTIONS, AbstractSampledShape, principal_frame, widest_radius
 
 NEWTON_STEPS = 12
 
 
-class Implicit(AbstractShape):
+class Implicit(AbstractSampledShape):
     """The body where a function is negative.
 
     The function is a JAX function of a point (3,), three times differentiable, with a convex
@@ -91,21 +90,6 @@ class Implicit(AbstractShape):
 
     def level_third(self, x: Array) -> Array:
         return jax.jacfwd(jax.hessian(self._level))(x)
-
-    def support_excess(self, n: Vec, x: Vec, reach: Vec) -> Array:
-        return smooth_excess(reach, self.bounds[0], self.bounds[1])
-
-    def volume(self) -> Array:
-        return self.properties[0]
-
-    def second_moments(self) -> Array:
-        return self.properties[1:]
-
-    def radius(self) -> Array:
-        return self.bounds[0]
-
-    def proxy_axes(self) -> Array:
-        return jnp.sqrt(5.0 * self.properties[1:])
 
 
 def _ray_lengths(function: Callable, start: np.ndarray, directions: np.ndarray) -> np.ndarray:

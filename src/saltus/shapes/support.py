@@ -13,13 +13,12 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.numerics.components import Sym, Vec, tangent_basis
 from saltus.numerics.sphere import sphere_rule
-from saltus.shapes.base import AbstractShape
-from saltus.shapes.general import DIRECTIONS, principal_frame, smooth_excess, widest_radius
+from saltus.shapes.general import DIRECTIONS, AbstractSampledShape, principal_frame, widest_radius
 
 NEWTON_STEPS = 12
 
 
-class Supported(AbstractShape):
+class Supported(AbstractSampledShape):
     """The body whose extent in the direction n is h(n).
 
     The function is a JAX function of a unit vector (3,), three times differentiable; it is
@@ -116,18 +115,3 @@ class Supported(AbstractShape):
         curvature = self._tangent_inverse(n, jnp.zeros(()))
         third = jax.jacfwd(jax.hessian(self._support))(n)
         return n, curvature, -jnp.einsum("abc,ai,bj,ck->ijk", third, curvature, curvature, curvature)
-
-    def support_excess(self, n: Vec, x: Vec, reach: Vec) -> Array:
-        return smooth_excess(reach, self.bounds[0], self.bounds[1])
-
-    def volume(self) -> Array:
-        return self.properties[0]
-
-    def second_moments(self) -> Array:
-        return self.properties[1:]
-
-    def radius(self) -> Array:
-        return self.bounds[0]
-
-    def proxy_axes(self) -> Array:
-        return jnp.sqrt(5.0 * self.properties[1:])

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from saltus.io import mode_names
 from saltus.views.animate import DPI
 from saltus.views.ball_scene import DrawnBall, orientations, radius
-from saltus.views.base import frame_times, mark_events, split_at_jumps, words
+from saltus.views.base import frame_times, mark_events, split_at_jumps, time_panels, words
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 FRAMES = 150
@@ -25,16 +25,10 @@ def figure(dataset: xr.Dataset) -> Figure:
     grid = drawing.add_gridspec(len(panels), 2, width_ratios=[1.0, 1.25])
     (_path if flat else _along)(drawing.add_subplot(grid[:2, 0]), dataset)
     _ratio(drawing.add_subplot(grid[2:, 0]), dataset)
-    shared = None
-    for row, panel in enumerate(panels):
-        axes = drawing.add_subplot(grid[row, 1], sharex=shared)
-        shared = shared or axes
-        panel(axes, dataset)
-        mark_events(axes, dataset)
+    stack = time_panels(drawing, grid, panels, dataset)
+    for axes in stack:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4)
-        axes.tick_params(labelbottom=row == len(panels) - 1)
-    shared.set_xlim(dataset["time"].values[0], dataset["time"].values[-1])
-    axes.set_xlabel("time [s]")
+    stack[0].set_xlim(dataset["time"].values[0], dataset["time"].values[-1])
     return drawing
 
 

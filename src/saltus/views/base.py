@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
 
 from saltus.views.style import FAINT, INK, colour
+
+Panel = Callable[[Axes, xr.Dataset], None]
 
 MAX_EVENT_LINES = 60
 
@@ -88,3 +94,16 @@ def frame_times(dataset: xr.Dataset, frames: int) -> np.ndarray:
     times = dataset["time"].values
     wanted = np.linspace(times[0], times[-1], frames)
     return np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, len(times) - 1)
+
+
+def time_panels(drawing: Figure, grid: GridSpec, panels: Sequence[Panel], dataset: xr.Dataset) -> list[Axes]:
+    """Panels below each other in the second column, over one axis of time, with the events marked."""
+    stack: list[Axes] = []
+    for row, panel in enumerate(panels):
+        axes = drawing.add_subplot(grid[row, 1], sharex=stack[0] if stack else None)
+        panel(axes, dataset)
+        mark_events(axes, dataset)
+        axes.tick_params(labelbottom=row == len(panels) - 1)
+        stack.append(axes)
+    stack[-1].set_xlabel("time [s]")
+    return stack

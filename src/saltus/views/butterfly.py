@@ -12,7 +12,7 @@ from matplotlib.patches import Circle, Polygon
 from saltus.views.animate import DPI
 from saltus.views.ball import lines
 from saltus.views.ball_scene import DrawnBall, orientations, radius
-from saltus.views.base import frame_times, mark_events
+from saltus.views.base import frame_times, time_panels
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 FRAMES = 150
@@ -25,15 +25,8 @@ def figure(dataset: xr.Dataset) -> Figure:
     drawing = new_figure(10.0, 6.0)
     grid = drawing.add_gridspec(len(panels), 2, width_ratios=[1.0, 1.2])
     _scene(drawing.add_subplot(grid[:, 0]), dataset)
-    shared = None
-    for row, panel in enumerate(panels):
-        axes = drawing.add_subplot(grid[row, 1], sharex=shared)
-        shared = shared or axes
-        panel(axes, dataset)
-        mark_events(axes, dataset)
-        axes.tick_params(labelbottom=row == len(panels) - 1)
-    shared.set_xlim(dataset["time"].values[0], dataset["time"].values[-1])
-    axes.set_xlabel("time [s]")
+    stack = time_panels(drawing, grid, panels, dataset)
+    stack[0].set_xlim(dataset["time"].values[0], dataset["time"].values[-1])
     return drawing
 
 

@@ -12,11 +12,11 @@ from saltus.views import raft
 from saltus.views.base import (
     event_legend,
     event_names,
-    mark_events,
     marker,
     over_time,
     shade_undefined,
     split_at_jumps,
+    time_panels,
 )
 from saltus.views.ground import extent, ground
 from saltus.views.sliding_scene import Scene
@@ -35,16 +35,7 @@ def figure(dataset: xr.Dataset) -> Figure:
     drawing = new_figure(10.0, 5.6 if has_rods else 4.6)
     grid = drawing.add_gridspec(len(panels), 2, width_ratios=[1.0, 1.1])
     _paths(drawing.add_subplot(grid[:, 0]), dataset)
-    shared = None
-    for row, panel in enumerate(panels):
-        axes = drawing.add_subplot(grid[row, 1], sharex=shared)
-        shared = shared or axes
-        panel(axes, dataset)
-        mark_events(axes, dataset)
-        if row < len(panels) - 1:
-            axes.tick_params(labelbottom=False)
-        else:
-            axes.set_xlabel("time [s]")
+    time_panels(drawing, grid, panels, dataset)
     return drawing
 
 
