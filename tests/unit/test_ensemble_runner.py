@@ -1,0 +1,264 @@
+"""Running ensembles: workers that die, runs that are killed, and the same numbers after all of it."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from saltus.ensembles import runner
+from saltus.ensembles.errors import ChunkError, Interrupted, WriteError
+from saltus.ensembles.runner import execute
+from saltus.ensembles.store import Store
+from saltus.errors import ScenarioError
+from tests.ensemble_work import Toy
+
+ROOT = Path(__file__).parents[2]
+
+
+def opened(path):
+    with xr.open_zarr(path) as dataset:
+        return dataset.load()
+
+
+def bits(path):
+    """All numbers of a store, bit by bit, but not how they are cut into chunks."""
+    return {name: variable.values.tobytes() for name, variable in opened(path).data_vars.items()}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """2000 samples, computed in this process without disturbance."""
+    path = tmp_path_factory.mktemp("undisturbed") / "a.zarr"
+    execute(Toy(2000), path, workers=1)
+    return bits(path)
+
+
+@pytest.mark.parametrize("workers, chunk", [(1, 7), (1, 5000), (2, 300)])
+def test_numbers_do_not_depend_on_workers_and_chunks(tmp_path, undisturbed, workers, chunk):
+    standing = execute(Toy(2000), tmp_path / "a.zarr", workers=workers, chunk=chunk)
+    assert (standing.ended, standing.found, standing.left) == (2000, 0, 0)
+    assert bits(tmp_path / "a.zarr") == undisturbed
+
+
+def test_a_finished_store_is_left_as_it_is(tmp_path):
+    path = tmp_path / "a.zarr"
+    execute(Toy(100), path, chunk=30)
+    before = {file: file.stat().st_mtime_ns for file in path.rglob("*")}
+    standing = execute(Toy(100), path, resume=True)
+    assert (standing.ended, standing.found, standing.rate) == (100, 100, 0.0)
+    assert {file: file.stat().st_mtime_ns for file in path.rglob("*")} == before
+
+
+def test_progress_only_rises_and_ends_with_all_samples(tmp_path):
+    seen = []
+    execute(Toy(500, delay=0.5), tmp_path / "a.zarr", workers=2, chunk=100, tell=seen.append)
+    ended = [standing.ended for standing in seen]
+    assert ended[0] == 0 and ended[-1] == 500 and ended == sorted(ended)
+    assert len(set(ended)) > 6  # chunks under way are told of as well
+    assert all(standing.samples == 500 for standing in seen) and seen[-1].rate > 0
+
+
+def test_the_chunk_of_a_dead_worker_is_computed_by_another(tmp_path, undisturbed):
+    deaths = tmp_path / "deaths"
+    toy = Toy(2000, deadly=600, deaths=str(deaths), mortal=2)
+    execute(toy, tmp_path / "a.zarr", workers=2, chunk=300)
+    assert deaths.stat().st_size == 3
+    assert bits(tmp_path / "a.zarr") == undisturbed
+
+
+def test_a_chunk_that_kills_every_worker_is_named_and_the_rest_is_kept(tmp_path, undisturbed):
+    toy = Toy(2000, deadly=600, deaths=str(tmp_path / "deaths"), mortal=100)
+    with pytest.raises(ChunkError, match=r"Samples 600 to 899 ended 3 workers.*signal 9.*--resume goes on"):
+        execute(toy, tmp_path / "a.zarr", workers=2, chunk=300)
+    assert 2 in Store(tmp_path / "a.zarr").pending()
+    execute(Toy(2000), tmp_path / "a.zarr", resume=True, workers=1)
+    assert bits(tmp_path / "a.zarr") == undisturbed
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_samples_that_raise_are_named_and_the_rest_is_kept(tmp_path, workers):
+    with pytest.raises(ChunkError, match=r"Samples 60 to 89 .*FloatingPointError: The toy is broken.*60 of 100 sam"):
+        execute(Toy(100, broken=60, delay=0.5 if workers > 1 else 0), tmp_path / "a.zarr", workers=workers, chunk=30)
+    execute(Toy(100), tmp_path / "a.zarr", resume=True, workers=1)
+    assert opened(tmp_path / "a.zarr").done.all()
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path, undisturbed):
+    def interrupt(standing):
+        if standing.ended >= 600:
+            raise KeyboardInterrupt
+
+    for workers in (1, 2):
+        path = tmp_path / f"{workers}.zarr"
+        with pytest.raises(Interrupted, match=r"Interrupted\. \d+ of 2000 samples are done.*--resume"):
+            execute(Toy(2000), path, workers=workers, chunk=300, tell=interrupt)
+        standing = execute(Toy(2000), path, resume=True, workers=1)
+        assert 600 <= standing.found < 2000 and bits(path) == undisturbed
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="needs a limit on the size of files")
+def test_a_disk_that_fills_up_stops_the_run_and_spoils_nothing(tmp_path):
+    # Files over 8 KiB cannot be written: too little for a chunk of positions, enough for all metadata.
+    path = tmp_path / "a.zarr"
+    program = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192));"
+        f"from tests.ensemble_work import main; main({str(path)!r}, 2000, 1000, {{}}, 0)"
+    )
+    for workers in (1, 2):
+        ended = subprocess.run(
+            [sys.executable, "-c", program.format(workers)], cwd=ROOT, env=_environment(), capture_output=True, text=True
+        )
+        assert ended.returncode == 1
+        assert "WriteError: Cannot write to" in ended.stderr and "File too large" in ended.stderr
+        assert Store(path).pending() == [0, 1] and not list(path.rglob("*.partial"))
+
+
+def test_a_store_of_another_ensemble_is_refused_and_untouched(tmp_path):
+    path = tmp_path / "a.zarr"
+    execute(Toy(100), path)
+    before = bits(path)
+    with pytest.raises(ScenarioError, match="with seed 0, this one is with seed 1"):
+        execute(Toy(100, seed=1), path, resume=True)
+    with pytest.raises(ScenarioError, match="exists already. Give --resume"):
+        execute(Toy(100), path)
+    with pytest.raises(ScenarioError, match="has 100 samples, more than the 50 asked for"):
+        execute(Toy(50), path, resume=True)
+    assert bits(path) == before
+
+
+def test_more_samples_can_be_asked_for_where_the_design_allows_it(tmp_path, undisturbed):
+    path = tmp_path / "a.zarr"
+    execute(Toy(500), path, chunk=300)
+    standing = execute(Toy(2000), path, resume=True)
+    assert standing.found == 300 and bits(path) == undisturbed
+    fixed = tmp_path / "b.zarr"
+    execute(Toy(100, design="latin"), fixed)
+    with pytest.raises(ScenarioError, match="design 'latin', which cannot be extended to 200"):
+        execute(Toy(200, design="latin"), fixed, resume=True)
+
+
+def test_places_that_are_no_stores_are_refused(tmp_path):
+    (tmp_path / "a.zarr").mkdir()
+    (tmp_path / "a.zarr" / "mine.txt").write_text("precious")
+    for resume in (False, True):
+        with pytest.raises(ScenarioError, match="is no ensemble"):
+            execute(Toy(10), tmp_path / "a.zarr", resume=resume)
+    with pytest.raises(ScenarioError, match="end its name in .zarr"):
+        execute(Toy(10), tmp_path / "a.nc")
+    with pytest.raises(ScenarioError, match="there is no folder"):
+        execute(Toy(10), tmp_path / "nowhere" / "b.zarr")
+    assert (tmp_path / "a.zarr" / "mine.txt").read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.zarr"]
+
+
+def test_wrong_numbers_of_workers_and_chunks_are_refused(tmp_path):
+    for wrong in ({"workers": 0}, {"chunk": 0}, {"workers": 2, "scheduler": "tcp://127.0.0.1:1"}):
+        with pytest.raises(ScenarioError):
+            execute(Toy(10), tmp_path / "a.zarr", **wrong)
+    assert not list(tmp_path.iterdir())
+
+
+# --- kill -9 ---
+
+
+def _environment():
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+
+
+def started(path, *, samples=2000, chunk=100, workers=2, delay=0.05, scheduler=()):
+    """A process that runs or resumes an ensemble of toys."""
+    command = [sys.executable, "-m", "tests.ensemble_work", path, samples, chunk, workers, delay, *scheduler]
+    return subprocess.Popen([str(word) for word in command], cwd=ROOT, env=_environment(), stderr=subprocess.PIPE)
+
+
+def children(process):
+    """Processes started by another one, of any depth."""
+    found = []
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in task.read_text().split():
+            found += [int(child), *children(child)]
+    return found
+
+
+def wait_for_some_done(path, process, n_files, seconds=30):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and process.poll() is None:
+        if len(list(path.glob("done/c/*"))) >= n_files:
+            return
+        time.sleep(0.002)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to find the workers")
+def test_kill_of_a_worker_and_of_the_main_process_loses_nothing(tmp_path, undisturbed):
+    path = tmp_path / "a.zarr"
+    process = started(path)
+    wait_for_some_done(path, process, 3)
+    workers = children(process.pid)
+    os.kill(workers[0], signal.SIGKILL)
+    wait_for_some_done(path, process, 7)
+    orphans = children(process.pid)
+    process.kill()
+    process.communicate()
+    some = len(Store(path).pending())
+    assert 0 < some < 20 and len(workers) == 2 and set(orphans) != set(workers)
+    assert all(_gone(orphan) for orphan in orphans)
+    execute(Toy(2000), path, resume=True, workers=1)
+    assert bits(path) == undisturbed
+
+
+def _gone(process, seconds=5):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_ctrl_c_ends_main_process_and_workers(tmp_path):
+    path = tmp_path / "a.zarr"
+    process = started(path, delay=0.2)
+    wait_for_some_done(path, process, 2)
+    workers = children(process.pid)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=20)
+    assert b"Interrupted" in told and process.returncode == 1 and all(_gone(worker) for worker in workers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_kills_at_random_moments_lose_nothing(tmp_path, undisturbed, seed):
+    """Workers and main processes are killed at random moments until one run gets through."""
+    chance = random.Random(seed)
+    path = tmp_path / "a.zarr"
+    kills = 0
+    while True:
+        process = started(path, chunk=20, delay=0.02, workers=chance.choice([1, 2, 3]))
+        if kills >= 12:
+            _, told = process.communicate(timeout=120)
+            assert process.returncode == 0, told
+            break
+        time.sleep(chance.uniform(0.2, 2.0))
+        for _ in range(chance.randint(0, 3)):
+            if workers := children(process.pid):
+                os.kill(chance.choice(workers), signal.SIGKILL)
+                kills += 1
+            time.sleep(chance.uniform(0.0, 0.3))
+        process.kill()
+        process.communicate()
+        kills += 1
+    assert bits(path) == undisturbed
+    assert not list(path.rglob("*.partial"))
