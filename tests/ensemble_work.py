@@ -110,6 +110,7 @@ class Toy:
 
 def main(out, samples, chunk, workers, delay, scheduler=None):
     from saltus.ensembles.runner import execute
+    from tests.ensemble_work import Toy  # not that of __main__, which workers do not know
 
     toy = Toy(int(samples), delay=float(delay))
     number = None if scheduler not in (None, "local") else int(workers)

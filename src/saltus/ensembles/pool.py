@@ -141,6 +141,8 @@ class Pool:
 
     def _bury(self, worker: Worker) -> int | None:
         """A worker has died: the chunk it had in hand, which another one may try."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.process.wait(timeout=2)  # its own code, not that of being stopped here
         chunk, words = worker.chunk, worker.last_words()
         worker.stop()
         self._workers.remove(worker)

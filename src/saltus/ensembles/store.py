@@ -13,7 +13,8 @@ import math
 import os
 import secrets
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +142,7 @@ class Store:
         try:
             for name, array in everything.items():
                 self._put(name, chunk, np.asarray(array))
+            _persist([self._file(name, chunk) for name in everything])
             self._flag(chunk, last - first)
         except OSError as error:
             raise WriteError(_told(self.path, error)) from error
@@ -206,10 +208,8 @@ class Store:
             raise ValueError(
                 f"Column {name!r} must be {array.dtype} of shape {wanted}, got {values.dtype} of {values.shape}."
             )
-        if values.size == 0:
-            return
-        array[first:last] = values
-        _persist(self._file(name, chunk))
+        if values.size > 0:
+            array[first:last] = values
 
     def _flag(self, chunk: int, count: int) -> None:
         """Write the flags of a chunk: all at once, and on the disk before anything says so."""
@@ -227,7 +227,7 @@ class Store:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _persist_folder(target.parent)
+        _flush_folder(target.parent)
 
     def _file(self, name: str, chunk: int) -> Path:
         array = self._arrays[name]
@@ -349,27 +349,25 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _persist(path: Path) -> None:
-    """Have a file on the disk; one that holds nothing but the fill value is not there at all."""
-    try:
+def _persist(paths: Sequence[Path]) -> None:
+    """Have files on the disk, with their names; those that would hold the fill value alone are not there at all."""
+    with ThreadPoolExecutor(16) as threads:  # side by side: the disk then takes them in one go
+        list(threads.map(_flush, paths))
+        list(threads.map(_flush_folder, {path.parent for path in paths}))
+
+
+def _flush(path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
         handle = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-    _persist_folder(path.parent)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
-def _persist_folder(path: Path) -> None:
-    if os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _flush_folder(path: Path) -> None:
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        _flush(path)
 
 
 def _lock(path: Path) -> int | None:
