@@ -5,20 +5,17 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 import xarray as xr
+from tests.ensemble_work import Toy
 
-from saltus.ensembles import runner
-from saltus.ensembles.errors import ChunkError, Interrupted, WriteError
+from saltus.ensembles.errors import ChunkError, Interrupted
 from saltus.ensembles.runner import execute
 from saltus.ensembles.store import Store
 from saltus.errors import ScenarioError
-from tests.ensemble_work import Toy
 
 ROOT = Path(__file__).parents[2]
 
@@ -248,9 +245,9 @@ def test_kills_at_random_moments_lose_nothing(tmp_path, undisturbed, seed):
     """Workers and main processes are killed at random moments until one run gets through."""
     chance = random.Random(seed)
     path = tmp_path / "a.zarr"
-    kills = 0
+    kills, halfway = 0, 0
     while True:
-        process = started(path, chunk=20, delay=0.02, workers=chance.choice([1, 2, 3]))
+        process = started(path, chunk=20, delay=0.1, workers=chance.choice([1, 2, 3]))
         if kills >= 12:
             _, told = process.communicate(timeout=120)
             assert process.returncode == 0, told
@@ -264,5 +261,7 @@ def test_kills_at_random_moments_lose_nothing(tmp_path, undisturbed, seed):
         process.kill()
         process.communicate()
         kills += 1
+        halfway += path.exists() and 0 < len(Store(path).pending()) < 100
+    assert halfway >= 3  # kills did hit runs that were under way
     assert bits(path) == undisturbed
     assert not list(path.rglob("*.partial"))

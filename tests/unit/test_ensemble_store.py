@@ -7,12 +7,12 @@ import warnings
 import numpy as np
 import pytest
 import xarray as xr
+from tests.ensemble_work import Toy
 
 from saltus.ensembles.errors import WriteError
 from saltus.ensembles.store import Store, chunk_size, is_store
 from saltus.ensembles.work import compute
 from saltus.errors import ScenarioError
-from tests.ensemble_work import Toy
 
 
 def made(path, samples=25, size=10):
