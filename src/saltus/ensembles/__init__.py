@@ -1,4 +1,4 @@
-"""Many runs of one scenario with drawn values: sampling, running, storing."""
+"""Many runs of one scenario with values drawn for some of its keys: sampling, running, storing."""
 
 import importlib
 
