@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-import warnings
 
 import pytest
 from tests.ensemble_work import Toy
@@ -140,6 +139,7 @@ def test_scheduler_and_workers_may_die_and_come_back(tmp_path, undisturbed, site
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Lost the scheduler")
 def test_a_scheduler_that_stays_away_is_told_of(tmp_path, monkeypatch, site):
     monkeypatch.setattr(cluster, "PATIENCE", 2.0)
     process = []
@@ -148,7 +148,6 @@ def test_a_scheduler_that_stays_away_is_told_of(tmp_path, monkeypatch, site):
         if standing.ended >= 300 and not process:
             process.append(site.stop())
 
-    with warnings.catch_warnings(), pytest.raises(cluster.EnsembleError, match="has been gone for 2 s"):
-        warnings.simplefilter("ignore")
+    with pytest.raises(cluster.EnsembleError, match="has been gone for 2 s"):
         execute(Toy(2000, delay=0.3), tmp_path / "a.zarr", scheduler=site.address, chunk=100, tell=tell)
     assert len(Store(tmp_path / "a.zarr").pending()) <= 17

@@ -32,8 +32,7 @@ Progress = Callable[[int], None]
 PACKAGES = ("saltus", "jax", "jaxlib", "diffrax", "equinox", "numpy", "scipy", "xarray", "zarr")
 EXTENSIBLE = ("random", "sobol")  # designs whose samples do not depend on how many there are
 DEVICES = ("cpu", "gpu")
-ADVICE = """Add one, such as [ensemble] with samples = 1000, seed = 1 and [ensemble.parameters] with \
-"friction.mu" = { uniform = [0.01, 0.05] }."""
+ADVICE = 'Add one: [ensemble] with samples = 1000 and, say, "friction.mu" = { normal = [0.02, 0.005], min = 0.0 }.'
 
 
 class Column(Protocol):
@@ -108,7 +107,7 @@ class ScenarioWork:
         from saltus.scenarios import loads
 
         scenario = loads(self.text)
-        if getattr(scenario, "ensemble", None) is None:
+        if scenario.ensemble is None:
             called = f"{self.name} has" if self.name else "The scenario has"
             raise ScenarioError(f"{called} no table [ensemble], so there is nothing to draw. {ADVICE}")
         return scenario
@@ -118,12 +117,7 @@ class ScenarioWork:
         """Where the samples lie."""
         from saltus.ensembles.design import Design
 
-        try:
-            return Design(self.scenario.ensemble, self.total)
-        except ScenarioError:
-            raise
-        except ValueError as error:
-            raise ScenarioError(str(error)) from error
+        return Design(self.scenario.ensemble, self.total)
 
     @property
     def samples(self) -> int:
@@ -133,7 +127,7 @@ class ScenarioWork:
     @property
     def keys(self) -> dict[str, list | None]:
         """The drawn keys, with the list of their values where these are not numbers."""
-        choices = getattr(self.design, "choices", {})
+        choices = self.design.choices
         return {key: choices.get(key) for key in self.design.keys}
 
     def columns(self) -> Mapping[str, Column]:
