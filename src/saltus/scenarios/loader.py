@@ -138,6 +138,11 @@ def _override_value(text: str) -> Any:
     return parsed["value"] if set(parsed) == {"value"} else text
 
 
+def put_value(data: dict[str, Any], key: str, value: Any) -> None:
+    """Set one dotted key of plain data, in place."""
+    _put(data, key.split("."), value, key)
+
+
 def _put(data: Any, parts: list[str], value: Any, override: str) -> None:
     where = data
     for depth, part in enumerate(parts):
