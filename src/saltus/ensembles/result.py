@@ -67,7 +67,7 @@ class Result:
     @property
     def names(self) -> list[str]:
         """The columns with numbers that mean themselves."""
-        return [
+        return sorted(
             str(name)
             for name, variable in self._dataset.data_vars.items()
             if variable.dims[:1] == ("sample",)
@@ -75,7 +75,7 @@ class Result:
             and variable.dtype.kind in "fiub"
             and name not in ("done", "parameter")
             and "flag_values" not in variable.attrs
-        ]
+        )
 
     @property
     def keys(self) -> list[str]:
@@ -180,7 +180,7 @@ def _open(path: Path) -> xr.Dataset:
     if not path.exists():
         raise ScenarioError(f"There is no store {str(path)!r}.")
     try:
-        dataset = xr.open_dataset(path, engine="zarr", chunks=None, decode_times=False)
+        dataset = xr.open_zarr(path, chunks=None, consolidated=False, decode_times=False)
     except (OSError, ValueError, KeyError) as error:
         raise ScenarioError(f"Cannot read {str(path)!r} as an ensemble: {' '.join(str(error).split())}") from error
     if "sample" not in dataset.sizes:

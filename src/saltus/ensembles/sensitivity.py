@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus.errors import MissingExtraError, ScenarioError
+from saltus.errors import MissingExtraError
 
 MIN_SAMPLES = 64
 MAX_SAMPLES = 100_000  # of more samples, as many drawn at random are used
@@ -20,7 +20,7 @@ SEED = 1  # of the resampling behind the confidence
 
 @dataclasses.dataclass(frozen=True)
 class Indices:
-    """Shares of the variance of a column; NaN where the column does not vary.
+    """Shares of the variance of a column; NaN where it does not vary, or has fewer than `MIN_SAMPLES` values.
 
     Args:
         keys: The keys.
@@ -69,12 +69,10 @@ def given_data(keys: tuple[str, ...], points: np.ndarray, values: np.ndarray) ->
     """
     salib = _salib("rbd_fast")
     known = np.flatnonzero(np.isfinite(values))
-    if len(known) < MIN_SAMPLES:
-        raise ScenarioError(f"Sensitivity needs at least {MIN_SAMPLES} finite values, there are {len(known)}.")
     # In a random order: where a key has equal values, the order of the samples must not tell of the other keys.
     chosen = np.random.default_rng(SEED).permutation(known)[:MAX_SAMPLES]
     column = values[chosen].astype(float)
-    if np.ptp(column) == 0:
+    if len(column) < MIN_SAMPLES or np.ptp(column) == 0:
         return _undefined(keys)
     with _quiet():
         found = salib.analyze(_problem(keys), points[chosen], column, seed=SEED)
@@ -94,13 +92,8 @@ def saltelli(keys: tuple[str, ...], numbers: np.ndarray, values: np.ndarray) -> 
     known = np.isfinite(values)
     base, counts = np.unique(numbers[known] // block, return_counts=True)
     whole = base[counts == block]
-    if len(whole) * block < MIN_SAMPLES:
-        raise ScenarioError(
-            f"Sensitivity needs at least {MIN_SAMPLES} finite values in whole groups of {block}, "
-            f"there are {len(whole) * block}."
-        )
     column = values[known & np.isin(numbers // block, whole)].astype(float)
-    if np.ptp(column) == 0:
+    if len(column) < MIN_SAMPLES or np.ptp(column) == 0:
         return _undefined(keys, total=True)
     with _quiet():
         found = salib.analyze(_problem(keys), column, calc_second_order=True, seed=SEED)

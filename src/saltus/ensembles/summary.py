@@ -13,6 +13,7 @@ import numpy as np
 
 from saltus.ensembles.result import Column, Result
 from saltus.ensembles.statistics import exceedance, histogram, statistics
+from saltus.errors import ScenarioError
 from saltus.io.files import atomic_write
 
 Row = dict[str, Any]
@@ -112,6 +113,8 @@ def summarize(
     """
     result = Result(path)
     drawn = list(result.parameters())
+    if sensitivity:
+        _check_sensitivity(result)
     rows: dict[str, list[Row]] = {"columns": [], "sensitivity": [], "pairs": []}
     curves = []
     for place, one in enumerate(result.columns(columns)):
@@ -148,6 +151,18 @@ def _chosen(result: Result, drawn: Sequence[Column]) -> list[Row]:
             count = int((one.values == place).sum())
             rows.append({"name": one.name, "value": text, "count": count, "share": count / len(one.values)})
     return rows
+
+
+def _check_sensitivity(result: Result) -> None:
+    from saltus.ensembles.sensitivity import MIN_SAMPLES
+
+    if not result.keys:
+        raise ScenarioError(f"{str(result.path)!r} has no drawn keys that anything could depend on.")
+    if len(result.numbers) < MIN_SAMPLES:
+        raise ScenarioError(
+            f"Sensitivity needs at least {MIN_SAMPLES} complete samples, got {len(result.numbers)} in "
+            f"{str(result.path)!r}."
+        )
 
 
 def _indices(result: Result, drawn: Sequence[Column], column: Column) -> Any:
