@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -116,7 +117,7 @@ class Result:
         for place, key in enumerate(self.keys):
             yield Column(key, "", "", table[:, place])
 
-    def outcomes(self) -> list[dict[str, str | int | float]]:
+    def outcomes(self) -> list[dict[str, Any]]:
         """How often each outcome came up, the most frequent first, with a confidence band of its probability."""
         if "outcome" not in self._dataset:
             return []

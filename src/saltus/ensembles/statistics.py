@@ -129,17 +129,16 @@ class Exceedance:
 def exceedance(values: np.ndarray) -> Exceedance:
     """The exceedance curve of the finite ones of `values`, at the values themselves or at some of them."""
     known = np.sort(values[np.isfinite(values)].astype(float))
-    count = len(known)
+    count, shown = len(known), known
     if count > MAX_POINTS:
         # Half of the points evenly by probability, half by its logarithm: the rare large values count most.
         above = np.geomspace(1, count, MAX_POINTS // 2)
         places = np.concatenate([np.linspace(0, count - 1, MAX_POINTS // 2), count - above])
-        known, every = known[np.unique(places.astype(int))], known
-    else:
-        known, every = np.unique(known), known
-    larger = count - np.searchsorted(every, known, side="right")
+        shown = known[places.astype(int)]
+    shown = np.unique(shown)
+    larger = count - np.searchsorted(known, shown, side="right")
     low, high = proportion_band(larger, count)
-    return Exceedance(known, larger / max(count, 1), low, high)
+    return Exceedance(shown, larger / max(count, 1), low, high)
 
 
 def proportion_band(hits: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
