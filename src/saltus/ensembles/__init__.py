@@ -1,1 +1,1 @@
-"""Many runs of one scenario with uncertain numbers: what is drawn, run, kept and looked at."""
+"""Many runs of one scenario with values drawn for some of its keys."""

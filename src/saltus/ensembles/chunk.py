@@ -15,6 +15,7 @@ from saltus.ensembles import members, summaries
 from saltus.ensembles.summaries import FAILED, OUTCOME_NAMES, Column
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
+from saltus.scenarios.keys import with_values
 from saltus.scenarios.replace import replaced
 
 Values = Mapping[str, np.ndarray]
@@ -41,6 +42,7 @@ def run(scenario: Scenario, values: Values, progress: Progress | None = None) ->
         The columns of `columns`, with the samples as first axis.
     """
     work = _work(type(scenario), scenario.model_dump_json(exclude={"ensemble"}))
+    values = members.in_radians(scenario, values)
     tell = progress or (lambda count: None)
     count = len(next(iter(values.values())))
     kept = {name: np.zeros((count, *one.shape), one.dtype) for name, one in work.columns.items()}
@@ -170,7 +172,7 @@ class _Work:
         from saltus.io.dataset import observe
 
         try:
-            scenario = members.checked(self.scenario, values)
+            scenario = with_values(self.scenario, values)
             done = scenario.simulate()
         except ScenarioError:
             self._failed(row, kept)

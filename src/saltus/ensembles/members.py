@@ -14,7 +14,7 @@ import numpy as np
 from saltus import checks
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
-from saltus.scenarios.loader import put_value, validate
+from saltus.scenarios.keys import with_values
 from saltus.scenarios.replace import replaced
 
 CORNERS = 6  # uncertain numbers up to which all corners of their range are validated instead of every sample
@@ -26,22 +26,15 @@ def sample_values(values: Values, row: int) -> dict[str, Any]:
     return {key: plain(column[row]) for key, column in values.items()}
 
 
+def in_radians(scenario: Scenario, values: Values) -> Values:
+    """The values with angles given as `<key>_deg` under their own keys."""
+    degrees = {f"{name}_deg": name for name in scenario.angles}
+    return {degrees.get(key, key): np.radians(column) if key in degrees else column for key, column in values.items()}
+
+
 def plain(value: Any) -> Any:
     """A number or word without numpy about it."""
     return value.item() if isinstance(value, np.generic) else value
-
-
-def checked(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
-    """The scenario of one sample.
-
-    Raises:
-        ScenarioError: If its numbers do not make a scenario.
-    """
-    data = scenario.model_dump(exclude_unset=True)
-    data.pop("ensemble", None)
-    for key, value in values.items():
-        put_value(data, key, value)
-    return validate(data)
 
 
 def valid(scenario: Scenario, values: Values) -> np.ndarray:
@@ -60,7 +53,7 @@ def valid(scenario: Scenario, values: Values) -> np.ndarray:
 
 def _passes(scenario: Scenario, values: dict[str, Any]) -> bool:
     try:
-        checked(scenario, {key: plain(value) for key, value in values.items()})
+        with_values(scenario, {key: plain(value) for key, value in values.items()})
     except ScenarioError:
         return False
     return True

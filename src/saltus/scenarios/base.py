@@ -14,6 +14,8 @@ import pydantic
 
 from saltus import checks
 from saltus.errors import ScenarioError
+from saltus.scenarios.ensemble import EnsembleModel
+from saltus.scenarios.table import Model
 
 if TYPE_CHECKING:
     from saltus.hybrid import AbstractSystem, State
@@ -28,12 +30,6 @@ Nonnegative = Annotated[float, pydantic.Field(ge=0)]
 Pair = Annotated[list[float], pydantic.Field(min_length=2, max_length=2)]
 Triple = Annotated[list[float], pydantic.Field(min_length=3, max_length=3)]
 EndTime = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=True)]
-
-
-class Model(pydantic.BaseModel):
-    """A table of a scenario file: unknown keys, NaN and wrong types are errors."""
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Solve(Model):
@@ -72,6 +68,7 @@ class Scenario(Model):
 
     kind: str
     solve: Solve
+    ensemble: EnsembleModel | None = None
 
     @pydantic.model_validator(mode="before")
     @classmethod
