@@ -1,6 +1,7 @@
 """The samples of an ensemble: what they depend on, and how they are distributed."""
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -50,6 +51,16 @@ def test_any_chunking_gives_the_same_bits(kind, cuts, seed, linked):
     ]
     joined = {key: np.concatenate([part[key] for part in parts]) for key in whole.keys}
     assert same(whole.draw(0, 192), joined)
+
+
+@pytest.mark.parametrize("kind", DESIGNS)
+def test_threads_that_draw_at_once_do_not_disturb_each_other(kind):
+    shared = design(kind, 12 * 1024, **MIXED)
+    edges = [(first, first + 512) for first in range(0, 12 * 1024, 512)]
+    with ThreadPoolExecutor(8) as threads:
+        parts = list(threads.map(lambda chunk: shared.draw(*chunk), edges))
+    for chunk, part in zip(edges, parts, strict=True):
+        assert same(shared.draw(*chunk), part)
 
 
 @given(
@@ -154,7 +165,7 @@ def test_strata_of_two_keys_are_joined_at_random():
 
 def test_every_order_of_a_few_numbers_comes_up_equally_often():
     three = np.arange(3, dtype=np.uint64)
-    orders = [tuple(streams.Permutation(3, streams.philox(seed))(three)) for seed in range(600)]
+    orders = [tuple(streams.Permutation(3, streams.Stream(seed))(three)) for seed in range(600)]
     counts = [orders.count(order) for order in itertools.permutations(range(3))]
     # 5 degrees of freedom; above 25.7 once in ten thousand.
     assert sum((count - 100) ** 2 / 100 for count in counts) < 25.7
@@ -162,7 +173,7 @@ def test_every_order_of_a_few_numbers_comes_up_equally_often():
 
 @given(count=st.integers(1, 5000), seed=st.integers(0, 100))
 def test_a_permutation_takes_every_number_once(count, seed):
-    found = streams.Permutation(count, streams.philox(seed))(np.arange(count, dtype=np.uint64))
+    found = streams.Permutation(count, streams.Stream(seed))(np.arange(count, dtype=np.uint64))
     assert (np.sort(found) == np.arange(count)).all()
 
 

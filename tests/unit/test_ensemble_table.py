@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from saltus import scenarios
+from saltus.cli import app
 from saltus.ensembles.design import Design
 from saltus.errors import ScenarioError
 from saltus.scenarios.keys import with_values
@@ -224,3 +225,11 @@ def test_wrong_files_are_refused(folder, content, words):
     with pytest.raises(ScenarioError) as caught:
         Design(scenarios.load(folder / "case.toml").scenario.ensemble)
     assert words in str(caught.value)
+
+
+def test_check_tells_of_the_ensemble_and_reads_its_files(folder, capsys):
+    assert app.call(["check", str(folder / "case.toml")]) == 0
+    assert "An ensemble of 3 samples (random) varies friction.mu, gravity." in capsys.readouterr().out
+    (folder / "measured.csv").unlink()
+    assert app.call(["check", str(folder / "case.toml")]) == 2
+    assert "There is no file" in capsys.readouterr().err

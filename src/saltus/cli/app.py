@@ -22,6 +22,7 @@ from saltus.cli import new as new_verb
 from saltus.cli import reproduce as reproduce_verb
 from saltus.cli import run as run_verb
 from saltus.cli import show as show_verb
+from saltus.cli import summarize as summarize_verb
 from saltus.cli import validate as validate_verb
 from saltus.cli.console import error, note
 from saltus.errors import MissingExtraError, ScenarioError
@@ -48,6 +49,7 @@ VERBS = {
     "run": run_verb,
     "show": show_verb,
     "ensemble": ensemble_verb,
+    "summarize": summarize_verb,
     "hazard": hazard_verb,
     "reproduce": reproduce_verb,
     "validate": validate_verb,

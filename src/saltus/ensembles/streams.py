@@ -19,31 +19,29 @@ CELLS = 52
 SOBOL_CELLS = 32
 
 
-def philox(seed: int, *words: str) -> np.random.Philox:
-    """A stream of its own for each seed and list of words; it can be entered anywhere."""
-    name = "\0".join((str(seed), *words)).encode()
-    key = np.frombuffer(hashlib.blake2b(name, digest_size=16).digest(), dtype="<u8")
-    return np.random.Philox(key=key)
+class Stream:
+    """Random bits by their number (the counter-based generator Philox), others for each seed and list of words."""
 
+    def __init__(self, seed: int, *words: str):
+        name = "\0".join((str(seed), *words)).encode()
+        self._key = np.frombuffer(hashlib.blake2b(name, digest_size=16).digest(), dtype="<u8")
 
-def raw(bits: np.random.Philox, first: int, last: int) -> np.ndarray:
-    """The numbers first..last-1 of a stream, 64 random bits each."""
-    # One step of the counter makes four numbers.
-    state = bits.state
-    bits.advance(first // 4)
-    found = bits.random_raw(last - first // 4 * 4)[first % 4 :]
-    bits.state = state
-    return found
+    def draw(self, first: int, last: int) -> np.ndarray:
+        """The numbers first..last-1, 64 random bits each."""
+        # One step of the counter makes four numbers. A generator of its own each time: threads may draw at once.
+        bits = np.random.Philox(key=self._key)
+        bits.advance(first // 4)
+        return bits.random_raw(last - first // 4 * 4)[first % 4 :]
 
 
 class Random:
     """Independent points."""
 
     def __init__(self, names: Sequence[str], seed: int):
-        self._streams = [philox(seed, name) for name in names]
+        self._streams = [Stream(seed, name) for name in names]
 
     def draw(self, first: int, last: int) -> np.ndarray:
-        columns = [(raw(bits, first, last) >> (64 - CELLS)) + 0.5 for bits in self._streams]
+        columns = [(stream.draw(first, last) >> np.uint64(64 - CELLS)) + 0.5 for stream in self._streams]
         return _side_by_side(columns, first, last) / 2.0**CELLS
 
 
@@ -76,14 +74,14 @@ class Latin:
 
     def __init__(self, names: Sequence[str], seed: int, samples: int):
         self._samples = samples
-        self._orders = [Permutation(samples, philox(seed, name, "order")) for name in names]
-        self._streams = [philox(seed, name) for name in names]
+        self._orders = [Permutation(samples, Stream(seed, name, "order")) for name in names]
+        self._streams = [Stream(seed, name) for name in names]
 
     def draw(self, first: int, last: int) -> np.ndarray:
         columns = []
-        for order, bits in zip(self._orders, self._streams, strict=True):
+        for order, stream in zip(self._orders, self._streams, strict=True):
             # 24 bits within a stratum: together with its number nothing is rounded into the next one.
-            within = ((raw(bits, first, last) >> np.uint64(40)) + 0.5) / 2.0**24
+            within = ((stream.draw(first, last) >> np.uint64(40)) + 0.5) / 2.0**24
             columns.append((order(np.arange(first, last, dtype=np.uint64)) + within) / self._samples)
         return _side_by_side(columns, first, last)
 
@@ -123,11 +121,11 @@ class Permutation:
 
     ROUNDS = 6
 
-    def __init__(self, count: int, bits: np.random.Philox):
+    def __init__(self, count: int, stream: Stream):
         self._count = np.uint64(count)
         self._half = np.uint64(max(3, math.ceil((count - 1).bit_length() / 2)))
         self._mask = np.uint64((1 << int(self._half)) - 1)
-        self._keys = bits.random_raw(self.ROUNDS)
+        self._keys = stream.draw(0, self.ROUNDS)
 
     def __call__(self, numbers: np.ndarray) -> np.ndarray:
         found = self._once(numbers)

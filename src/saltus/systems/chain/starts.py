@@ -33,10 +33,10 @@ def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int) ->
 
 def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int, Any]:
     """Number of hanging links and place of the edge particle."""
-    lengths = np.asarray(chain.length, float)
-    over = checks.concrete(overhang)
-    if over is None:
-        hanging = 0  # a traced overhang is a piece of the first link
+    lengths, over = checks.concrete(chain.length), checks.concrete(overhang)
+    if over is None or lengths is None:  # numbers that are not known yet: over the edge is a piece of the first link
+        checks.note((overhang > 0.0) & (overhang < chain.length[0] * (1.0 - 1e-12)))
+        hanging, rest = 0, overhang
     else:
         total = float(lengths.sum())
         if not 0.0 < over < total:
@@ -46,8 +46,6 @@ def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int, Any]:
             )
         # Within rounding of a whole number of links, the next particle is in the edge.
         hanging = int(np.searchsorted(np.cumsum(lengths) * (1.0 - 1e-12), over, side="right"))
-    rest = overhang - float(lengths[:hanging].sum())
-    if over is not None:
         rest = max(float(over) - float(lengths[:hanging].sum()), 0.0)
     if angle is None:
         angle = math.pi / 2 if hanging == 0 else 0.0
@@ -65,7 +63,7 @@ def _check_hanging(chain: Chain, hanging: int) -> None:
 def _check_edge(chain: Chain, edge: Any, hanging: int) -> None:
     checks.shaped("edge", edge, (2,), "It is the place (down, outward) of the edge particle.")
     place = checks.concrete(edge)
-    if place is None:
+    if place is None or checks.concrete(chain.length) is None:
         return
     reach, length = float(np.hypot(*place)), float(chain.length[hanging])
     if place[0] < 0.0:

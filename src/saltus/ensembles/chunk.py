@@ -1,0 +1,221 @@
+"""Run some samples of a scenario and keep their summaries: together where that is possible, else one by one.
+
+What a sample gives depends on its numbers alone, not on the others of its chunk.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from saltus.ensembles import members, summaries
+from saltus.ensembles.summaries import FAILED, OUTCOME_NAMES, Column
+from saltus.errors import ScenarioError
+from saltus.scenarios.base import Scenario
+from saltus.scenarios.keys import with_values
+from saltus.scenarios.replace import replaced
+
+Values = Mapping[str, np.ndarray]
+Progress = Callable[[int], None]
+
+MAX_EVENTS = 256  # events of a run after which it is left to the engine for single runs, which sees events pile up
+MAX_STEPS = 100_000  # steps after which it is
+
+
+def columns(scenario: Scenario) -> dict[str, Column]:
+    """What is kept of every sample of this scenario, by name."""
+    return summaries.columns(*scenario.assemble())
+
+
+def run(scenario: Scenario, values: Values, progress: Progress | None = None) -> dict[str, np.ndarray]:
+    """Run the samples with these values and keep their summaries.
+
+    Args:
+        scenario: The scenario; the values replace its own.
+        values: For each dotted key its values, one per sample.
+        progress: Called with the number of samples that have ended since the last call.
+
+    Returns:
+        The columns of `columns`, with the samples as first axis.
+    """
+    work = _work(type(scenario), scenario.model_dump_json(exclude={"ensemble"}))
+    values = members.in_radians(scenario, values)
+    tell = progress or (lambda count: None)
+    count = len(next(iter(values.values())))
+    kept = {name: np.zeros((count, *one.shape), one.dtype) for name, one in work.columns.items()}
+    left = []
+    for rows, words in _alike(values, count):
+        numbers = {key: column[rows] for key, column in values.items() if key not in words}
+        left += [rows[work.together(words, numbers, rows, kept, tell)]]
+    for row in np.sort(np.concatenate(left)):
+        work.alone(members.sample_values(values, row), row, kept)
+        tell(1)
+    return kept
+
+
+def _alike(values: Values, count: int) -> Iterator[tuple[np.ndarray, dict]]:
+    """The samples in groups with the same words and whole numbers: those decide what is built."""
+    choices = {key: column for key, column in values.items() if column.dtype.kind != "f"}
+    groups: dict[tuple, list[int]] = {}
+    for row in range(count) if choices else ():
+        groups.setdefault(tuple(members.plain(column[row]) for column in choices.values()), []).append(row)
+    if not choices:
+        groups[()] = list(range(count))
+    for chosen, rows in groups.items():
+        yield np.array(rows), dict(zip(choices, chosen, strict=True))
+
+
+@functools.lru_cache(maxsize=2)
+def _work(model: type[Scenario], text: str) -> _Work:
+    return _Work(model.model_validate_json(text))
+
+
+class _Work:
+    """What the chunks of one ensemble have in common, so that it is compiled once."""
+
+    def __init__(self, scenario: Scenario):
+        self.scenario = scenario
+        self.system, self.start = scenario.assemble()
+        self.columns = summaries.columns(self.system, self.start)
+        self.peaks = summaries.peaks(self.system)
+        self._builders: dict[tuple, members.Builder | None] = {}
+
+    # ---- together -----------------------------------------------------------------------------
+
+    def together(self, words, numbers: Values, rows, kept, tell: Progress) -> np.ndarray:
+        """Run samples at once; which of them (by their place among `rows`) must be run alone."""
+        scenario = replaced(self.scenario, words)
+        builder = self._builder(scenario, words, tuple(numbers))
+        if builder is None:
+            return np.arange(len(rows))
+        good = members.valid(scenario, numbers)
+        stack = builder.build(np.stack(list(numbers.values()), axis=1))
+        good &= stack.good
+        there = np.flatnonzero(good)
+        if not there.size:
+            return np.arange(len(rows))
+        until = members.end_times(scenario, {key: column[there] for key, column in numbers.items()})
+        good[there[self._run(scenario, stack, there, until, rows, kept, tell)]] = False
+        return np.flatnonzero(~good)
+
+    def _builder(self, scenario: Scenario, words, keys) -> members.Builder | None:
+        """The builder of these samples; None where each must be built by itself."""
+        chosen = (tuple(words.items()), keys)
+        if chosen not in self._builders:
+            able = bool(keys) and getattr(self.system, "engine", "event_driven") == "event_driven"
+            able = able and members.same_options(scenario, keys)
+            builder = members.Builder(scenario, keys) if able else None
+            self._builders[chosen] = builder if builder is not None and builder.works() else None
+        return self._builders[chosen]
+
+    def _run(self, scenario, stack: members.Stack, there, until, rows, kept, tell: Progress) -> np.ndarray:
+        """Run these of a stack and keep what they give; which of them met a limit of the batch."""
+        import equinox as eqx
+        import jax
+
+        from saltus.engines import batch
+        from saltus.engines.advance import Status
+
+        plan = self._plan(scenario)
+        pick = _picker(there, len(rows))
+        varying, start = (jax.tree.map(pick, part) for part in (stack.varying, stack.start))
+        lanes = batch.run(varying, stack.shared, start, until, plan, tell)
+        full = lanes.status == Status.full
+        done, into = ~full, rows[there[~full]]
+        ends = _at_end(stack.shared, varying, start, lanes.state)
+        found = {name: np.asarray(column) for name, column in ends.items()}
+        found["outcome"] = self._outcomes(lanes, until, stack, eqx)
+        found["stop_time"], found["events"] = lanes.state.t, lanes.events
+        for k, name in enumerate(self.peaks):
+            found[summaries.PEAKS[name][0]] = lanes.largest[:, k]
+        for name, column in found.items():
+            kept[name][into] = column[done]
+        return full
+
+    def _plan(self, scenario: Scenario):
+        import jax.numpy as jnp
+
+        from saltus.engines import batch, steppers
+        from saltus.engines.advance import Control
+
+        options = scenario.options()
+        method = options["method"] or getattr(self.system, "method", "dopri8")
+        step, fixed = options["step"] or 0.0, options["step"] is not None
+        control = Control(
+            rtol=jnp.asarray(options["rtol"]), atol=jnp.asarray(options["atol"]), step=jnp.asarray(float(step)),
+            origin=self.start.t, fixed=fixed, project=not fixed,
+        )  # fmt: skip
+        limit = min(MAX_EVENTS, options["max_events"])
+        return batch.Plan(steppers.stepper(method, options["rtol"]), control, summaries.watch(self.peaks), limit, MAX_STEPS)
+
+    def _outcomes(self, lanes, until, stack: members.Stack, eqx) -> np.ndarray:
+        from saltus.engines.advance import Status
+
+        first = eqx.filter(stack.varying, eqx.is_array)
+        import jax
+
+        guards = eqx.combine(jax.tree.map(lambda x: x[0], first), stack.shared).guards()
+        codes = np.array([OUTCOME_NAMES.index(guard.ends or "finished") for guard in guards] or [0])
+        ended = np.where(np.isinf(until), OUTCOME_NAMES.index("at_rest"), OUTCOME_NAMES.index("finished"))
+        by_status = {Status.stalled: "stalled", Status.not_finite: "not_finite"}
+        for status, name in by_status.items():
+            ended = np.where(lanes.status == status, OUTCOME_NAMES.index(name), ended)
+        return np.where(lanes.ended_by >= 0, codes[lanes.ended_by], ended)
+
+    # ---- alone --------------------------------------------------------------------------------
+
+    def alone(self, values: dict, row: int, kept) -> None:
+        """Run one sample by itself."""
+        from saltus.io.dataset import observe
+
+        try:
+            scenario = with_values(self.scenario, values)
+            done = scenario.simulate()
+        except ScenarioError:
+            self._failed(row, kept)
+            return
+        system, trajectory = done.system, done.trajectory
+        knots = observe(system, trajectory.knots)
+        ends = _at_end_of_one(system, trajectory.start, trajectory.end)
+        kept["outcome"][row] = OUTCOME_NAMES.index(done.outcome.name)
+        kept["stop_time"][row], kept["events"][row] = float(done.end.t), len(done.events)
+        known = system.quantities()
+        for name in self.peaks:
+            kept[summaries.PEAKS[name][0]][row] = summaries.size(np, knots[name], known[name].dims)
+        for name, column in ends.items():
+            kept[name][row] = np.asarray(column)
+
+    def _failed(self, row: int, kept) -> None:
+        for name, column in self.columns.items():
+            kept[name][row] = math.nan if column.dtype.kind == "f" else -1
+        kept["outcome"][row] = OUTCOME_NAMES.index(FAILED)
+        kept["events"][row] = 0
+
+
+def _picker(there: np.ndarray, count: int):
+    """Rows of a stack; all of them at no cost."""
+    return (lambda leaf: leaf) if len(there) == count else (lambda leaf: leaf[there])
+
+
+@functools.cache
+def _compiled():
+    import equinox as eqx
+
+    def of_many(shared, varying, start, end):
+        def one(varying, start, end):
+            return summaries.at_end(eqx.combine(varying, shared), start, end)
+
+        return eqx.filter_vmap(one)(varying, start, end)
+
+    return eqx.filter_jit(of_many), eqx.filter_jit(summaries.at_end)
+
+
+def _at_end(shared, varying, start, end):
+    return _compiled()[0](shared, varying, start, end)
+
+
+def _at_end_of_one(system, start, end):
+    return _compiled()[1](system, start, end)

@@ -1,0 +1,183 @@
+"""The systems and starts of many samples of one scenario, built at once by tracing `build`."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from saltus import checks
+from saltus.errors import ScenarioError
+from saltus.scenarios.base import Scenario
+from saltus.scenarios.keys import with_values
+from saltus.scenarios.replace import replaced
+
+CORNERS = 6  # uncertain numbers up to which all corners of their range are validated instead of every sample
+Values = Mapping[str, np.ndarray]
+
+
+def sample_values(values: Values, row: int) -> dict[str, Any]:
+    """The values of one sample, as plain numbers and words."""
+    return {key: plain(column[row]) for key, column in values.items()}
+
+
+def in_radians(scenario: Scenario, values: Values) -> Values:
+    """The values with angles given as `<key>_deg` under their own keys."""
+    degrees = {f"{name}_deg": name for name in scenario.angles}
+    return {degrees.get(key, key): np.radians(column) if key in degrees else column for key, column in values.items()}
+
+
+def plain(value: Any) -> Any:
+    """A number or word without numpy about it."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def valid(scenario: Scenario, values: Values) -> np.ndarray:
+    """Which samples pass the checks of the scenario's tables.
+
+    A check allows a range of each number, so where the corners of the samples' range pass, all do.
+    """
+    count = len(next(iter(values.values())))
+    if len(values) <= CORNERS:
+        ends = [(column.min(), column.max()) for column in values.values()]
+        if all(_passes(scenario, dict(zip(values, corner, strict=True))) for corner in itertools.product(*ends)):
+            return np.ones(count, bool)
+    rows = zip(*values.values(), strict=True)
+    return np.array([_passes(scenario, dict(zip(values, row, strict=True))) for row in rows])
+
+
+def _passes(scenario: Scenario, values: dict[str, Any]) -> bool:
+    try:
+        with_values(scenario, {key: plain(value) for key, value in values.items()})
+    except ScenarioError:
+        return False
+    return True
+
+
+@dataclasses.dataclass(frozen=True)
+class Stack:
+    """Systems and starts of many samples.
+
+    Args:
+        varying: The numbers of the systems that differ, stacked; None for the others.
+        shared: The rest of the system, the same for all.
+        start: The states at the beginning, stacked.
+        good: Which samples satisfy every condition that `build` made on its numbers.
+    """
+
+    varying: Any
+    shared: Any
+    start: Any
+    good: np.ndarray
+
+
+class Builder:
+    """Builds samples of a scenario that differ in some numbers.
+
+    Args:
+        scenario: The scenario.
+        keys: Dotted keys of the numbers.
+    """
+
+    def __init__(self, scenario: Scenario, keys: tuple[str, ...]):
+        self.scenario, self.keys = scenario, keys
+        self._shared: Any = None
+
+    def _made(self, vector):
+        """Numbers of the system and its start, and whether the conditions on them hold; traced."""
+        import equinox as eqx
+        import jax.numpy as jnp
+
+        with checks.noting() as notes:
+            values = {key: vector[k] for k, key in enumerate(self.keys)}
+            system, start = replaced(self.scenario, values).build()
+        numbers, self._static = eqx.partition(system, eqx.is_array)
+        holds = functools.reduce(jnp.logical_and, [jnp.all(one) for one in notes], jnp.asarray(True))
+        return numbers, start, holds
+
+    @functools.cached_property
+    def _compiled(self):
+        """The stacked build, and the numbers that all samples share."""
+        import equinox as eqx
+        import jax
+
+        like = jax.ShapeDtypeStruct((len(self.keys),), np.float64)
+        moves = _moves(self._made, like)[0]
+
+        @jax.jit
+        def stacked(vectors):
+            def one(vector):
+                numbers, start, holds = self._made(vector)
+                return eqx.filter(numbers, moves), start, holds
+
+            return jax.vmap(one)(vectors)
+
+        return stacked, moves
+
+    def works(self) -> bool:
+        """Whether the scenario can be built without knowing its numbers."""
+        import jax
+
+        try:
+            _ = self._compiled
+        except (TypeError, ValueError, jax.errors.JAXTypeError):
+            return False
+        return True
+
+    def build(self, vectors: np.ndarray) -> Stack:
+        """The samples with these numbers (sample, key)."""
+        import equinox as eqx
+        import jax
+
+        stacked, moves = self._compiled
+        varying, start, holds = stacked(vectors)
+        if self._shared is None:
+            numbers = jax.jit(lambda vector: self._made(vector)[0])(vectors[0])
+            self._shared = eqx.combine(eqx.filter(numbers, moves, inverse=True), self._static)
+        finite = np.ones(len(vectors), bool)
+        for leaf in jax.tree.leaves((varying, start)):
+            values = np.asarray(leaf)
+            if values.dtype.kind == "f":
+                finite &= ~np.isnan(values).reshape(len(vectors), -1).any(axis=1)
+        return Stack(varying, self._shared, start, np.asarray(holds) & finite)
+
+
+def _moves(function, like) -> Any:
+    """For each result of a traced function, whether it depends on the argument."""
+    import jax
+
+    closed, shape = jax.make_jaxpr(function, return_shape=True)(like)
+    reached = set(closed.jaxpr.invars)
+    for equation in closed.jaxpr.eqns:
+        if any(not hasattr(var, "val") and var in reached for var in equation.invars):
+            reached.update(equation.outvars)
+    answers = [not hasattr(var, "val") and var in reached for var in closed.jaxpr.outvars]
+    return jax.tree.unflatten(jax.tree.structure(shape), answers)
+
+
+def end_times(scenario: Scenario, values: Values) -> np.ndarray:
+    """When the run of each sample ends at the latest [s]."""
+    count = len(next(iter(values.values())))
+    try:
+        moves = not _unknown(scenario, tuple(values)).end_time == scenario.end_time
+    except (TypeError, ValueError):
+        moves = True
+    if not moves:
+        return np.full(count, scenario.end_time)
+    rows = zip(*values.values(), strict=True)
+    return np.array([replaced(scenario, dict(zip(values, row, strict=True))).end_time for row in rows])
+
+
+def same_options(scenario: Scenario, keys: tuple[str, ...]) -> bool:
+    """Whether all samples are solved in the same way whatever these numbers are."""
+    return _unknown(scenario, keys).options() == scenario.options()
+
+
+def _unknown(scenario: Scenario, keys: tuple[str, ...]) -> Scenario:
+    """The scenario with these numbers unknown: what hangs on them differs from what it was."""
+    return replaced(scenario, dict.fromkeys(keys, math.nan))
