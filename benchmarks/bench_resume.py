@@ -123,9 +123,9 @@ def interrupted(report: Report, folder: Path) -> None:
     )
     extra = (spent + last - plain) / KILLS
     report.line(
-        f"100 chunks of {DELAY} s by 2 workers: {plain:.1f} s undisturbed, {spent + last:.1f} s when killed {KILLS} times "
-        f"and resumed, {'the same numbers' if same else 'OTHER NUMBERS'}: {extra:.1f} s per kill, of which up to {DELAY} s "
-        "lost and the rest the start of Python"
+        f"100 chunks of {DELAY} s by 2 workers: {plain:.1f} s undisturbed, {spent + last:.1f} s when killed {KILLS} "
+        f"times and resumed, {'the same numbers' if same else 'OTHER NUMBERS'}: {extra:.1f} s per kill, of which up "
+        f"to {DELAY} s lost and the rest the start of Python"
     )
 
 

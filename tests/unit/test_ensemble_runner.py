@@ -265,3 +265,26 @@ def test_kills_at_random_moments_lose_nothing(tmp_path, undisturbed, seed):
     assert halfway >= 3  # kills did hit runs that were under way
     assert bits(path) == undisturbed
     assert not list(path.rglob("*.partial"))
+
+
+@pytest.mark.slow
+def test_a_killed_ensemble_of_real_runs_is_resumed_bit_by_bit(tmp_path):
+    """The command itself, with mechanics: killed with its workers, resumed, and compared with one undisturbed run."""
+
+    def command(out, *options):
+        words = [sys.executable, "-m", "saltus", "ensemble", "bowl-ensemble", "--set", "solve.until=2.0", "--out", out]
+        return subprocess.Popen([*map(str, words), *options], cwd=tmp_path, env=_environment(), stderr=subprocess.PIPE)
+
+    plain, killed = tmp_path / "plain.zarr", tmp_path / "killed.zarr"
+    options = ("--samples", "600", "--workers", "2", "--chunk", "25", "-q")
+    process = command(killed, *options)
+    wait_for_some_done(killed, process, 3, seconds=120)
+    os.kill(children(process.pid)[0], signal.SIGKILL)
+    wait_for_some_done(killed, process, 8, seconds=120)
+    process.kill()
+    process.communicate()
+    assert 0 < len(Store(killed).pending()) < 24
+    for process in (command(killed, *options, "--resume"), command(plain, "--samples", "600", "--workers", "1", "-q")):
+        _, told = process.communicate(timeout=300)
+        assert process.returncode == 0, told
+    assert bits(killed) == bits(plain)

@@ -10,7 +10,8 @@ import xarray as xr
 from tests.ensemble_work import Toy
 
 from saltus.ensembles.errors import WriteError
-from saltus.ensembles.store import Store, chunk_size, is_store
+from saltus.ensembles.layout import is_store
+from saltus.ensembles.store import Store, chunk_size
 from saltus.ensembles.work import compute
 from saltus.errors import ScenarioError
 

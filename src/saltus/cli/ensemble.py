@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from saltus.cli import complete
-from saltus.cli.console import error, print_json, print_pairs
+from saltus.cli.console import error, print_json, print_pairs, progress
 from saltus.cli.options import Debug, Json, Quiet
 
 if TYPE_CHECKING:
     from saltus.ensembles.runner import Standing
     from saltus.ensembles.store import Store
+    from saltus.ensembles.work import ScenarioWork
 
 
 def command(
@@ -49,6 +50,9 @@ def command(
     chunk: Annotated[
         int | None, typer.Option("--chunk", metavar="N", help="Samples computed and written together.")
     ] = None,
+    series: Annotated[
+        int, typer.Option("--series", metavar="K", min=0, help="Also keep the first K samples over time.")
+    ] = 0,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -70,6 +74,8 @@ def command(
             standing = execute(
                 work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell
             )  # fmt: skip
+        if series:
+            _keep_series(work, Store(out), series, quiet)
     except EnsembleError as problem:
         if debug:
             raise
@@ -85,8 +91,17 @@ def command(
         raise typer.Exit(1)
 
 
+def _keep_series(work: ScenarioWork, store: Store, count: int, quiet: bool) -> None:
+    from saltus.ensembles.series import write_series
+
+    with progress(quiet) as bar, bar.stage("over time", total=float(count)) as told:
+        write_series(work, store, count, lambda done: told(done, f"{done} of {count} samples"))
+
+
 def summary(store: Store, standing: Standing) -> dict[str, Any]:
     """What is said of an ensemble."""
+    from saltus.ensembles.series import n_series
+
     about = store.attributes
     computed = standing.ended - standing.found
     return {
@@ -100,6 +115,7 @@ def summary(store: Store, standing: Standing) -> dict[str, Any]:
         "outcomes": outcomes(store),
         "wall_time": standing.seconds,
         "rate": standing.rate,
+        "series": n_series(store),
         "store": str(store.path),
         "saltus_version": about.get("saltus_version"),
     }
@@ -124,11 +140,13 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """A summary as lines for people."""
     found = f", {facts['found']} were there" if facts["found"] else ""
     ended = ", ".join(f"{count} {name}" for name, count in facts["outcomes"].items())
+    over_time = [("over time", f"the first {facts['series']}, in the group series")] if facts["series"] else []
     return [
         ("scenario", facts["scenario"] or f"(kind {facts['kind']})"),
         ("samples", f"{facts['samples']} ({facts['design']}, seed {facts['seed']})"),
         ("outcomes", ended or "none"),
         ("computed", f"{facts['computed']} in {facts['wall_time']:.3g} s, {facts['rate']:.4g} per second{found}"),
+        *over_time,
         ("written", facts["store"]),
     ]
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from saltus.ensembles import pool
 from saltus.ensembles.errors import ChunkError, EnsembleError, Interrupted, WriteError
-from saltus.ensembles.store import Store, check_new, chunk_size, is_store
+from saltus.ensembles.layout import is_store
+from saltus.ensembles.store import Store, check_new, chunk_size
 from saltus.ensembles.work import EXTENSIBLE, ScenarioWork, Work, compute
 from saltus.errors import ScenarioError
 
@@ -67,6 +68,7 @@ def ensemble(
     resume: bool = False,
     overrides: Sequence[str] = (),
     chunk: int | None = None,
+    series: int = 0,
     tell: Tell | None = None,
 ) -> xr.Dataset:
     """Run a scenario many times with drawn values, and open the result.
@@ -84,6 +86,7 @@ def ensemble(
         resume: Go on with a store that an earlier run has left.
         overrides: `key=value` pairs such as "friction.mu=0.1".
         chunk: Samples that are computed and written together; chosen if None.
+        series: How many of the first samples to keep over time as well, in the group "series" of the store.
         tell: Called now and then with how far it is.
 
     Raises:
@@ -95,6 +98,10 @@ def ensemble(
     loaded = load(str(scenario), overrides)
     work = ScenarioWork(loaded.text, samples, device, loaded.name)
     execute(work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell)
+    if series:
+        from saltus.ensembles.series import write_series
+
+        write_series(work, Store(out), series)
     import xarray as xr
 
     return xr.open_zarr(os.fspath(out))

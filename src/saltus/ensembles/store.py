@@ -12,16 +12,16 @@ import json
 import math
 import os
 import secrets
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltus.ensembles.durable import flush_folder, lock, persist
 from saltus.ensembles.errors import WriteError
-from saltus.errors import MissingExtraError, ScenarioError
+from saltus.ensembles.layout import DONE, KEY, LAYOUT, PARAMETER, consolidate, is_store, lay_out, open_group, plain
+from saltus.errors import ScenarioError
 from saltus.io.files import atomic_write, check_writable
 
 if TYPE_CHECKING:
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
     from saltus.ensembles.work import Column
 
-LAYOUT = 1  # raised when stores of older versions can no longer be continued
 CHUNK_BYTES = 64 * 2**20  # at most this much of all columns in a chunk
 SLAB = 2**24  # flags read at a time
-DONE, PARAMETER, KEY = "done", "parameter", "key"
 
 
 def chunk_size(samples: int, columns: Mapping[str, Column], smallest: int = 64, largest: int = 4096) -> int:
@@ -51,7 +49,7 @@ class Store:
 
     def __init__(self, path: str | os.PathLike):
         self.path = Path(path).resolve()
-        self._group = _open_group(self.path)
+        self._group = open_group(self.path)
         self.attributes: dict[str, Any] = dict(self._group.attrs)
         self.samples = int(self.attributes["samples"])
         self.size = int(self.attributes["chunk"])
@@ -87,7 +85,7 @@ class Store:
         about = {**attributes, "samples": samples, "chunk": size, "layout": LAYOUT}
         try:
             with atomic_write(path) as temporary:
-                _lay_out(temporary, columns, keys, samples, size, about)
+                lay_out(temporary, columns, keys, samples, size, about)
         except OSError as error:
             raise WriteError(_told(path, error)) from error
         return cls(path)
@@ -142,7 +140,7 @@ class Store:
         try:
             for name, array in everything.items():
                 self._put(name, chunk, np.asarray(array))
-            _persist([self._file(name, chunk) for name in everything])
+            persist([self._file(name, chunk) for name in everything])
             self._flag(chunk, last - first)
         except OSError as error:
             raise WriteError(_told(self.path, error)) from error
@@ -165,9 +163,9 @@ class Store:
             for name, array in self._group.arrays():
                 if name != KEY and array.shape[0] != samples:
                     array.resize((samples, *array.shape[1:]))
-            group = _open_group(self.path, consolidated=False)
+            group = open_group(self.path, consolidated=False)
             group.attrs.update(samples=samples)
-            _consolidate(self.path)
+            consolidate(self.path)
         except OSError as error:
             raise WriteError(_told(self.path, error)) from error
         return Store(self.path)
@@ -181,7 +179,7 @@ class Store:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep a second run out of the store; the lock ends with the process, however that ends."""
-        handle = _lock(self.path)
+        handle = lock(self.path)
         try:
             yield
         finally:
@@ -195,7 +193,7 @@ class Store:
         table = np.empty((count, len(names)))
         for column, name in enumerate(names):
             if name in choices:
-                table[:, column] = [choices[name].index(_plain(value)) for value in values[name]]
+                table[:, column] = [choices[name].index(plain(value)) for value in values[name]]
             else:
                 table[:, column] = values[name]
         return table
@@ -227,7 +225,7 @@ class Store:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _flush_folder(target.parent)
+        flush_folder(target.parent)
 
     def _file(self, name: str, chunk: int) -> Path:
         array = self._arrays[name]
@@ -246,146 +244,6 @@ def check_new(path: Path) -> None:
         )
     if path.exists():
         raise ScenarioError(f"{str(path)!r} exists and is no ensemble. Give another name.")
-
-
-def is_store(path: Path) -> bool:
-    """Whether there is an ensemble at this place."""
-    try:
-        about = json.loads((path / "zarr.json").read_bytes())
-        return "scenario_hash" in about.get("attributes", {})
-    except (OSError, ValueError, AttributeError):
-        return False
-
-
-def _zarr() -> Any:
-    try:
-        import zarr
-    except ImportError:
-        raise MissingExtraError("Ensembles need zarr. Install it with: pip install 'saltus[zarr]'.") from None
-    return zarr
-
-
-def _open_group(path: Path, consolidated: bool | None = None) -> zarr.Group:
-    zarr = _zarr()
-    if not path.exists():
-        raise ScenarioError(f"There is no ensemble {str(path)!r}.")
-    if not is_store(path):
-        raise ScenarioError(f"{str(path)!r} is no ensemble of saltus.")
-    group = zarr.open_group(str(path), mode="r+", zarr_format=3, use_consolidated=consolidated)
-    layout = group.attrs.get("layout")
-    if layout != LAYOUT:
-        raise ScenarioError(
-            f"{str(path)!r} was written by saltus {group.attrs.get('saltus_version', '(unknown)')} in another layout "
-            f"({layout}, this version writes {LAYOUT}). Start a new one."
-        )
-    return group
-
-
-def _lay_out(
-    path: Path,
-    columns: Mapping[str, Column],
-    keys: Mapping[str, list | None],
-    samples: int,
-    size: int,
-    attributes: Mapping[str, Any],
-) -> None:
-    """Metadata of all variables; chunks appear as they are written."""
-    group = _zarr().create_group(str(path), zarr_format=3, attributes=dict(attributes))
-    for name, column in columns.items():
-        if name in (DONE, PARAMETER, KEY):
-            raise ValueError(f"A column must not be named {name!r}.")
-        dtype = np.dtype(column.dtype)
-        group.create_array(
-            name,
-            shape=(samples, *column.shape),
-            chunks=(size, *(max(1, n) for n in column.shape)),
-            dtype=dtype,
-            fill_value={"f": np.nan, "i": -1}.get(dtype.kind, 0),
-            dimension_names=("sample", *column.dims),
-            attributes={"units": column.units, "long_name": column.long_name, **getattr(column, "attributes", {})},
-        )
-    choices = {key: [_plain(value) for value in values] for key, values in keys.items() if values is not None}
-    group.create_array(
-        PARAMETER,
-        shape=(samples, len(keys)),
-        chunks=(size, max(1, len(keys))),
-        dtype=np.float64,
-        fill_value=np.nan,
-        dimension_names=("sample", KEY),
-        attributes={
-            "units": "",
-            "long_name": "drawn values",
-            "keys": json.dumps(list(keys)),
-            "choices": json.dumps(choices),
-        },
-    )
-    names = group.create_array(
-        KEY, shape=(len(keys),), chunks=(max(1, len(keys)),), dtype=str, dimension_names=(KEY,)
-    )  # fmt: skip
-    names[:] = np.array(list(keys), dtype=object)
-    group.create_array(
-        DONE,
-        shape=(samples,),
-        chunks=(size,),
-        dtype=np.uint8,
-        fill_value=0,
-        compressors=None,
-        filters=None,
-        dimension_names=("sample",),
-        attributes={"units": "", "long_name": "1 where the sample is complete"},
-    )
-    _consolidate(path)
-
-
-def _consolidate(path: Path) -> None:
-    """All metadata in one file: readers open the store at once, and see old or new, never a mixture."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that other readers of Zarr 3 may look at each array instead
-        _zarr().consolidate_metadata(str(path))
-
-
-def _plain(value: Any) -> Any:
-    """A number or text of NumPy as one of Python."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _persist(paths: Sequence[Path]) -> None:
-    """Have files on the disk, with their names; those that would hold the fill value alone are not there at all."""
-    with ThreadPoolExecutor(16) as threads:  # side by side: the disk then takes them in one go
-        list(threads.map(_flush, paths))
-        list(threads.map(_flush_folder, {path.parent for path in paths}))
-
-
-def _flush(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _flush_folder(path: Path) -> None:
-    if os.name == "posix":  # elsewhere a folder cannot be opened
-        _flush(path)
-
-
-def _lock(path: Path) -> int | None:
-    """A lock on the folder itself; None where the file system has none."""
-    try:
-        import fcntl
-    except ImportError:
-        return None
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise ScenarioError(f"Another run is writing to {str(path)!r}. Wait for it, or stop it.") from None
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
 
 
 def _told(path: Path, error: OSError) -> str:
