@@ -17,6 +17,7 @@ from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
 from saltus.scenarios.replace import replaced, value_at
 
+BLOCK = 64  # samples are built in multiples of so many
 CORNERS = 6  # uncertain numbers up to which all corners of their range are validated instead of every sample
 Values = Mapping[str, np.ndarray]
 
@@ -126,7 +127,11 @@ class Builder:
         import jax
         import jax.numpy as jnp
 
-        varying, start, holds = jax.vmap(self._made)(jnp.asarray(vectors))
+        count = len(vectors)
+        # Whole blocks: the last bits of a sample must not hang on its place in a vector.
+        filled = np.concatenate([vectors, np.repeat(vectors[-1:], -count % BLOCK, axis=0)])
+        built = jax.vmap(self._made)(jnp.asarray(filled))
+        varying, start, holds = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], built)
         good = np.asarray(holds)
         for leaf in jax.tree.leaves((varying, start)):
             values = np.asarray(leaf)
