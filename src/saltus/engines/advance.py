@@ -130,7 +130,7 @@ def flow(
     replaced by a guess.
     """
     flat = FlatSystem(system, state)
-    armed = flat.armed()
+    armed, borders = flat.armed(), flat.borders()
     y = flat.vector(state)
     start = Carry(
         t=state.t,
@@ -146,7 +146,9 @@ def flow(
     )
     end = jax.lax.while_loop(
         lambda carry: carry.status == Status.going,
-        lambda carry: try_step(flat, armed, stepper, control, until, capacity, carry),
+        lambda carry: judged(
+            tried(flat, stepper, control, until, carry), carry, armed, borders, stepper.order, control, until, capacity
+        ),
         start,
     )
     return Flow(
@@ -195,26 +197,26 @@ def target(control: Control, t: Scalar, h: Scalar, until: Scalar) -> Scalar:
 
 
 class Trial(eqx.Module):
-    """A step that was tried: its end, where it led, and the guards at five looks along it."""
+    """A step that was tried: its end, where it led, and five looks along it: when, the vectors, the guards."""
 
     t: Scalar
     y: Flat
     step: Step
-    glances: Float[Array, "5 g"]
+    times: Float[Array, " 5"]
+    vectors: Float[Array, "5 n"]
+    guards: Float[Array, "5 g"]
 
 
-def try_step(flat, armed, stepper, control, until, capacity, carry: Carry) -> Carry:
-    """Try one step; keep it, reject it, or leave it for the search."""
+def tried(flat: FlatSystem, stepper: Stepper, control: Control, until: Scalar, carry: Carry) -> Trial:
+    """One step and the looks along it."""
     t_new = target(control, carry.t, carry.h, until)
     h = t_new - carry.t
     y_new, step = taken(flat, stepper, control, carry.t, carry.y, h)
     y_new = jax.lax.optimization_barrier(y_new)  # else XLA computes the step again for all of the record
-    glances = jnp.zeros((GLANCES.size, 0))
-    if armed.size:
-        between = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
-        glances = jax.vmap(flat.guards)(carry.t + GLANCES * h, jax.lax.optimization_barrier(between))
-    trial = Trial(t_new, y_new, step, glances)
-    return judged(trial, carry, armed, flat.borders(), stepper.order, control, until, capacity)
+    times = carry.t + GLANCES * h
+    vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
+    vectors = jax.lax.optimization_barrier(vectors)
+    return Trial(t_new, y_new, step, times, vectors, jax.vmap(flat.guards)(times, vectors))
 
 
 def judged(trial: Trial, carry: Carry, armed, borders, order: int, control: Control, until, capacity: int) -> Carry:
@@ -241,8 +243,8 @@ def judged(trial: Trial, carry: Carry, armed, borders, order: int, control: Cont
 
     over = carry.over
     if armed.size:
-        doubt = keep & suspicious(trial.glances, armed).any()
-        beyond, over = _over(armed, borders, trial.glances[0])
+        doubt = keep & suspicious(trial.guards, armed).any()
+        beyond, over = _over(armed, borders, trial.guards[0])
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
     return _kept(carry, keep, trial.t, trial.y, h_next, status, over, until, capacity)

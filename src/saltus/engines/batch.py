@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from saltus.engines.advance import Carry, Control, Status, Trial, judged, search, still_due, target, try_step
+from saltus.engines.advance import Carry, Control, Status, Trial, judged, search, still_due, target, tried
 from saltus.engines.flat import FlatSystem
 from saltus.engines.loop import FOREVER, same_types
 from saltus.engines.search import GLANCES, cubic
@@ -151,18 +151,26 @@ class _Programs:
     look: Callable
 
 
+def each(function: Callable, values, one_by_one: bool):
+    """The function on each row of a tree: one after the other on a CPU, where a row's last bits must not hang on its
+    place in a vector, and where a branch not taken costs nothing; else side by side.
+    """
+    return jax.lax.map(function, values) if one_by_one else jax.vmap(function)(values)
+
+
 @functools.lru_cache(maxsize=64)
 def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> _Programs:
     """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
 
     def begin(varying, shared, start, until):
-        def one(varying, state):
+        def one(values):
+            varying, state = values
             state = same_types(state, state)
             none, zero = jnp.asarray(-1), jnp.asarray(0)
             peaks = jnp.nan_to_num(watch(eqx.combine(varying, shared), state))
             return state, none, zero, peaks
 
-        state, none, zero, peaks = eqx.filter_vmap(one)(varying, start)
+        state, none, zero, peaks = each(one, (varying, start), one_by_one)
         number = jnp.arange(none.size)
         return Lanes(number, varying, state, until, 0.0 * state.t, zero, state.t, none, zero, zero, state.t, peaks)
 
@@ -178,7 +186,7 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
             return dataclasses.replace(moved, status=jnp.where(full, Status.full, moved.status))
 
         if width is None:
-            return jax.lax.map(block, lanes) if one_by_one else jax.vmap(block)(lanes)
+            return each(block, lanes, one_by_one)
         blocks = jax.tree.map(lambda x: x.reshape(-1, width, *x.shape[1:]), lanes)
         last = jax.tree.map(lambda x: jnp.moveaxis(x, 1, -1), blocks)
         moved = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 1), jax.lax.map(block, last))
@@ -192,7 +200,7 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
         def unless_idle(lane):
             return jax.lax.cond(lane.number < 0, lambda lane: lane, one, lane)
 
-        return jax.lax.map(unless_idle, lanes) if one_by_one else jax.vmap(one)(lanes)
+        return each(unless_idle if one_by_one else one, lanes, one_by_one)
 
     return _Programs(*(eqx.filter_jit(part) for part in (begin, flow, look)))
 
@@ -228,19 +236,30 @@ def _flow_one(lane: Lanes, shared, control: Control, stepper, watch) -> Lanes:
     """A few steps of one lane by itself."""
     system = eqx.combine(lane.varying, shared)
     flat = FlatSystem(system, lane.state)
-    armed = flat.armed()
+    armed, borders = flat.armed(), flat.borders()
 
     def going_on(carry):
         return (carry[0].status == Status.going) & (carry[0].steps < PATIENCE)
 
     def step(carry):
         before, largest = carry
-        after = try_step(flat, armed, stepper, control, lane.until, 0, before)
-        seen = watch(system, flat.state(after.t, after.y))
-        return after, jnp.maximum(largest, jnp.nan_to_num(seen))
+        trial = tried(flat, stepper, control, lane.until, before)
+        after = judged(trial, before, armed, borders, stepper.order, control, lane.until, 0)
+        seen = jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(trial.times, trial.vectors)
+        return after, _larger(largest, seen, after.count > before.count)
 
     end, largest = jax.lax.while_loop(going_on, step, (_carry(lane, flat.vector(lane.state), control), lane.largest))
     return _moved(lane, flat.state(end.t, end.y), end, flat.guard_numbers()[0], largest)
+
+
+def _larger(largest, seen, kept):
+    """The largest values with those of a step that was kept: of the parabolas through its looks."""
+    before, here, after = seen[:-2], seen[1:-1], seen[2:]
+    bend = 2.0 * here - before - after
+    peaked = (here >= before) & (here >= after) & (bend > 0.0)
+    rise = jnp.where(peaked, (after - before) ** 2 / (8.0 * jnp.where(peaked, bend, 1.0)), 0.0)
+    most = jnp.maximum((here + rise).max(axis=0), jnp.maximum(seen[0], seen[-1]))
+    return jnp.where(kept, jnp.maximum(largest, most), largest)
 
 
 def _moved(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes:
@@ -270,18 +289,21 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
     owner, borders = flat.guard_numbers()[0], flat.borders()
     rate = together(lambda flat, t, y: flat.rate(t, y))
     project = together(lambda flat, t, y: flat.project(t, y))
-    guards = together(lambda flat, t, y: flat.guards(t, y))
-    watched = together(lambda flat, t, y: jnp.nan_to_num(watch(flat.system, flat.state(t, y))))
     armed = together(lambda flat, t: flat.armed())(lanes.state.t)
 
-    def tried(carry: Carry) -> Trial:
+    def looks(flat, t, y):
+        return flat.guards(t, y), jnp.nan_to_num(watch(flat.system, flat.state(t, y)))
+
+    def one_step(carry: Carry) -> tuple[Trial, Array]:
         t_new = target(control, carry.t, carry.h, lanes.until)
         h = t_new - carry.t
         step = stepper(rate, carry.t, carry.y, h)
         y_new = jax.lax.optimization_barrier(project(t_new, step.y) if control.project else step.y)
-        between = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, GLANCES[:, None, None])
-        glances = jax.vmap(guards)(carry.t + GLANCES[:, None] * h, jax.lax.optimization_barrier(between))
-        return Trial(t_new, y_new, step, glances)
+        times = carry.t + GLANCES[:, None] * h
+        vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, GLANCES[:, None, None])
+        vectors = jax.lax.optimization_barrier(vectors)
+        guards, seen = jax.vmap(together(looks))(times, vectors)
+        return Trial(t_new, y_new, step, times, vectors, guards), seen
 
     def decided(trial, carry, armed, until):
         return judged(trial, carry, armed, borders, stepper.order, control, until, 0)
@@ -292,10 +314,11 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
 
     def step(value):
         carry, largest, count = value
-        after = jax.vmap(decided, in_axes=-1, out_axes=-1)(tried(carry), carry, armed, lanes.until)
+        trial, seen = one_step(carry)
+        after = jax.vmap(decided, in_axes=-1, out_axes=-1)(trial, carry, armed, lanes.until)
         going = carry.status == Status.going
         after = jax.tree.map(lambda new, old: jnp.where(going, new, old), after, carry)
-        return after, jnp.maximum(largest, watched(after.t, after.y)), count + 1
+        return after, _larger(largest, seen, after.count > carry.count), count + 1
 
     vector = together(lambda flat, t: flat.vector(flat.like))
     start = _carry(lanes, vector(lanes.state.t), control)

@@ -22,6 +22,7 @@ Values = Mapping[str, np.ndarray]
 Progress = Callable[[int], None]
 
 MAX_EVENTS = 256  # events of a run after which it is left to the engine for single runs, which sees events pile up
+PER_STEP = 16  # looks per step at a run by itself, for its extremes
 MAX_STEPS = 100_000  # steps after which it is
 
 
@@ -178,13 +179,13 @@ class _Work:
             self._failed(row, kept)
             return
         system, trajectory = done.system, done.trajectory
-        knots = observe(system, trajectory.knots)
+        seen = observe(system, trajectory.states(_along(np.asarray(trajectory.knots.t))))
         ends = _at_end_of_one(system, trajectory.start, trajectory.end)
         kept["outcome"][row] = OUTCOME_NAMES.index(done.outcome.name)
         kept["stop_time"][row], kept["events"][row] = float(done.end.t), len(done.events)
         known = system.quantities()
         for name in self.peaks:
-            kept[summaries.PEAKS[name][0]][row] = summaries.size(np, knots[name], known[name].dims)
+            kept[summaries.PEAKS[name][0]][row] = summaries.size(np, seen[name], known[name].dims)
         for name, column in ends.items():
             kept[name][row] = np.asarray(column)
 
@@ -195,6 +196,12 @@ class _Work:
         kept["events"][row] = 0
 
 
+def _along(knots: np.ndarray) -> np.ndarray:
+    """Times along a run at which its extremes are looked for: its steps, and some between."""
+    between = knots[:-1, None] + np.diff(knots)[:, None] * np.arange(PER_STEP) / PER_STEP
+    return np.unique(np.append(between, knots[-1]))
+
+
 def _picker(there: np.ndarray, count: int):
     """Rows of a stack; all of them at no cost."""
     return (lambda leaf: leaf) if len(there) == count else (lambda leaf: leaf[there])
@@ -203,12 +210,16 @@ def _picker(there: np.ndarray, count: int):
 @functools.cache
 def _compiled():
     import equinox as eqx
+    import jax
+
+    from saltus.engines.batch import each
 
     def of_many(shared, varying, start, end):
-        def one(varying, start, end):
+        def one(values):
+            varying, start, end = values
             return summaries.at_end(eqx.combine(varying, shared), start, end)
 
-        return eqx.filter_vmap(one)(varying, start, end)
+        return each(one, (varying, start, end), jax.default_backend() == "cpu")
 
     return eqx.filter_jit(of_many), eqx.filter_jit(summaries.at_end)
 

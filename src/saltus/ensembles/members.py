@@ -15,8 +15,9 @@ from saltus import checks
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
-from saltus.scenarios.replace import replaced
+from saltus.scenarios.replace import replaced, value_at
 
+BLOCK = 64  # samples are built in multiples of so many
 CORNERS = 6  # uncertain numbers up to which all corners of their range are validated instead of every sample
 Values = Mapping[str, np.ndarray]
 
@@ -79,6 +80,9 @@ class Stack:
 class Builder:
     """Builds samples of a scenario that differ in some numbers.
 
+    The scenario's own `build` runs once for all samples, with the numbers as vectors that JAX maps over; what
+    does not depend on them is computed as usual and shared.
+
     Args:
         scenario: The scenario.
         keys: Dotted keys of the numbers.
@@ -87,77 +91,53 @@ class Builder:
     def __init__(self, scenario: Scenario, keys: tuple[str, ...]):
         self.scenario, self.keys = scenario, keys
         self._shared: Any = None
+        self._structure: Any = None
 
     def _made(self, vector):
-        """Numbers of the system and its start, and whether the conditions on them hold; traced."""
+        """The numbers of one sample's system that vary, its start, and whether the conditions on them hold."""
         import equinox as eqx
+        import jax
         import jax.numpy as jnp
 
+        mapped = type(vector)
         with checks.noting() as notes:
             values = {key: vector[k] for k, key in enumerate(self.keys)}
             system, start = replaced(self.scenario, values).build()
-        numbers, self._static = eqx.partition(system, eqx.is_array)
-        holds = functools.reduce(jnp.logical_and, [jnp.all(one) for one in notes], jnp.asarray(True))
-        return numbers, start, holds
-
-    @functools.cached_property
-    def _compiled(self):
-        """The stacked build, and the numbers that all samples share."""
-        import equinox as eqx
-        import jax
-
-        like = jax.ShapeDtypeStruct((len(self.keys),), np.float64)
-        moves = _moves(self._made, like)[0]
-
-        @jax.jit
-        def stacked(vectors):
-            def one(vector):
-                numbers, start, holds = self._made(vector)
-                return eqx.filter(numbers, moves), start, holds
-
-            return jax.vmap(one)(vectors)
-
-        return stacked, moves
+        varying, shared = eqx.partition(system, lambda leaf: isinstance(leaf, mapped))
+        if self._shared is None:
+            self._shared, self._structure = shared, jax.tree.structure(varying)
+        # A condition inside a compiled function cannot be looked at from here.
+        seen = [jnp.all(one) for one in notes if isinstance(one, mapped) or not isinstance(one, jax.core.Tracer)]
+        return jax.tree.leaves(varying), start, functools.reduce(jnp.logical_and, seen, jnp.asarray(True))
 
     def works(self) -> bool:
         """Whether the scenario can be built without knowing its numbers."""
         import jax
+        import jax.numpy as jnp
 
+        own = jnp.asarray([[float(value_at(self.scenario, key)) for key in self.keys]])
         try:
-            _ = self._compiled
+            jax.vmap(self._made)(own)
         except (TypeError, ValueError, jax.errors.JAXTypeError):
             return False
         return True
 
     def build(self, vectors: np.ndarray) -> Stack:
         """The samples with these numbers (sample, key)."""
-        import equinox as eqx
         import jax
+        import jax.numpy as jnp
 
-        stacked, moves = self._compiled
-        varying, start, holds = stacked(vectors)
-        if self._shared is None:
-            numbers = jax.jit(lambda vector: self._made(vector)[0])(vectors[0])
-            self._shared = eqx.combine(eqx.filter(numbers, moves, inverse=True), self._static)
-        finite = np.ones(len(vectors), bool)
+        count = len(vectors)
+        # Whole blocks: the last bits of a sample must not hang on its place in a vector.
+        filled = np.concatenate([vectors, np.repeat(vectors[-1:], -count % BLOCK, axis=0)])
+        built = jax.vmap(self._made)(jnp.asarray(filled))
+        varying, start, holds = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], built)
+        good = np.asarray(holds)
         for leaf in jax.tree.leaves((varying, start)):
             values = np.asarray(leaf)
             if values.dtype.kind == "f":
-                finite &= ~np.isnan(values).reshape(len(vectors), -1).any(axis=1)
-        return Stack(varying, self._shared, start, np.asarray(holds) & finite)
-
-
-def _moves(function, like) -> Any:
-    """For each result of a traced function, whether it depends on the argument."""
-    import jax
-
-    closed, shape = jax.make_jaxpr(function, return_shape=True)(like)
-    reached = set(closed.jaxpr.invars)
-    for equation in closed.jaxpr.eqns:
-        if any(not hasattr(var, "val") and var in reached for var in equation.invars):
-            reached.update(equation.outvars)
-    answers = [not hasattr(var, "val") and var in reached for var in closed.jaxpr.outvars]
-    return jax.tree.unflatten(jax.tree.structure(shape), answers)
+                good = good & ~np.isnan(values).reshape(len(vectors), -1).any(axis=1)
+        return Stack(jax.tree.unflatten(self._structure, varying), self._shared, start, good)
 
 
 def end_times(scenario: Scenario, values: Values) -> np.ndarray:

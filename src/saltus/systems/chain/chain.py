@@ -326,6 +326,8 @@ class Chain(AbstractSystem):
 
 
 def _per_piece(name: str, value: Any, count: int, what: str) -> Float[Array, " count"]:
+    if isinstance(value, list):
+        value = jnp.asarray(value, float)
     if np.ndim(value) == 0:
         checks.positive(name, value)
         return jnp.full(count, jnp.asarray(value, float))
