@@ -38,7 +38,7 @@ class Toy:
         deadly: The first sample of a chunk that kills its process.
         deaths: File that counts the deaths; after `mortal` of them the chunk is harmless.
         mortal: How often it kills.
-        broken: The first sample of a chunk that raises an error.
+        broken: The first sample of a chunk that raises an error; -1 for all of them.
     """
 
     samples: int
@@ -52,7 +52,7 @@ class Toy:
 
     @property
     def keys(self):
-        return {"friction.mu": None, "friction.model": WORDS}
+        return {"friction.mu": None, "friction.model": WORDS, "number": None}
 
     def columns(self):
         flags = {"flag_values": [0, 1], "flag_meanings": "finished failed"}
@@ -80,13 +80,15 @@ class Toy:
         return {
             "friction.mu": np.sin(numbers * 12.9898 + self.seed),
             "friction.model": np.array(WORDS, dtype=object)[numbers % 3],
+            "number": numbers.astype(float),
         }
 
     def run(self, values, progress=None):
         mu = values["friction.mu"]
-        if self.deadly is not None and mu[0] == self.draw(self.deadly, self.deadly + 1)["friction.mu"][0]:
+        first = round(float(values["number"][0]))
+        if self.deadly == first:
             self._die()
-        if self.broken is not None and mu[0] == self.draw(self.broken, self.broken + 1)["friction.mu"][0]:
+        if self.broken is not None and self.broken in (-1, first):
             raise FloatingPointError("The toy is broken.")
         for _ in range(10):
             time.sleep(self.delay / 10)

@@ -185,7 +185,8 @@ def test_samples_that_raise_end_the_run_with_one_line(folder, capsys, monkeypatc
     monkeypatch.setattr(sys.modules["saltus.ensembles.chunk"], "run", broken)
     code, out, err = call(capsys, "small.toml", "--out", "a.zarr")
     assert (code, out) == (1, "") and err.count("\n") == 1
-    assert "Samples 0 to 63 could not be computed: FloatingPointError: Something odd. 0 of 100 samples are done" in err
+    assert "Samples 0 to 63 could not be computed: FloatingPointError: Something odd. 1 other chunk failed" in err
+    assert "0 of 100 samples are done" in err
 
 
 def test_an_ensemble_of_which_nothing_could_be_built_has_failed(folder, capsys):
@@ -209,4 +210,5 @@ def test_what_tells_ensembles_apart(tmp_path):
 
 
 def test_durations_are_told_for_people():
-    assert [clock(seconds) for seconds in (0.4, 59.6, 125, 3600)] == ["0 s", "1 min 00 s", "2 min 05 s", "1 h 00 min"]
+    told = [clock(seconds) for seconds in (0.4, 59.6, 125, 3600, float("inf"))]
+    assert told == ["0 s", "1 min 00 s", "2 min 05 s", "1 h 00 min", "some time"]

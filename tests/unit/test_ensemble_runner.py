@@ -75,17 +75,26 @@ def test_a_chunk_that_kills_every_worker_is_named_and_the_rest_is_kept(tmp_path,
     toy = Toy(2000, deadly=600, deaths=str(tmp_path / "deaths"), mortal=100)
     with pytest.raises(ChunkError, match=r"Samples 600 to 899 ended 3 workers.*signal 9.*--resume goes on"):
         execute(toy, tmp_path / "a.zarr", workers=2, chunk=300)
-    assert 2 in Store(tmp_path / "a.zarr").pending()
+    assert Store(tmp_path / "a.zarr").pending() == [2]
     execute(Toy(2000), tmp_path / "a.zarr", resume=True, workers=1)
     assert bits(tmp_path / "a.zarr") == undisturbed
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_samples_that_raise_are_named_and_the_rest_is_kept(tmp_path, workers):
-    with pytest.raises(ChunkError, match=r"Samples 60 to 89 .*FloatingPointError: The toy is broken.*0 of 100 samples"):
-        execute(Toy(100, broken=60), tmp_path / "a.zarr", workers=workers, chunk=30)
+def test_samples_that_raise_are_named_and_all_others_computed(tmp_path, workers):
+    with pytest.raises(
+        ChunkError, match=r"Samples 30 to 59 .*FloatingPointError: The toy is broken.*70 of 100 samples"
+    ):
+        execute(Toy(100, broken=30), tmp_path / "a.zarr", workers=workers, chunk=30)
+    assert Store(tmp_path / "a.zarr").pending() == [1]
     execute(Toy(100), tmp_path / "a.zarr", resume=True, workers=1)
     assert opened(tmp_path / "a.zarr").done.all()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_where_everything_fails_the_run_soon_stops(tmp_path, workers):
+    with pytest.raises(ChunkError, match=r"The toy is broken.*4 other chunks failed as well.*0 of 100 samples"):
+        execute(Toy(100, broken=-1), tmp_path / "a.zarr", workers=workers, chunk=5)
 
 
 def test_an_interrupt_says_how_to_go_on(tmp_path, undisturbed):

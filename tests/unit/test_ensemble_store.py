@@ -31,9 +31,9 @@ def opened(path):
 def test_a_new_store_opens_with_nothing_done(tmp_path):
     _, store = made(tmp_path / "a.zarr")
     dataset = opened(store.path)
-    assert dict(dataset.sizes) == {"sample": 25, "mass": 2, "axis": 3, "rod": 0, "key": 2}
+    assert dict(dataset.sizes) == {"sample": 25, "mass": 2, "axis": 3, "rod": 0, "key": 3}
     assert not dataset.done.any() and np.isnan(dataset.stop_time).all()
-    assert list(dataset.key.values) == ["friction.mu", "friction.model"]
+    assert list(dataset.key.values) == ["friction.mu", "friction.model", "number"]
     assert dataset.stop_time.attrs["units"] == "s" and dataset.attrs["scenario_hash"] == "toy of 0"
     assert store.pending() == [0, 1, 2]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -172,7 +173,8 @@ def _bar(name: str, quiet: bool) -> Iterator[Callable[[Standing], None] | None]:
         task = bar.add_task(name, total=None, rate="starting")
 
         def tell(standing: Standing) -> None:
-            rate = "compiling" if standing.rate == 0 else f"{standing.rate:.4g} per second, {clock(standing.left)} left"
+            compiling = standing.ended == standing.found
+            rate = "compiling" if compiling else f"{standing.pace:.4g} per second, {clock(standing.left)} left"
             bar.update(task, total=standing.samples, completed=standing.ended, rate=rate)
 
         yield tell
@@ -180,6 +182,8 @@ def _bar(name: str, quiet: bool) -> Iterator[Callable[[Standing], None] | None]:
 
 def clock(seconds: float) -> str:
     """A duration for people."""
+    if not math.isfinite(seconds):
+        return "some time"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

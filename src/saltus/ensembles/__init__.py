@@ -6,7 +6,7 @@ from saltus.ensembles.errors import ChunkError, EnsembleError, Interrupted, Writ
 
 _NAMES = {"ensemble": "saltus.ensembles.runner", "Store": "saltus.ensembles.store"}
 
-__all__ = ["ChunkError", "EnsembleError", "Interrupted", "Store", "WriteError", "ensemble"]
+__all__ = ["ChunkError", "EnsembleError", "Interrupted", "WriteError", *_NAMES]
 
 
 def __getattr__(name: str):

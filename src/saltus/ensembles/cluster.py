@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from saltus.ensembles.errors import ChunkError, EnsembleError, WriteError
+from saltus.ensembles.errors import ChunkError, EnsembleError, Failures, WriteError
 from saltus.ensembles.store import Store
 from saltus.ensembles.work import Work, compute
 from saltus.ensembles.worker import environment
@@ -87,11 +87,11 @@ class Cluster:
             WriteError: A worker cannot write the store.
             EnsembleError: The scheduler is gone and does not come back.
         """
-        payload = pickle.dumps(work)
+        payload, failures = pickle.dumps(work), Failures()
         chunks = list(chunks)
         while chunks:
             try:
-                self._hand_out(payload, store, chunks, report)
+                self._hand_out(payload, store, chunks, report, failures)
             except SchedulerLostError:
                 warnings.warn(f"Lost the scheduler {self.address!r}; waiting for it to come back.", stacklevel=2)
                 self._reconnect()
@@ -101,9 +101,10 @@ class Cluster:
                     first, last = store.bounds(chunk)
                     report(chunk, last - first)
             chunks = [chunk for chunk in chunks if not done[chunk]]
+        failures.tell()
 
-    def _hand_out(self, payload: bytes, store: Store, chunks: list[int], report: Report) -> None:
-        """Submit chunks and wait for them; those that are done leave the list."""
+    def _hand_out(self, payload: bytes, store: Store, chunks: list[int], report: Report, failures: Failures) -> None:
+        """Submit chunks and wait for them; those that are done, or have failed, leave the list."""
         from distributed.comm import CommClosedError
 
         client = self._client
@@ -117,10 +118,8 @@ class Cluster:
             while waiting:
                 time.sleep(LOOK)
                 for chunk, future in list(waiting.items()):
-                    if self._is_done(future, chunk, store):
-                        first, last = store.bounds(chunk)
+                    if self._has_ended(future, chunk, store, report, failures):
                         chunks.remove(chunk)
-                        report(chunk, last - first)
                         del waiting[chunk]
                 if client.status != "running":
                     raise SchedulerLostError
@@ -130,13 +129,18 @@ class Cluster:
             raise SchedulerLostError from error
 
     @staticmethod
-    def _is_done(future: Future, chunk: int, store: Store) -> bool:
-        status = future.status
+    def _has_ended(future: Future, chunk: int, store: Store, report: Report, failures: Failures) -> bool:
+        status, (first, last) = future.status, store.bounds(chunk)
         if status in ("cancelled", "lost"):
             raise SchedulerLostError
         if status == "error":
-            raise _explained(future.exception(), *store.bounds(chunk))
-        return status == "finished"
+            problem = _explained(future.exception(), first, last)
+            if not isinstance(problem, ChunkError):
+                raise problem
+            failures.add(problem)
+        elif status == "finished":
+            report(chunk, last - first)
+        return status in ("error", "finished")
 
     def _connect(self, timeout: float) -> None:
         from distributed import Client
@@ -157,10 +161,7 @@ class Cluster:
                 return self._connect(timeout=5)
             except (OSError, TimeoutError):
                 if time.monotonic() > until:
-                    raise EnsembleError(
-                        f"The scheduler {self.address!r} has been gone for {PATIENCE:g} s. Done samples are kept; "
-                        "the same command with --resume goes on once it is back."
-                    ) from None
+                    raise EnsembleError(f"The scheduler {self.address!r} has been gone for {PATIENCE:g} s.") from None
                 time.sleep(1.0)
 
 

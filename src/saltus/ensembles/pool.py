@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import IO, Any
 
-from saltus.ensembles.errors import ChunkError, WriteError
+from saltus.ensembles.errors import ChunkError, Failures, WriteError
 from saltus.ensembles.store import Store
 from saltus.ensembles.work import Work
 from saltus.ensembles.worker import environment
@@ -82,6 +82,7 @@ class Pool:
         self._messages: queue.Queue[tuple[Worker, dict[str, Any] | None]] = queue.Queue()
         self._workers: list[Worker] = []
         self._deaths: collections.Counter[int] = collections.Counter()
+        self._failures = Failures()
 
     def __enter__(self) -> Pool:
         return self
@@ -92,27 +93,25 @@ class Pool:
 
     def run(self, waiting: collections.deque[int], workers: int, report: Report) -> None:
         """Hand out chunks until none is left."""
-        left = len(waiting)
-        for _ in range(min(workers, left)):
+        for _ in range(min(workers, len(waiting))):
             self._start().give(waiting.popleft())
-        while left:
+        while any(worker.chunk is not None for worker in self._workers):
             worker, message = self._messages.get()
             if message is None:
-                chunk = self._bury(worker)
-                if chunk is not None:
-                    report(chunk, 0)
-                    self._start().give(chunk)
+                worker = self._succeed(worker, report)
+            elif "ended" in message:
+                report(message["chunk"], message["ended"])
             elif "failure" in message:
+                report(message["chunk"], 0)
+                worker.chunk = None
                 self._fail(message)
-            elif "done" in message:
-                left -= 1
+            else:
                 first, last = self._store.bounds(message["chunk"])
                 report(message["chunk"], last - first)
                 worker.chunk = None
-                if waiting:
-                    worker.give(waiting.popleft())
-            else:
-                report(message["chunk"], message["ended"])
+            if worker.chunk is None and waiting:
+                worker.give(waiting.popleft())
+        self._failures.tell()
 
     def _start(self) -> Worker:
         log = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the worker)
@@ -135,36 +134,42 @@ class Pool:
     def _listen(self, worker: Worker) -> None:
         """Pass on what a worker says; None when it says no more."""
         with contextlib.suppress(ValueError):  # the line was cut as the worker died, or the pool closed the stream
-            for line in worker.process.stdout:
+            for line in worker.process.stdout or ():
                 self._messages.put((worker, json.loads(line)))
         self._messages.put((worker, None))
 
-    def _bury(self, worker: Worker) -> int | None:
-        """A worker has died: the chunk it had in hand, which another one may try."""
+    def _succeed(self, worker: Worker, report: Report) -> Worker:
+        """A worker has died: another one in its place, with the chunk that it had in hand unless that is deadly."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             worker.process.wait(timeout=2)  # its own code, not that of being stopped here
         chunk, words = worker.chunk, worker.last_words()
         worker.stop()
         self._workers.remove(worker)
         if chunk is None:
-            return None
+            return worker
+        report(chunk, 0)
         self._deaths[chunk] += 1
         if self._deaths[chunk] >= ATTEMPTS:
-            first, last = self._store.bounds(chunk)
-            code = worker.process.returncode
-            how = f"by signal {-code}" if code < 0 else f"with code {code}"
-            words = f" Its last words: {words}" if words else ""
-            raise ChunkError(
-                f"Samples {first} to {last - 1} ended {ATTEMPTS} workers, the last one {how} "
-                f"(out of memory? fewer --workers or a smaller --chunk may help).{words}"
-            )
-        return chunk
+            self._failures.add(ChunkError(self._deadly(chunk, worker.process.returncode, words)))
+            return self._start()
+        heir = self._start()
+        heir.give(chunk)
+        return heir
+
+    def _deadly(self, chunk: int, code: int, words: str) -> str:
+        first, last = self._store.bounds(chunk)
+        how = f"by signal {-code}" if code < 0 else f"with code {code}"
+        words = f" Its last words: {words}" if words else ""
+        return (
+            f"Samples {first} to {last - 1} ended {ATTEMPTS} workers, the last one {how} "
+            f"(out of memory? fewer --workers or a smaller --chunk may help).{words}"
+        )
 
     def _fail(self, message: dict[str, Any]) -> None:
         if message["failure"] == "write":
             raise WriteError(message["message"])
         first, last = self._store.bounds(message["chunk"])
-        raise ChunkError(f"Samples {first} to {last - 1} could not be computed: {message['message']}")
+        self._failures.add(ChunkError(f"Samples {first} to {last - 1} could not be computed: {message['message']}"))
 
 
 def _found_by_children(present: dict[str, str]) -> dict[str, str]:

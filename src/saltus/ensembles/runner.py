@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import os
 import time
 import warnings
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from saltus.ensembles import pool
-from saltus.ensembles.errors import ChunkError, EnsembleError, Interrupted, WriteError
+from saltus.ensembles.errors import ChunkError, EnsembleError, Failures, Interrupted
 from saltus.ensembles.layout import is_store
 from saltus.ensembles.store import Store, check_new, chunk_size
 from saltus.ensembles.work import EXTENSIBLE, ScenarioWork, Work, compute
@@ -39,12 +40,14 @@ class Standing:
         ended: Samples that are done or have ended in a chunk under way.
         found: Samples that were done before this run.
         seconds: Since this run began [s].
+        pace: Samples per second once the first had ended, without the start and the compilation.
     """
 
     samples: int
     ended: int
     found: int
     seconds: float
+    pace: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -53,8 +56,10 @@ class Standing:
 
     @property
     def left(self) -> float:
-        """Time left at this rate [s]."""
-        return (self.samples - self.ended) / self.rate if self.rate > 0 else float("inf")
+        """Time left at this pace [s]."""
+        if self.ended == self.samples:
+            return 0.0
+        return (self.samples - self.ended) / self.pace if self.pace > 0 else math.inf
 
 
 def ensemble(
@@ -131,7 +136,7 @@ def execute(
                 _compute(work, store, tally, workers, client)
             except KeyboardInterrupt:
                 raise Interrupted(f"Interrupted. {tally.kept()}") from None
-            except (WriteError, ChunkError) as error:
+            except EnsembleError as error:
                 raise type(error)(f"{error} {tally.kept()}") from error
         return tally.standing()
 
@@ -205,6 +210,7 @@ class Tally:
         self.pending: list[int] = np.flatnonzero(~finished).tolist()
         self._found = store.samples_in(finished)
         self._done, self._under_way = self._found, {}
+        self._first: tuple[float, int] | None = None  # when the first samples were heard of, and how many
         tell(self.standing())
 
     def __call__(self, chunk: int, ended: int) -> None:
@@ -215,12 +221,17 @@ class Tally:
             self._under_way.pop(chunk, None)
         else:
             self._under_way[chunk] = ended
-        self._tell(self.standing())
+        standing = self.standing()
+        if self._first is None and standing.ended > standing.found:
+            self._first = (standing.seconds, standing.ended)
+        self._tell(standing)
 
     def standing(self) -> Standing:
         """How far it is."""
-        ended = self._done + sum(self._under_way.values())
-        return Standing(self._store.samples, ended, self._found, time.monotonic() - self._began)
+        ended, seconds = self._done + sum(self._under_way.values()), time.monotonic() - self._began
+        since, already = self._first or (0.0, self._found)
+        pace = max(ended - already, 0) / (seconds - since) if seconds > since else 0.0
+        return Standing(self._store.samples, ended, self._found, seconds, pace)
 
     def kept(self) -> str:
         """What remains of a run that was stopped."""
@@ -242,8 +253,14 @@ def _compute(work: Work, store: Store, tally: Tally, workers: int | None, client
     if number > 1:
         pool.run(work, store, pending, number, tally)
         return
+    failures = Failures()
     for chunk in pending:
-        _here(work, store, chunk, tally)
+        try:
+            _here(work, store, chunk, tally)
+        except ChunkError as problem:
+            tally(chunk, 0)
+            failures.add(problem)
+    failures.tell()
 
 
 def _here(work: Work, store: Store, chunk: int, tally: Tally) -> None:

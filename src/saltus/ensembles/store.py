@@ -86,6 +86,7 @@ class Store:
         try:
             with atomic_write(path) as temporary:
                 lay_out(temporary, columns, keys, samples, size, about)
+                check_new(path)  # nobody else has made one meanwhile
         except OSError as error:
             raise WriteError(_told(path, error)) from error
         return cls(path)
