@@ -28,7 +28,7 @@ def undisturbed(tmp_path_factory):
     return bits(path)
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "nowhere://127.0.0.1:1"])
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "nowhere://127.0.0.1:1", "tcp://a:b"])
 def test_a_scheduler_that_does_not_answer_is_told_soon_and_nothing_is_made(tmp_path, monkeypatch, address):
     monkeypatch.setattr(cluster, "CONNECT", 1.0)
     began = time.monotonic()

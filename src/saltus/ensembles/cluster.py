@@ -11,10 +11,12 @@ import functools
 import logging
 import os
 import pickle
+import socket
 import time
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from saltus.ensembles.errors import ChunkError, EnsembleError, Failures, WriteError
 from saltus.ensembles.store import Store
@@ -32,6 +34,7 @@ PATIENCE = 300.0  # seconds in which a scheduler that was lost must be back
 LOOK = 0.1  # seconds between two looks at the futures
 RETRIES = 2  # of a chunk that raised an error; file systems of clusters have hiccups
 LOCAL = "local"
+PROTOCOLS = ("tcp", "tls", "ws", "wss")
 
 
 class SchedulerLostError(Exception):
@@ -66,8 +69,10 @@ class Cluster:
                 env={name: value for name, value in environment({}).items()},
             )
         try:
+            if self._own is None:
+                knock(self.address, CONNECT)
             self._connect(CONNECT)
-        except (OSError, ValueError, ImportError) as error:
+        except (OSError, ValueError) as error:
             raise ScenarioError(
                 f"The scheduler {self.address!r} does not answer ({_short(error)}). "
                 "Start one with `dask scheduler`, or give the address it prints, such as tcp://host:8786."
@@ -131,7 +136,7 @@ class Cluster:
     @staticmethod
     def _has_ended(future: Future, chunk: int, store: Store, report: Report, failures: Failures) -> bool:
         status, (first, last) = future.status, store.bounds(chunk)
-        if status in ("cancelled", "lost"):
+        if status == "cancelled":
             raise SchedulerLostError
         if status == "error":
             problem = _explained(future.exception(), first, last)
@@ -140,7 +145,7 @@ class Cluster:
             failures.add(problem)
         elif status == "finished":
             report(chunk, last - first)
-        return status in ("error", "finished")
+        return status in ("error", "finished")  # "lost" is what a dead worker had; Dask has it computed again
 
     def _connect(self, timeout: float) -> None:
         from distributed import Client
@@ -158,11 +163,32 @@ class Cluster:
         until = time.monotonic() + PATIENCE
         while True:
             try:
-                return self._connect(timeout=5)
-            except (OSError, TimeoutError):
-                if time.monotonic() > until:
+                if self._own is None:
+                    knock(self.address, until - time.monotonic())
+                return self._connect(timeout=10)
+            except OSError:
+                if time.monotonic() > until - 1:
                     raise EnsembleError(f"The scheduler {self.address!r} has been gone for {PATIENCE:g} s.") from None
-                time.sleep(1.0)
+
+
+def knock(address: str, seconds: float) -> None:
+    """Wait until something listens at an address; `OSError` if nothing does, `ValueError` if it is no address.
+
+    A client of Dask that finds nobody is left in a state that may hang later; so it is not even made.
+    """
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    if parts.scheme not in PROTOCOLS or not parts.hostname or not parts.port:
+        raise ValueError(f"an address is PROTOCOL://HOST:PORT, with one of {', '.join(PROTOCOLS)}")
+    until = time.monotonic() + seconds
+    while True:
+        left = until - time.monotonic()
+        try:
+            with socket.create_connection((parts.hostname, parts.port), timeout=max(left, 0.1)):
+                return
+        except OSError:
+            if left <= 0.5:
+                raise
+        time.sleep(0.5)
 
 
 def _task(path: str, payload: bytes, chunk: int) -> int:

@@ -109,7 +109,7 @@ class Pool:
                 first, last = self._store.bounds(message["chunk"])
                 report(message["chunk"], last - first)
                 worker.chunk = None
-            if worker.chunk is None and waiting:
+            if worker is not None and worker.chunk is None and waiting:
                 worker.give(waiting.popleft())
         self._failures.tell()
 
@@ -138,15 +138,15 @@ class Pool:
                 self._messages.put((worker, json.loads(line)))
         self._messages.put((worker, None))
 
-    def _succeed(self, worker: Worker, report: Report) -> Worker:
+    def _succeed(self, worker: Worker, report: Report) -> Worker | None:
         """A worker has died: another one in its place, with the chunk that it had in hand unless that is deadly."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             worker.process.wait(timeout=2)  # its own code, not that of being stopped here
         chunk, words = worker.chunk, worker.last_words()
         worker.stop()
         self._workers.remove(worker)
-        if chunk is None:
-            return worker
+        if chunk is None:  # nothing was left to do for it
+            return None
         report(chunk, 0)
         self._deaths[chunk] += 1
         if self._deaths[chunk] >= ATTEMPTS:
