@@ -24,10 +24,11 @@ from saltus.engines.loop import FOREVER, same_types
 from saltus.engines.search import GLANCES, cubic
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, State
+from saltus.numerics.lanes import side_by_side
 
 Watch = Callable[[AbstractSystem, State], Float[Array, " k"]]
 
-LANES = 16  # runs side by side on a CPU: two to four vectors of the processor
+LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
 PATIENCE = 64  # steps between two looks at who has ended
 LOOKS = 64  # doubtful steps that are looked into in one call
@@ -275,14 +276,16 @@ def _moved(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes:
 def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> Lanes:
     """A few steps of a block of lanes, side by side: here every leaf has the lanes as its last axis."""
 
+    numbers, rest = eqx.partition(shared, eqx.is_array)
+
     def together(function):
         """`function(flat, *arguments)` for all lanes."""
 
-        def one(varying, like, *arguments):
-            return function(FlatSystem(eqx.combine(varying, shared), like), *arguments)
+        def one(lane, numbers):
+            varying, like, arguments = lane
+            return function(FlatSystem(eqx.combine(varying, numbers, rest), like), *arguments)
 
-        over_lanes = jax.vmap(one, in_axes=-1, out_axes=-1)
-        return functools.partial(over_lanes, lanes.varying, lanes.state)
+        return lambda *arguments: side_by_side(one, (lanes.varying, lanes.state, arguments), numbers)
 
     first = jax.tree.map(lambda x: x[..., 0], (lanes.varying, lanes.state))
     flat = FlatSystem(eqx.combine(first[0], shared), first[1])
@@ -302,7 +305,7 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
         times = carry.t + GLANCES[:, None] * h
         vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, GLANCES[:, None, None])
         vectors = jax.lax.optimization_barrier(vectors)
-        guards, seen = jax.vmap(together(looks))(times, vectors)
+        guards, seen = jax.lax.map(lambda look: together(looks)(*look), (times, vectors))
         return Trial(t_new, y_new, step, times, vectors, guards), seen
 
     def decided(trial, carry, armed, until):
