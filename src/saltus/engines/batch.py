@@ -25,6 +25,7 @@ from saltus.engines.search import GLANCES, cubic
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.lanes import side_by_side
+from saltus.numerics.peaks import highest
 
 Watch = Callable[[AbstractSystem, State], Float[Array, " k"]]
 
@@ -86,7 +87,9 @@ class Plan:
     max_steps: int
 
 
-def run(varying, shared, start: State, until, plan: Plan, progress: Callable[[int], None] | None = None) -> Lanes:
+def run(
+    varying, shared, start: State, until, plan: Plan, progress: Callable[[int], None] | None = None, goes=True
+) -> Lanes:
     """Let runs go to their ends.
 
     Args:
@@ -96,6 +99,7 @@ def run(varying, shared, start: State, until, plan: Plan, progress: Callable[[in
         until: Time at which each ends [s].
         plan: What they have in common.
         progress: Called with the number of runs that have ended since the last call.
+        goes: Which of them to run; the others stay where they are.
 
     Returns:
         The lanes in the order given, as numpy arrays; `Status.full` where a limit of the plan was met.
@@ -104,8 +108,8 @@ def run(varying, shared, start: State, until, plan: Plan, progress: Callable[[in
     programs = _made(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
     until = np.broadcast_to(np.minimum(until, FOREVER), start.t.shape).astype(float)
     lanes = _numpy(programs.begin(varying, shared, start, until))
-    count = len(lanes.number)
-    size = -(-count // LANES) * LANES
+    lanes.status[:] = np.where(goes, Status.going, Status.reached)
+    size = -(-len(lanes.number) // LANES) * LANES
     while (lanes.status == Status.going).any():
         going = np.flatnonzero(lanes.status == Status.going)
         moved = programs.flow(_rows(lanes, _filled(going, size), going.size), shared, plan.control)
@@ -254,13 +258,8 @@ def _flow_one(lane: Lanes, shared, control: Control, stepper, watch) -> Lanes:
 
 
 def _larger(largest, seen, kept):
-    """The largest values with those of a step that was kept: of the parabolas through its looks."""
-    before, here, after = seen[:-2], seen[1:-1], seen[2:]
-    bend = 2.0 * here - before - after
-    peaked = (here >= before) & (here >= after) & (bend > 0.0)
-    rise = jnp.where(peaked, (after - before) ** 2 / (8.0 * jnp.where(peaked, bend, 1.0)), 0.0)
-    most = jnp.maximum((here + rise).max(axis=0), jnp.maximum(seen[0], seen[-1]))
-    return jnp.where(kept, jnp.maximum(largest, most), largest)
+    """The largest values with those of a step, if it was kept."""
+    return jnp.where(kept, jnp.maximum(largest, highest(seen)), largest)
 
 
 def _moved(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes:
@@ -275,7 +274,6 @@ def _moved(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes:
 
 def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> Lanes:
     """A few steps of a block of lanes, side by side: here every leaf has the lanes as its last axis."""
-
     numbers, rest = eqx.partition(shared, eqx.is_array)
 
     def together(function):

@@ -18,8 +18,8 @@ MANY = 512  # numbers among the arguments; beyond them a function is not taken a
 def side_by_side(function: Callable, lanes: Any, common: Any) -> Any:
     """`function(lanes, common)` for many lanes at once.
 
-    It is taken apart into operations on single numbers, each of which becomes one on a vector of lanes: nothing small is
-    sliced, stacked or transposed. Where that cannot be done it is `jax.vmap`.
+    It is taken apart into operations on single numbers, each of which becomes one on a vector of lanes: nothing small
+    is sliced, stacked or transposed. Where that cannot be done it is `jax.vmap`.
 
     Args:
         function: Takes two trees of arrays, returns a tree of arrays.
