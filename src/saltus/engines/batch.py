@@ -24,10 +24,12 @@ from saltus.engines.loop import FOREVER, same_types
 from saltus.engines.search import GLANCES, cubic
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, State
+from saltus.numerics.lanes import side_by_side
+from saltus.numerics.peaks import highest
 
 Watch = Callable[[AbstractSystem, State], Float[Array, " k"]]
 
-LANES = 16  # runs side by side on a CPU: two to four vectors of the processor
+LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
 PATIENCE = 64  # steps between two looks at who has ended
 LOOKS = 64  # doubtful steps that are looked into in one call
@@ -85,7 +87,9 @@ class Plan:
     max_steps: int
 
 
-def run(varying, shared, start: State, until, plan: Plan, progress: Callable[[int], None] | None = None) -> Lanes:
+def run(
+    varying, shared, start: State, until, plan: Plan, progress: Callable[[int], None] | None = None, goes=True
+) -> Lanes:
     """Let runs go to their ends.
 
     Args:
@@ -95,6 +99,7 @@ def run(varying, shared, start: State, until, plan: Plan, progress: Callable[[in
         until: Time at which each ends [s].
         plan: What they have in common.
         progress: Called with the number of runs that have ended since the last call.
+        goes: Which of them to run; the others stay where they are.
 
     Returns:
         The lanes in the order given, as numpy arrays; `Status.full` where a limit of the plan was met.
@@ -103,8 +108,8 @@ def run(varying, shared, start: State, until, plan: Plan, progress: Callable[[in
     programs = _made(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
     until = np.broadcast_to(np.minimum(until, FOREVER), start.t.shape).astype(float)
     lanes = _numpy(programs.begin(varying, shared, start, until))
-    count = len(lanes.number)
-    size = -(-count // LANES) * LANES
+    lanes.status[:] = np.where(goes, Status.going, Status.reached)
+    size = -(-len(lanes.number) // LANES) * LANES
     while (lanes.status == Status.going).any():
         going = np.flatnonzero(lanes.status == Status.going)
         moved = programs.flow(_rows(lanes, _filled(going, size), going.size), shared, plan.control)
@@ -253,13 +258,8 @@ def _flow_one(lane: Lanes, shared, control: Control, stepper, watch) -> Lanes:
 
 
 def _larger(largest, seen, kept):
-    """The largest values with those of a step that was kept: of the parabolas through its looks."""
-    before, here, after = seen[:-2], seen[1:-1], seen[2:]
-    bend = 2.0 * here - before - after
-    peaked = (here >= before) & (here >= after) & (bend > 0.0)
-    rise = jnp.where(peaked, (after - before) ** 2 / (8.0 * jnp.where(peaked, bend, 1.0)), 0.0)
-    most = jnp.maximum((here + rise).max(axis=0), jnp.maximum(seen[0], seen[-1]))
-    return jnp.where(kept, jnp.maximum(largest, most), largest)
+    """The largest values with those of a step, if it was kept."""
+    return jnp.where(kept, jnp.maximum(largest, highest(seen)), largest)
 
 
 def _moved(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes:
@@ -274,15 +274,16 @@ def _moved(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes:
 
 def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> Lanes:
     """A few steps of a block of lanes, side by side: here every leaf has the lanes as its last axis."""
+    numbers, rest = eqx.partition(shared, eqx.is_array)
 
     def together(function):
         """`function(flat, *arguments)` for all lanes."""
 
-        def one(varying, like, *arguments):
-            return function(FlatSystem(eqx.combine(varying, shared), like), *arguments)
+        def one(lane, numbers):
+            varying, like, arguments = lane
+            return function(FlatSystem(eqx.combine(varying, numbers, rest), like), *arguments)
 
-        over_lanes = jax.vmap(one, in_axes=-1, out_axes=-1)
-        return functools.partial(over_lanes, lanes.varying, lanes.state)
+        return lambda *arguments: side_by_side(one, (lanes.varying, lanes.state, arguments), numbers)
 
     first = jax.tree.map(lambda x: x[..., 0], (lanes.varying, lanes.state))
     flat = FlatSystem(eqx.combine(first[0], shared), first[1])
@@ -302,7 +303,7 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
         times = carry.t + GLANCES[:, None] * h
         vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, GLANCES[:, None, None])
         vectors = jax.lax.optimization_barrier(vectors)
-        guards, seen = jax.vmap(together(looks))(times, vectors)
+        guards, seen = jax.lax.map(lambda look: together(looks)(*look), (times, vectors))
         return Trial(t_new, y_new, step, times, vectors, guards), seen
 
     def decided(trial, carry, armed, until):

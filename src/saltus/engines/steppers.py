@@ -69,7 +69,7 @@ class ExplicitStepper(eqx.Module):
 
         def weighted(w, k):
             # A sum fuses with what follows, but it is slow for long rows.
-            if y.size < 1000:
+            if y.ndim == 1 and y.size < 1000:
                 return jnp.sum(w.reshape(-1, *(1,) * y.ndim) * k, axis=0)
             return jnp.tensordot(w, k, axes=1)
 

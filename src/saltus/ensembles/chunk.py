@@ -22,7 +22,8 @@ Values = Mapping[str, np.ndarray]
 Progress = Callable[[int], None]
 
 MAX_EVENTS = 256  # events of a run after which it is left to the engine for single runs, which sees events pile up
-PER_STEP = 16  # looks per step at a run by itself, for its extremes
+SHORT = 1e-8  # part of a run below which a step is too short to hold an extreme of its own
+PER_STEP = 8  # looks per step at a run by itself, for its extremes
 MAX_STEPS = 100_000  # steps after which it is
 
 
@@ -82,6 +83,7 @@ class _Work:
         self.system, self.start = scenario.assemble()
         self.columns = summaries.columns(self.system, self.start)
         self.peaks = summaries.peaks(self.system)
+        self.length = 0
         self._builders: dict[tuple, members.Builder | None] = {}
 
     # ---- together -----------------------------------------------------------------------------
@@ -93,14 +95,17 @@ class _Work:
         if builder is None:
             return np.arange(len(rows))
         good = members.valid(scenario, numbers)
-        stack = builder.build(np.stack(list(numbers.values()), axis=1))
-        good &= stack.good
-        there = np.flatnonzero(good)
-        if not there.size:
-            return np.arange(len(rows))
-        until = members.end_times(scenario, {key: column[there] for key, column in numbers.items()})
-        good[there[self._run(scenario, stack, there, until, rows, kept, tell)]] = False
+        filled = {key: self._filled(column) for key, column in numbers.items()}
+        stack = builder.build(np.stack(list(filled.values()), axis=1))
+        good &= stack.good[: len(rows)]
+        until = self._filled(members.end_times(scenario, numbers))
+        good &= ~self._run(scenario, stack, good, until, rows, kept, tell)
         return np.flatnonzero(~good)
+
+    def _filled(self, column: np.ndarray) -> np.ndarray:
+        """A column with its last value repeated up to the length of the longest so far: little is compiled."""
+        self.length = max(self.length, members.BLOCK << max(-(-len(column) // members.BLOCK) - 1, 0).bit_length())
+        return np.concatenate([column, np.repeat(column[-1:], self.length - len(column))])
 
     def _builder(self, scenario: Scenario, words, keys) -> members.Builder | None:
         """The builder of these samples; None where each must be built by itself."""
@@ -112,29 +117,22 @@ class _Work:
             self._builders[chosen] = builder if builder is not None and builder.works() else None
         return self._builders[chosen]
 
-    def _run(self, scenario, stack: members.Stack, there, until, rows, kept, tell: Progress) -> np.ndarray:
-        """Run these of a stack and keep what they give; which of them met a limit of the batch."""
-        import equinox as eqx
-        import jax
-
+    def _run(self, scenario, stack: members.Stack, good, until, rows, kept, tell: Progress) -> np.ndarray:
+        """Run the good ones of a stack and keep what they give; which of them met a limit of the batch."""
         from saltus.engines import batch
         from saltus.engines.advance import Status
 
-        plan = self._plan(scenario)
-        pick = _picker(there, len(rows))
-        varying, start = (jax.tree.map(pick, part) for part in (stack.varying, stack.start))
-        lanes = batch.run(varying, stack.shared, start, until, plan, tell)
-        full = lanes.status == Status.full
-        done, into = ~full, rows[there[~full]]
-        ends = _at_end(stack.shared, varying, start, lanes.state)
-        found = {name: np.asarray(column) for name, column in ends.items()}
-        found["outcome"] = self._outcomes(lanes, until, stack, eqx)
-        found["stop_time"], found["events"] = lanes.state.t, lanes.events
+        goes = np.concatenate([good, np.zeros(len(until) - len(good), bool)])
+        lanes = batch.run(stack.varying, stack.shared, stack.start, until, self._plan(scenario), tell, goes)
+        found = {name: np.asarray(column) for name, column in _at_end(stack, lanes.state).items()}
+        found |= {"outcome": _outcomes(lanes, until, stack), "stop_time": lanes.state.t, "events": lanes.events}
         for k, name in enumerate(self.peaks):
             found[summaries.PEAKS[name][0]] = lanes.largest[:, k]
+        full = goes & (lanes.status == Status.full)
+        done = np.flatnonzero(goes & ~full)
         for name, column in found.items():
-            kept[name][into] = column[done]
-        return full
+            kept[name][rows[done]] = column[done]
+        return full[: len(rows)]
 
     def _plan(self, scenario: Scenario):
         import jax.numpy as jnp
@@ -150,28 +148,13 @@ class _Work:
             origin=self.start.t, fixed=fixed, project=not fixed,
         )  # fmt: skip
         limit = min(MAX_EVENTS, options["max_events"])
-        return batch.Plan(steppers.stepper(method, options["rtol"]), control, summaries.watch(self.peaks), limit, MAX_STEPS)
-
-    def _outcomes(self, lanes, until, stack: members.Stack, eqx) -> np.ndarray:
-        from saltus.engines.advance import Status
-
-        first = eqx.filter(stack.varying, eqx.is_array)
-        import jax
-
-        guards = eqx.combine(jax.tree.map(lambda x: x[0], first), stack.shared).guards()
-        codes = np.array([OUTCOME_NAMES.index(guard.ends or "finished") for guard in guards] or [0])
-        ended = np.where(np.isinf(until), OUTCOME_NAMES.index("at_rest"), OUTCOME_NAMES.index("finished"))
-        by_status = {Status.stalled: "stalled", Status.not_finite: "not_finite"}
-        for status, name in by_status.items():
-            ended = np.where(lanes.status == status, OUTCOME_NAMES.index(name), ended)
-        return np.where(lanes.ended_by >= 0, codes[lanes.ended_by], ended)
+        stepper = steppers.stepper(method, options["rtol"])
+        return batch.Plan(stepper, control, summaries.watch(self.peaks), limit, MAX_STEPS)
 
     # ---- alone --------------------------------------------------------------------------------
 
     def alone(self, values: dict, row: int, kept) -> None:
         """Run one sample by itself."""
-        from saltus.io.dataset import observe
-
         try:
             scenario = with_values(self.scenario, values)
             done = scenario.simulate()
@@ -179,13 +162,11 @@ class _Work:
             self._failed(row, kept)
             return
         system, trajectory = done.system, done.trajectory
-        seen = observe(system, trajectory.states(_along(np.asarray(trajectory.knots.t))))
         ends = _at_end_of_one(system, trajectory.start, trajectory.end)
         kept["outcome"][row] = OUTCOME_NAMES.index(done.outcome.name)
         kept["stop_time"][row], kept["events"][row] = float(done.end.t), len(done.events)
-        known = system.quantities()
-        for name in self.peaks:
-            kept[summaries.PEAKS[name][0]][row] = summaries.size(np, seen[name], known[name].dims)
+        for name, value in _largest(system, trajectory, self.peaks).items():
+            kept[summaries.PEAKS[name][0]][row] = value
         for name, column in ends.items():
             kept[name][row] = np.asarray(column)
 
@@ -196,15 +177,39 @@ class _Work:
         kept["events"][row] = 0
 
 
-def _along(knots: np.ndarray) -> np.ndarray:
-    """Times along a run at which its extremes are looked for: its steps, and some between."""
-    between = knots[:-1, None] + np.diff(knots)[:, None] * np.arange(PER_STEP) / PER_STEP
-    return np.unique(np.append(between, knots[-1]))
+def _largest(system, trajectory, names) -> dict[str, float]:
+    """The largest sizes of these quantities along a run: of parabolas through some looks in every step."""
+    from saltus.io.dataset import observe
+    from saltus.numerics.peaks import highest
+
+    knots = np.asarray(trajectory.knots.t)
+    first, last = knots[:-1], knots[1:]
+    flows = last - first > SHORT * (knots[-1] - knots[0])  # in the shortest ones something may have jumped
+    first, last = (first[flows], last[flows]) if flows.any() else (knots[:1], knots[-1:])
+    times = first + (last - first) * (np.arange(PER_STEP) / PER_STEP)[:, None]
+    within = observe(system, trajectory.states(times.ravel()))
+    ends = observe(system, trajectory.states(last, side="before"))
+    known, found = system.quantities(), {}
+    for name in names:
+        looks = np.concatenate([within[name], ends[name]])
+        sizes = summaries.sizes(np, looks, known[name].dims).reshape(len(looks), -1).max(axis=1, initial=0.0)
+        found[name] = float(np.max(highest(sizes.reshape(PER_STEP + 1, -1))))
+    return found
 
 
-def _picker(there: np.ndarray, count: int):
-    """Rows of a stack; all of them at no cost."""
-    return (lambda leaf: leaf) if len(there) == count else (lambda leaf: leaf[there])
+def _outcomes(lanes, until, stack: members.Stack) -> np.ndarray:
+    """Code of the outcome of each lane."""
+    import equinox as eqx
+    import jax
+
+    from saltus.engines.advance import Status
+
+    guards = eqx.combine(jax.tree.map(lambda leaf: leaf[0], stack.varying), stack.shared).guards()
+    by_guard = np.array([OUTCOME_NAMES.index(guard.ends or "finished") for guard in guards] or [0])
+    names = np.where(np.isinf(until), OUTCOME_NAMES.index("at_rest"), OUTCOME_NAMES.index("finished"))
+    for status in (Status.stalled, Status.not_finite):
+        names = np.where(lanes.status == status, OUTCOME_NAMES.index(status.name), names)
+    return np.where(lanes.ended_by >= 0, by_guard[lanes.ended_by], names)
 
 
 @functools.cache
@@ -224,8 +229,8 @@ def _compiled():
     return eqx.filter_jit(of_many), eqx.filter_jit(summaries.at_end)
 
 
-def _at_end(shared, varying, start, end):
-    return _compiled()[0](shared, varying, start, end)
+def _at_end(stack: members.Stack, end):
+    return _compiled()[0](stack.shared, stack.varying, stack.start, end)
 
 
 def _at_end_of_one(system, start, end):

@@ -17,7 +17,7 @@ from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
 from saltus.scenarios.replace import replaced, value_at
 
-BLOCK = 64  # samples are built in multiples of so many
+BLOCK = 64  # samples are built in multiples of so many: the last bits must not hang on a place in a vector
 CORNERS = 6  # uncertain numbers up to which all corners of their range are validated instead of every sample
 Values = Mapping[str, np.ndarray]
 
@@ -123,15 +123,12 @@ class Builder:
         return True
 
     def build(self, vectors: np.ndarray) -> Stack:
-        """The samples with these numbers (sample, key)."""
+        """The samples with these numbers (sample, key); whole blocks of them, see `BLOCK`."""
         import jax
         import jax.numpy as jnp
 
-        count = len(vectors)
-        # Whole blocks: the last bits of a sample must not hang on its place in a vector.
-        filled = np.concatenate([vectors, np.repeat(vectors[-1:], -count % BLOCK, axis=0)])
-        built = jax.vmap(self._made)(jnp.asarray(filled))
-        varying, start, holds = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], built)
+        built = jax.vmap(self._made)(jnp.asarray(vectors))
+        varying, start, holds = jax.tree.map(np.asarray, built)
         good = np.asarray(holds)
         for leaf in jax.tree.leaves((varying, start)):
             values = np.asarray(leaf)
@@ -144,7 +141,7 @@ def end_times(scenario: Scenario, values: Values) -> np.ndarray:
     """When the run of each sample ends at the latest [s]."""
     count = len(next(iter(values.values())))
     try:
-        moves = not _unknown(scenario, tuple(values)).end_time == scenario.end_time
+        moves = _unknown(scenario, tuple(values)).end_time != scenario.end_time
     except (TypeError, ValueError):
         moves = True
     if not moves:

@@ -91,20 +91,20 @@ def watch(names: tuple[str, ...]) -> Callable[[AbstractSystem, State], object]:
     """The function that gives the sizes of these quantities at an instant; the same one for the same names."""
     import jax.numpy as jnp
 
-    def sizes(system, state):
+    def largest(system, state):
         observed, known = system.observe(state), system.quantities()
         if not names:
             return jnp.zeros(0)
-        return jnp.stack([size(jnp, observed[name], known[name].dims) for name in names])
+        return jnp.stack([jnp.max(sizes(jnp, observed[name], known[name].dims), initial=0.0) for name in names])
 
-    return sizes
+    return largest
 
 
-def size(xp, values, dims):
-    """The largest length of a vector quantity, or the largest absolute value of another; NaN does not count."""
+def sizes(xp, values, dims):
+    """Lengths of a vector quantity, or absolute values of another; NaN does not count."""
     if dims and dims[-1] == "axis":
         values = xp.sqrt(xp.sum(values**2, axis=-1))
-    return xp.max(xp.nan_to_num(xp.abs(values)), initial=0.0)
+    return xp.nan_to_num(xp.abs(values))
 
 
 def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, object]:
