@@ -1,5 +1,6 @@
 """saltus ensemble: what it prints, what it refuses, and that nothing is damaged by it."""
 
+import io
 import json
 import os
 import sys
@@ -212,3 +213,22 @@ def test_what_tells_ensembles_apart(tmp_path):
 def test_durations_are_told_for_people():
     told = [clock(seconds) for seconds in (0.4, 59.6, 125, 3600, float("inf"))]
     assert told == ["0 s", "1 min 00 s", "2 min 05 s", "1 h 00 min", "some time"]
+
+
+def test_the_bar_shows_rate_and_time_left(monkeypatch):
+    from saltus.cli.ensemble import _bar
+    from saltus.ensembles.runner import Standing
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("COLUMNS", "120")
+    with _bar("small", quiet=False) as tell:
+        tell(Standing(1000, 0, 0, 3.0))
+        tell(Standing(1000, 250, 0, 10.0, pace=50.0))
+    assert "250/1000" in screen.getvalue() and "50 per second, 15 s left" in screen.getvalue()
+    with _bar("small", quiet=True) as tell:
+        assert tell is None
