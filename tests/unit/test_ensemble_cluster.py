@@ -9,8 +9,8 @@ import sys
 import time
 
 import pytest
+from tests.ensemble_kills import ROOT, bits, children, environment, started, wait_for_some_done
 from tests.ensemble_work import Toy
-from tests.unit.test_ensemble_runner import ROOT, _environment, bits, children, started, wait_for_some_done
 
 from saltus.ensembles import cluster
 from saltus.ensembles.errors import ChunkError
@@ -103,7 +103,7 @@ class Site:
 
     def _started(self, module, *options):
         command = [sys.executable, "-m", module, *map(str, options)]
-        return subprocess.Popen(command, cwd=ROOT, env=_environment(), stderr=subprocess.DEVNULL)
+        return subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.DEVNULL)
 
     def stop(self):
         for process in (self.scheduler, *self.workers):

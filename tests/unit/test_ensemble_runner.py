@@ -9,25 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
-import xarray as xr
+from tests.ensemble_kills import ROOT, bits, children, environment, gone, opened, started, wait_for_some_done
 from tests.ensemble_work import Toy
 
 from saltus.ensembles.errors import ChunkError, Interrupted
 from saltus.ensembles.runner import execute
 from saltus.ensembles.store import Store
 from saltus.errors import ScenarioError
-
-ROOT = Path(__file__).parents[2]
-
-
-def opened(path):
-    with xr.open_zarr(path) as dataset:
-        return dataset.load()
-
-
-def bits(path):
-    """All numbers of a store, bit by bit, but not how they are cut into chunks."""
-    return {name: variable.values.tobytes() for name, variable in opened(path).data_vars.items()}
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +111,7 @@ def test_a_disk_that_fills_up_stops_the_run_and_spoils_nothing(tmp_path):
         ended = subprocess.run(
             [sys.executable, "-c", program.format(workers)],
             cwd=ROOT,
-            env=_environment(),
+            env=environment(),
             capture_output=True,
             text=True,
         )
@@ -180,33 +168,6 @@ def test_wrong_numbers_of_workers_and_chunks_are_refused(tmp_path):
 # --- kill -9 ---
 
 
-def _environment():
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-
-
-def started(path, *, samples=2000, chunk=100, workers=2, delay=0.05, scheduler=()):
-    """A process that runs or resumes an ensemble of toys."""
-    command = [sys.executable, "-m", "tests.ensemble_work", path, samples, chunk, workers, delay, *scheduler]
-    return subprocess.Popen([str(word) for word in command], cwd=ROOT, env=_environment(), stderr=subprocess.PIPE)
-
-
-def children(process):
-    """Processes started by another one, of any depth."""
-    found = []
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in task.read_text().split():
-            found += [int(child), *children(child)]
-    return found
-
-
-def wait_for_some_done(path, process, n_files, seconds=30):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and process.poll() is None:
-        if len(list(path.glob("done/c/*"))) >= n_files:
-            return
-        time.sleep(0.002)
-
-
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc to find the workers")
 def test_kill_of_a_worker_and_of_the_main_process_loses_nothing(tmp_path, undisturbed):
     path = tmp_path / "a.zarr"
@@ -220,22 +181,9 @@ def test_kill_of_a_worker_and_of_the_main_process_loses_nothing(tmp_path, undist
     process.communicate()
     some = len(Store(path).pending())
     assert 0 < some < 20 and len(workers) == 2 and set(orphans) != set(workers)
-    assert all(_gone(orphan) for orphan in orphans)
+    assert all(gone(orphan) for orphan in orphans)
     execute(Toy(2000), path, resume=True, workers=1)
     assert bits(path) == undisturbed
-
-
-def _gone(process, seconds=5):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        try:
-            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-        except FileNotFoundError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_ctrl_c_ends_main_process_and_workers(tmp_path):
@@ -245,7 +193,7 @@ def test_ctrl_c_ends_main_process_and_workers(tmp_path):
     workers = children(process.pid)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=20)
-    assert b"Interrupted" in told and process.returncode == 1 and all(_gone(worker) for worker in workers)
+    assert b"Interrupted" in told and process.returncode == 1 and all(gone(worker) for worker in workers)
 
 
 @pytest.mark.slow
@@ -282,7 +230,7 @@ def test_a_killed_ensemble_of_real_runs_is_resumed_bit_by_bit(tmp_path):
 
     def command(out, *options):
         words = [sys.executable, "-m", "saltus", "ensemble", "bowl-ensemble", "--set", "solve.until=2.0", "--out", out]
-        return subprocess.Popen([*map(str, words), *options], cwd=tmp_path, env=_environment(), stderr=subprocess.PIPE)
+        return subprocess.Popen([*map(str, words), *options], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE)
 
     plain, killed = tmp_path / "plain.zarr", tmp_path / "killed.zarr"
     options = ("--samples", "600", "--workers", "2", "--chunk", "25", "-q")

@@ -84,6 +84,11 @@ class Cluster:
         if self._own is not None:
             self._own.close()
 
+    @property
+    def n_workers(self) -> int:
+        """How many chunks it computes at once."""
+        return max(1, sum(self._client.nthreads().values()))
+
     def run(self, work: Work, store: Store, chunks: Sequence[int], report: Report) -> None:
         """Compute chunks; returns when all are done in the store.
 
@@ -113,7 +118,7 @@ class Cluster:
         from distributed.comm import CommClosedError
 
         client = self._client
-        if not client.scheduler_info()["workers"]:
+        if not client.nthreads():
             warnings.warn(f"The cluster {self.address!r} has no workers yet; waiting for one.", stacklevel=2)
         try:
             waiting = {

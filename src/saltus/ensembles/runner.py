@@ -128,7 +128,8 @@ def execute(
     if not resume or not path.exists():
         check_new(path)
     with _cluster(scheduler, workers) as client:
-        store, work = prepare(work, path, chunk)
+        sharers = client.n_workers if client is not None else _workers(work, workers)
+        store, work = prepare(work, path, chunk, sharers)
         with store.locked():
             store.sweep()
             tally = Tally(store, tell or (lambda standing: None))
@@ -141,11 +142,11 @@ def execute(
         return tally.standing()
 
 
-def prepare(work: Work, path: Path, chunk: int | None = None) -> tuple[Store, Work]:
+def prepare(work: Work, path: Path, chunk: int | None = None, workers: int = 1) -> tuple[Store, Work]:
     """The store of `work`, made if it is not there; and the work, with the number of samples of the store."""
     if not path.exists():
         columns = work.columns()
-        size = chunk or chunk_size(work.samples, columns, *CHUNK[getattr(work, "device", "cpu")])
+        size = chunk or chunk_size(work.samples, columns, *CHUNK[getattr(work, "device", "cpu")], workers)
         store = Store.create(path, columns, work.keys, work.samples, size=size, attributes=work.attributes())
         return store, work
     if not is_store(path):
@@ -249,7 +250,7 @@ def _compute(work: Work, store: Store, tally: Tally, workers: int | None, client
     if client is not None:
         client.run(work, store, pending, tally)
         return
-    number = _workers(work, store, len(pending), workers)
+    number = min(_workers(work, workers), len(pending))
     if number > 1:
         pool.run(work, store, pending, number, tally)
         return
@@ -283,12 +284,13 @@ def _here(work: Work, store: Store, chunk: int, tally: Tally) -> None:
     tally(chunk, last - first)
 
 
-def _workers(work: Work, store: Store, chunks: int, wanted: int | None) -> int:
-    if getattr(work, "device", "cpu") == "gpu":
+def _workers(work: Work, wanted: int | None) -> int:
+    """Number of processes, this one alone where others are not worth starting."""
+    if wanted is not None:
+        return wanted
+    if work.samples <= FEW or getattr(work, "device", "cpu") == "gpu":
         return 1
-    if wanted is None:
-        wanted = 1 if store.samples <= FEW else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-    return min(wanted or os.cpu_count() or 1, chunks)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _check(workers: int | None, scheduler: str | None, chunk: int | None, device: str) -> None:

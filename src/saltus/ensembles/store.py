@@ -33,10 +33,12 @@ CHUNK_BYTES = 64 * 2**20  # at most this much of all columns in a chunk
 SLAB = 2**24  # flags read at a time
 
 
-def chunk_size(samples: int, columns: Mapping[str, Column], smallest: int = 64, largest: int = 4096) -> int:
+def chunk_size(
+    samples: int, columns: Mapping[str, Column], smallest: int = 64, largest: int = 4096, workers: int = 1
+) -> int:
     """Samples in a chunk: few enough to be shared by workers and to lose little, not more than fit in memory."""
     per_sample = sum(np.dtype(column.dtype).itemsize * math.prod(column.shape) for column in columns.values())
-    shared = max(smallest, math.ceil(samples / 32))
+    shared = max(smallest, math.ceil(samples / max(32, 8 * workers)))
     return max(1, min(largest, samples, shared, CHUNK_BYTES // max(1, per_sample)))
 
 
