@@ -349,7 +349,7 @@ def _look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int
         left = still_due(system, after, due.at[which].set(False))
         return after, left, ended_by, count + 1, jnp.maximum(largest, jnp.nan_to_num(watch(system, after)))
 
-    begin = jnp.maximum(lane.largest, jnp.nan_to_num(watch(system, found.state)))
+    begin = _larger(lane.largest, _along(system, lane.state, found.state, watch), True)
     due = found.due & found.event
     zero = jnp.asarray(0)
     state, _, ended_by, count, largest = jax.lax.while_loop(
@@ -366,6 +366,16 @@ def _look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int
         lane, state=state, h=h, status=status, ended_by=ended_by, events=events, largest=largest,
         t_event=jnp.where(found.event, state.t, lane.t_event),
     )  # fmt: skip
+
+
+def _along(system: AbstractSystem, first: State, last: State, watch):
+    """What is watched, at some looks along a step."""
+    flat = FlatSystem(system, first)
+    h, ends = last.t - first.t, [(state.t, flat.vector(state)) for state in (first, last)]
+    (y0, slope0), (y1, slope1) = ((y, h * flat.rate(t, y)) for t, y in ends)
+    vectors = cubic(y0, slope0, y1, slope1, GLANCES[:, None])
+    vectors = jnp.where(jnp.isfinite(vectors), vectors, y1)
+    return jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(first.t + GLANCES * h, vectors)
 
 
 def _jump(system, state, index, *, name):

@@ -43,7 +43,7 @@ def run(scenario: Scenario, values: Values, progress: Progress | None = None) ->
     Returns:
         The columns of `columns`, with the samples as first axis.
     """
-    work = _work(type(scenario), scenario.model_dump_json(exclude={"ensemble"}))
+    work = _work(scenario)
     values = members.in_radians(scenario, values)
     tell = progress or (lambda count: None)
     count = len(next(iter(values.values())))
@@ -70,9 +70,16 @@ def _alike(values: Values, count: int) -> Iterator[tuple[np.ndarray, dict]]:
         yield np.array(rows), dict(zip(choices, chosen, strict=True))
 
 
-@functools.lru_cache(maxsize=2)
-def _work(model: type[Scenario], text: str) -> _Work:
-    return _Work(model.model_validate_json(text))
+_works: dict[str, _Work] = {}
+
+
+def _work(scenario: Scenario) -> _Work:
+    """The work of a scenario; the last one is kept for the chunks that follow."""
+    text = scenario.model_dump_json(exclude={"ensemble"})
+    if text not in _works:
+        _works.clear()
+        _works[text] = _Work(scenario)
+    return _works[text]
 
 
 class _Work:
