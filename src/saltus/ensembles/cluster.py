@@ -118,9 +118,9 @@ class Cluster:
         from distributed.comm import CommClosedError
 
         client = self._client
-        if not client.nthreads():
-            warnings.warn(f"The cluster {self.address!r} has no workers yet; waiting for one.", stacklevel=2)
         try:
+            if not client.nthreads():
+                warnings.warn(f"The cluster {self.address!r} has no workers yet; waiting for one.", stacklevel=2)
             waiting = {
                 chunk: client.submit(_task, str(store.path), payload, chunk, pure=False, retries=RETRIES)
                 for chunk in chunks
@@ -133,7 +133,7 @@ class Cluster:
                         del waiting[chunk]
                 if client.status != "running":
                     raise SchedulerLostError
-        except (CommClosedError, asyncio.CancelledError, TimeoutError, RuntimeError) as error:
+        except (CommClosedError, asyncio.CancelledError, OSError, RuntimeError) as error:
             if client.status == "running" and isinstance(error, RuntimeError):
                 raise
             raise SchedulerLostError from error

@@ -210,18 +210,13 @@ class Tally:
         finished = store.finished()
         self.pending: list[int] = np.flatnonzero(~finished).tolist()
         self._found = store.samples_in(finished)
-        self._done, self._under_way = self._found, {}
+        self._ended: dict[int, int] = {}  # chunks that were not done, and how many of their samples have ended
         self._first: tuple[float, int] | None = None  # when the first samples were heard of, and how many
         tell(self.standing())
 
     def __call__(self, chunk: int, ended: int) -> None:
         """So many samples of a chunk have ended."""
-        first, last = self._store.bounds(chunk)
-        if ended >= last - first:
-            self._done += last - first
-            self._under_way.pop(chunk, None)
-        else:
-            self._under_way[chunk] = ended
+        self._ended[chunk] = ended
         standing = self.standing()
         if self._first is None and standing.ended > standing.found:
             self._first = (standing.seconds, standing.ended)
@@ -229,7 +224,7 @@ class Tally:
 
     def standing(self) -> Standing:
         """How far it is."""
-        ended, seconds = self._done + sum(self._under_way.values()), time.monotonic() - self._began
+        ended, seconds = self._found + sum(self._ended.values()), time.monotonic() - self._began
         since, already = self._first or (0.0, self._found)
         pace = max(ended - already, 0) / (seconds - since) if seconds > since else 0.0
         return Standing(self._store.samples, ended, self._found, seconds, pace)
