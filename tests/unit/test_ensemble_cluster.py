@@ -63,6 +63,27 @@ def test_a_killed_client_of_a_local_cluster_can_be_resumed(tmp_path, undisturbed
 
 
 @pytest.mark.slow
+def test_kills_at_random_moments_of_a_local_cluster_lose_nothing(tmp_path, undisturbed):
+    chance = random.Random(1)
+    path, halfway = tmp_path / "a.zarr", 0
+    for turn in range(4):
+        process = started(path, chunk=50, delay=0.1, scheduler=["local"])
+        wait_for_some_done(path, process, len(list(path.glob("done/c/*"))) + chance.randint(1, 6))
+        for _ in range(chance.randint(0, 2)):
+            if workers := _workers_below(process.pid):
+                os.kill(chance.choice(workers), signal.SIGKILL)
+            time.sleep(chance.uniform(0.0, 0.5))
+        if turn == 3:
+            _, told = process.communicate(timeout=120)
+            assert process.returncode == 0, told
+            break
+        process.kill()
+        process.communicate()
+        halfway += 0 < len(Store(path).pending()) < 40
+    assert halfway >= 2 and bits(path) == undisturbed
+
+
+@pytest.mark.slow
 def test_a_chunk_that_kills_workers_of_a_cluster_is_named(tmp_path):
     toy = Toy(200, deadly=100, deaths=str(tmp_path / "deaths"), mortal=100)
     with pytest.raises(ChunkError, match=r"Samples 100 to 149 ended several workers.*--resume goes on"):
