@@ -186,6 +186,8 @@ class _Work:
 
 def _largest(system, trajectory, names) -> dict[str, float]:
     """The largest sizes of these quantities along a run: of parabolas through some looks in every step."""
+    import jax.numpy as jnp
+
     from saltus.io.dataset import observe
     from saltus.numerics.peaks import highest
 
@@ -200,7 +202,7 @@ def _largest(system, trajectory, names) -> dict[str, float]:
     for name in names:
         looks = np.concatenate([within[name], ends[name]])
         sizes = summaries.sizes(np, looks, known[name].dims).reshape(len(looks), -1).max(axis=1, initial=0.0)
-        found[name] = float(np.max(highest(sizes.reshape(PER_STEP + 1, -1))))
+        found[name] = float(np.max(highest(jnp.asarray(sizes.reshape(PER_STEP + 1, -1)))))
     return found
 
 
