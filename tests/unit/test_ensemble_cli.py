@@ -14,6 +14,7 @@ from tests.ensemble_work import Column
 import saltus
 from saltus.cli import app
 from saltus.cli.ensemble import clock
+from saltus.ensembles import work
 from saltus.ensembles.work import fingerprint
 
 SMALL = """
@@ -112,6 +113,15 @@ def test_resume_goes_on_with_the_samples_of_the_store(folder, capsys):
     assert contents(folder / "a.zarr") == before
     code, out, _ = call(capsys, "small.toml", "--out", "a.zarr", "--resume", "--samples", "220", "--json")
     assert (code, json.loads(out)["samples"], json.loads(out)["found"]) == (0, 220, 200)
+
+
+def test_other_versions_are_warned_of_and_go_on(folder, capsys, monkeypatch):
+    assert call(capsys, "small.toml", "--out", "a.zarr", "--quiet")[0] == 0
+    (folder / "a.zarr" / "done" / "c" / "0").unlink()
+    newer = {**work.versions(), "jax": "99.0", "zarr": "99.0"}
+    monkeypatch.setattr(work, "versions", lambda: newer)
+    code, _, err = call(capsys, "small.toml", "--out", "a.zarr", "--resume", "--quiet")
+    assert code == 0 and "other versions" in err and "and 99.0. Its samples" in err and "zarr" not in err.split(":")[2]
 
 
 def test_the_python_function_does_the_same(folder):

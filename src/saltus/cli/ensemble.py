@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -68,6 +69,8 @@ def command(
     from saltus.ensembles.work import ScenarioWork
     from saltus.scenarios import load
 
+    if device == "cpu":
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")  # a GPU that is not wanted is not even looked for
     loaded = load(scenario, set or [])
     work = ScenarioWork(loaded.text, samples, device, loaded.name)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import math
 import os
 import time
@@ -174,12 +175,22 @@ def check_same(store: Store, work: Work) -> None:
             f"{str(store.path)!r} belongs to another scenario ({theirs.get('scenario_name') or 'unnamed'}, or the same "
             "with other values). Give the scenario it was started with, or another name."
         )
-    if ours.get("saltus_version") != theirs.get("saltus_version"):
+    if changed := _changes(ours, theirs):
         warnings.warn(
-            f"The ensemble was started by saltus {theirs.get('saltus_version')} and goes on with "
-            f"{ours.get('saltus_version')}: samples may differ in more than rounding.",
+            f"The ensemble was started with other versions than it goes on with: {', '.join(changed)}. "
+            "Its samples agree with each other to rounding at best.",
             stacklevel=2,
         )
+
+
+def _changes(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+    """What computes differs: versions and device, as "name then and now"."""
+    then, now = ({**json.loads(one.get("versions", "{}")), "device": one.get("device")} for one in (theirs, ours))
+    return [
+        f"{name} {then[name]} and {now[name]}"
+        for name in then
+        if name in now and then[name] != now[name] and name not in ("python", "zarr", "xarray")
+    ]
 
 
 def _as_many(work: Work, store: Store) -> Work:

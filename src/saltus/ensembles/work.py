@@ -169,8 +169,6 @@ class ScenarioWork:
 @contextlib.contextmanager
 def on_device(device: str) -> Iterator[None]:
     """Compute there; `ScenarioError` where there is none."""
-    if device == "cpu" and "jax" not in sys.modules:
-        os.environ.setdefault("JAX_PLATFORMS", "cpu")  # a GPU that is not wanted is not even looked for
     import jax
 
     try:
