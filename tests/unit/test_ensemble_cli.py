@@ -96,6 +96,12 @@ def test_an_ensemble_says_how_it_went_and_is_read_by_xarray(folder, capsys):
         assert mu.min() >= 0.01 and mu.max() <= 0.05 and len(set(mu)) == 100
 
 
+def test_an_ensemble_is_not_taken_for_a_run(folder, capsys):
+    assert call(capsys, "small.toml", "--out", "a.zarr", "--samples", "3", "--quiet")[0] == 0
+    assert app.call(["show", "a.zarr"]) == 2
+    assert "is an ensemble, not a single run. `saltus summarize`" in capsys.readouterr().err
+
+
 def test_json_is_one_document_for_machines(folder, capsys):
     code, out, _ = call(capsys, "small.toml", "--out", "a.zarr", "--samples", "7", "--json")
     facts = json.loads(out)
