@@ -39,7 +39,9 @@ def chunk_size(
     """Samples in a chunk: few enough to be shared by workers and to lose little, not more than fit in memory."""
     per_sample = sum(np.dtype(column.dtype).itemsize * math.prod(column.shape) for column in columns.values())
     shared = max(smallest, math.ceil(samples / max(32, 8 * workers)))
-    return max(1, min(largest, samples, shared, CHUNK_BYTES // max(1, per_sample)))
+    size = max(1, min(largest, samples, shared, CHUNK_BYTES // max(1, per_sample)))
+    # Chunks of one size without a shorter one at the end, where that is possible: another size is compiled anew.
+    return next((even for even in range(size, size // 2, -1) if samples % even == 0), size)
 
 
 class Store:
