@@ -15,6 +15,7 @@ import typer
 
 from saltus.cli import check as check_verb
 from saltus.cli import cite as cite_verb
+from saltus.cli import ensemble as ensemble_verb
 from saltus.cli import hazard as hazard_verb
 from saltus.cli import list as list_verb
 from saltus.cli import new as new_verb
@@ -47,6 +48,7 @@ VERBS = {
     "check": check_verb,
     "run": run_verb,
     "show": show_verb,
+    "ensemble": ensemble_verb,
     "summarize": summarize_verb,
     "hazard": hazard_verb,
     "reproduce": reproduce_verb,
