@@ -138,7 +138,7 @@ class _Work:
         full = goes & (lanes.status == Status.full)
         done = np.flatnonzero(goes & ~full)
         for name, column in found.items():
-            kept[name][rows[done]] = column[done]
+            _keep(kept[name], rows[done], column[done])
         return full[: len(rows)]
 
     def _plan(self, scenario: Scenario):
@@ -175,13 +175,23 @@ class _Work:
         for name, value in _largest(system, trajectory, self.peaks).items():
             kept[summaries.PEAKS[name][0]][row] = value
         for name, column in ends.items():
-            kept[name][row] = np.asarray(column)
+            _keep(kept[name], [row], np.asarray(column)[None])
 
     def _failed(self, row: int, kept) -> None:
         for name, column in self.columns.items():
-            kept[name][row] = math.nan if column.dtype.kind == "f" else -1
+            kept[name][row] = _nothing(column.dtype)
         kept["outcome"][row] = OUTCOME_NAMES.index(FAILED)
         kept["events"][row] = 0
+
+
+def _nothing(dtype: np.dtype) -> float | int:
+    """What stands where there is no number."""
+    return math.nan if dtype.kind == "f" else -1
+
+
+def _keep(column: np.ndarray, rows, values: np.ndarray) -> None:
+    """Put values into rows of a column; another number of bodies than the scenario's has no place there."""
+    column[rows] = values if values.shape[1:] == column.shape[1:] else _nothing(column.dtype)
 
 
 def _largest(system, trajectory, names) -> dict[str, float]:
