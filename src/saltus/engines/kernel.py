@@ -70,13 +70,14 @@ class Moving(eqx.Module):
 def flow_lanes(
     system: AbstractSystem,
     state: State,
-    until: float,
-    step: float,
-    origin: float,
+    status: Int[Array, " lanes"],
     largest: Float[Array, "lanes k"],
     watch: Watch,
-    max_steps: int,
     *,
+    until: float,
+    step: float,
+    origin: float = 0.0,
+    max_steps: int = 1 << 30,
     like: AbstractSystem | None = None,
     varying: tuple[bool, ...] | None = None,
     project: bool = False,
@@ -85,17 +86,18 @@ def flow_lanes(
 ) -> Flowed:
     """Take constant steps in every lane until the time asked for, or a step that may hold an event.
 
-    Lanes that are all in mode 0 and the others run in programs of their own. What a lane gives hangs on
-    its own numbers alone.
+    Lanes that are all in mode 0 and the others run in programs of their own; those that go are packed
+    together, so that the rest costs nothing. What a lane gives hangs on its own numbers alone.
 
     Args:
         system: The systems, stacked: every array leaf has a leading axis of lanes.
         state: Their states, stacked.
+        status: `Status.going` for the lanes to move; the others are left alone.
+        largest: Largest values so far of what is watched.
+        watch: `watch(system, state)`: what to keep the largest values of, 1-D.
         until: Time of the end [s].
         step: Length of a step [s].
         origin: Time from which steps are counted [s].
-        largest: Largest values so far.
-        watch: `watch(system, state)`: what to keep the largest values of, 1-D.
         max_steps: Steps after which a lane comes back in any case (rounded up to the next 16).
         like: One lane's system, whose numbers stand for those leaves that do not vary.
         varying: For each array leaf of `like` whether it differs between lanes; all if not given.
@@ -108,19 +110,23 @@ def flow_lanes(
         NotImplementedError: If the system cannot be written as operations on scalars.
     """
     device = device or ("gpu" if jax.default_backend() == "gpu" else "cpu")
-    mode = np.asarray(state.mode)
-    count = mode.shape[0]
-    home = (mode.reshape(count, -1) == 0).all(axis=1)
-    parts = [(np.flatnonzero(which), known) for which, known in ((home, True), (~home, False)) if which.any()]
-    done = []
-    for which, known in parts:
-        some = (system, state, largest) if len(parts) == 1 else jax.tree.map(lambda x, w=which: x[w], (system, state, largest))
-        program = lanes_program(some[0], some[1], like, varying, known, watch, project)
-        done.append(_run(program, *some, until, step, origin, max_steps, device, threads))
-    if len(done) == 1:
-        return done[0]
-    back = np.argsort(np.concatenate([which for which, _ in parts]))
-    return jax.tree.map(lambda *x: jnp.concatenate(x)[back], *done)
+    status = jnp.asarray(status, jnp.int32)
+    home, other = (np.asarray(some) for some in _sorted_out(state.mode, status))
+    steps = jnp.zeros(status.shape, jnp.int32)
+    flowed = Flowed(state, status, state.t, largest, steps)
+    for which, known in ((home, True), (other, False)):
+        if which.any():
+            program = lanes_program(system, state, like, varying, known, watch, project)
+            flowed = _run(program, system, flowed, which, (until, step, origin), max_steps, device, threads)
+    return flowed
+
+
+@jax.jit
+def _sorted_out(mode, status):
+    """Which lanes go in mode 0, and which go in another."""
+    home = (mode.reshape(mode.shape[0], -1) == 0).all(axis=1)
+    going = status == Status.going
+    return going & home, going & ~home
 
 
 class _Program:
@@ -158,34 +164,35 @@ def lanes_program(system, state: State, like, varying, home: bool, watch: Watch,
     return _PROGRAMS[key]
 
 
-@functools.partial(jax.jit, static_argnums=(0, 7, 8, 9))
-def _run(program: _Program, system, state: State, largest, until, step, origin, max_steps, device, threads) -> Flowed:
-    """All lanes: rows of numbers in, rows of numbers out."""
-    lanewise, count = program.lanewise, state.t.shape[0]
+@functools.partial(jax.jit, static_argnums=(0, 5, 6, 7))
+def _run(program: _Program, system, before: Flowed, which, times, max_steps: int, device: str, threads: int) -> Flowed:
+    """The lanes in `which`, packed together: rows of numbers in, rows of numbers out."""
+    lanewise, state, count = program.lanewise, before.state, which.shape[0]
     leaves = jax.tree.leaves(eqx.filter(system, eqx.is_array))
     parameters = [x.reshape(count, -1) for x, varies in zip(leaves, program.varying, strict=True) if varies]
     modes = [state.mode.reshape(count, -1).astype(jnp.int32)] if lanewise.modes else []
     flat = [x.reshape(count, -1) for x in (state.q, state.v, state.ledger)]
-    y = jnp.concatenate(flat, axis=1)
-    common = jnp.stack([jnp.asarray(x, float) for x in (until, step, origin)])
-    rows = [_rows(x, count) for x in (parameters, modes, [y], [state.t[:, None]], [largest])]
+    order = jnp.argsort(~which, stable=True)
+    groups = (parameters, modes, flat, [state.t[:, None]], [before.largest])
     width = threads if device != "cpu" else min(LANES, -(-count // 8) * 8)
     missing = -count % width
-    rows = [jnp.pad(x, ((0, 0), (0, missing))) for x in rows]
-    idle = jnp.arange(count + missing) >= count
-    status = jnp.where(idle, int(Status.reached), int(Status.going)).astype(jnp.int32)
+    rows = [jnp.pad(_rows(x, count)[:, order], ((0, 0), (0, missing))) for x in groups]
+    going = jnp.pad(which[order], (0, missing))
+    status = jnp.where(going, int(Status.going), int(Status.reached)).astype(jnp.int32)
+    common = jnp.stack([jnp.asarray(x, float) for x in times])
     ends = (_kernel if device != "cpu" else _blocks)(lanewise, common, *rows, status, max_steps, device, width)
-    y_end, t, t_next, status, largest_end, steps = ends
-    y_end = y_end[:, :count].T
+    back = jnp.argsort(order)
+    y, t, t_next, status, largest, steps = (x[..., :count][..., back] for x in ends)
     nq, nv = flat[0].shape[1], flat[1].shape[1]
     moved = State(
-        t[:count],
-        y_end[:, :nq].reshape(state.q.shape),
-        y_end[:, nq : nq + nv].reshape(state.v.shape),
-        y_end[:, nq + nv :].reshape(state.ledger.shape),
+        t,
+        y[:nq].T.reshape(state.q.shape),
+        y[nq : nq + nv].T.reshape(state.v.shape),
+        y[nq + nv :].T.reshape(state.ledger.shape),
         state.mode,
     )
-    return Flowed(moved, status[:count], t_next[:count], largest_end[:, :count].T, steps[:count])
+    after = Flowed(moved, status, t_next, largest.T, before.steps + steps)
+    return jax.tree.map(lambda a, b: jnp.where(which.reshape(-1, *(1,) * (a.ndim - 1)), a, b), after, before)
 
 
 def _rows(parts: list, count: int) -> Array:

@@ -1,0 +1,145 @@
+"""Many runs with constant steps: the flow by a kernel, searches and jumps by the code of single runs.
+
+All lanes stay on the device, in arrays of one size; those that still go are packed together for each flow.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from saltus.engines.advance import Control, Status, flow, search, still_due
+from saltus.engines.kernel import flow_lanes
+from saltus.engines.lanewise import Watch
+from saltus.engines.loop import same_types
+from saltus.engines.steppers import stepper
+from saltus.hybrid import AbstractSystem, State
+
+DUE_AT_ONCE = 8  # jumps at one instant
+SMALLEST = 256  # lanes that are looked into together at least
+
+
+class Ends(eqx.Module):
+    """Where many runs ended; each with a leading axis of lanes.
+
+    Args:
+        state: The last state.
+        status: `Status`: `reached`, `event` (a guard ended it), `over` (it began beyond a border),
+            `not_finite`, or `full` (too many events).
+        ended_by: Number of the guard that ended it, or -1.
+        events: How many events there were.
+        steps: Constant steps taken by the kernel.
+        largest: Largest values of what is watched, at the ends of steps and at events.
+    """
+
+    state: State
+    status: Int[Array, " lanes"]
+    ended_by: Int[Array, " lanes"]
+    events: Int[Array, " lanes"]
+    steps: Int[Array, " lanes"]
+    largest: Float[Array, "lanes k"]
+
+
+def run_lanes(
+    system: AbstractSystem,
+    start: State,
+    watch: Watch,
+    *,
+    until: float,
+    step: float,
+    max_events: int = 64,
+    like: AbstractSystem | None = None,
+    varying: tuple[bool, ...] | None = None,
+    device: str | None = None,
+) -> Ends:
+    """Run every lane from its start to `until`, with constant steps of the classical Runge-Kutta method.
+
+    Args:
+        system: The systems, stacked.
+        start: Their states at the same time, stacked.
+        watch: `watch(system, state)`: what to keep the largest values of, 1-D.
+        until: Time of the end [s].
+        step: Length of a step [s].
+        max_events: Events after which a run is given up.
+        like: One lane's system, whose numbers stand for those leaves that do not vary.
+        varying: For each array leaf of `like` whether it differs between lanes; all if not given.
+        device: As for `flow_lanes`.
+    """
+    zero = jnp.asarray(0.0)
+    origin = float(np.asarray(start.t)[0])
+    control = Control(zero, zero, jnp.asarray(float(step)), jnp.asarray(origin), fixed=True, project=False)
+    count = start.t.shape[0]
+    none = jnp.zeros(count, jnp.int32)
+    now = Ends(start, none + int(Status.going), none - 1, none, none, _watched(watch, system, start))
+    while True:
+        flowed = flow_lanes(
+            system, now.state, now.status, now.largest, watch, until=until, step=step, origin=origin, like=like,
+            varying=varying, device=device,
+        )  # fmt: skip
+        now = Ends(flowed.state, flowed.status, now.ended_by, now.events, now.steps + flowed.steps, flowed.largest)
+        doubtful = np.flatnonzero(np.asarray(now.status) == Status.doubtful)
+        if not doubtful.size:
+            return now
+        size = max(SMALLEST, 1 << int(doubtful.size - 1).bit_length())
+        which = np.resize(doubtful, min(size, count))  # filled up with repetitions: the same result twice
+        now = _looked(system, now, jnp.asarray(which), jnp.asarray(float(until)), control, watch, max_events)
+
+
+@eqx.filter_jit
+def _watched(watch: Watch, system, state):
+    return jnp.nan_to_num(eqx.filter_vmap(watch)(system, state))
+
+
+@eqx.filter_jit
+def _looked(system, now: Ends, which, until, control: Control, watch: Watch, max_events: int) -> Ends:
+    """The doubtful lanes after the step that is looked into, and the jumps in it."""
+    some, ends = jax.tree.map(lambda x: x[which] if eqx.is_array(x) else x, (system, now))
+    look = functools.partial(_look, until=until, control=control, watch=watch, max_events=max_events)
+    after = eqx.filter_vmap(look)(some, ends)
+    return jax.tree.map(lambda x, y: x.at[which].set(y.astype(x.dtype)), now, after)
+
+
+def _look(system: AbstractSystem, now: Ends, until, control: Control, watch: Watch, max_events: int) -> Ends:
+    """One careful step of one lane: taken, or searched for its event, with the jumps that are due."""
+    method = stepper("rk4")
+    # A record of one step: the flow comes back after it, or before it if there may be an event in it.
+    went = flow(system, now.state, jnp.asarray(0.0), until, method, control, 1)
+    doubtful = went.status == Status.doubtful
+    found = search(system, went.state, jnp.where(doubtful, went.t_next, went.state.t), method, control)
+    event = doubtful & found.event
+    guards = system.guards()
+    ends = jnp.asarray([guard.ends is not None for guard in guards])
+    jumps = [functools.partial(_jump, system, name=guard.name) for guard in guards]
+
+    def due_left(carry):
+        _, due, ended_by, count = carry
+        return due.any() & (ended_by < 0) & (count < DUE_AT_ONCE)
+
+    def jump(carry):
+        state, due, _, count = carry
+        number = jnp.where(count == 0, found.guard, jnp.argmax(due))
+        owner = found.owner[number]
+        after = jax.lax.switch(owner, jumps, state, found.element[number])
+        ended_by = jnp.where(ends[owner], owner, -1)
+        return after, still_due(system, after, due.at[number].set(False)), ended_by, count + 1
+
+    at_event = jax.tree.map(lambda x, y: jnp.where(doubtful, x, y), found.state, went.state)
+    seen = jnp.maximum(now.largest, jnp.nan_to_num(watch(system, at_event)))
+    begin = (same_types(now.state, at_event), found.due & event, jnp.asarray(-1), jnp.asarray(0))
+    state, _, ended_by, count = jax.lax.while_loop(due_left, jump, begin)
+    events = now.events + count
+    stopped = (went.status == Status.not_finite) | (went.status == Status.over)
+    ended_by = jnp.where(went.status == Status.over, went.over[0], ended_by)
+    status = jnp.where(stopped, went.status, jnp.where(state.t >= until, Status.reached, Status.going))
+    status = jnp.where(event & (ended_by >= 0), Status.event, status)
+    status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
+    return Ends(state, status, ended_by, events, now.steps + went.count, seen)
+
+
+def _jump(system, state, index, *, name):
+    return same_types(state, system.jump(state, name, index))
