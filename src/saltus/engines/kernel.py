@@ -191,7 +191,7 @@ def _run(program: _Program, system, before: Flowed, which, times, max_steps: int
         y[nq + nv :].T.reshape(state.ledger.shape),
         state.mode,
     )
-    after = Flowed(moved, status, t_next, largest.T, before.steps + steps)
+    after = Flowed(moved, status, t_next, largest.T[:, : before.largest.shape[1]], before.steps + steps)
     return jax.tree.map(lambda a, b: jnp.where(which.reshape(-1, *(1,) * (a.ndim - 1)), a, b), after, before)
 
 
@@ -363,7 +363,7 @@ def _blocks(lanewise: Lanewise, common, parameters, modes, y, t, largest, status
             list(y), t[0], list(largest[: len(lanewise.watched)]), status, max_steps,
         )  # fmt: skip
         y_end, t_end, t_next, status, largest, steps = ends
-        return jnp.stack(y_end), t_end, t_next, status, jnp.stack(largest) if largest else t[:0], steps
+        return jnp.stack(y_end), t_end, t_next, status, jnp.stack(largest or [t_end]), steps
 
     def cut(x):
         return jnp.moveaxis(x.reshape(*x.shape[:-1], -1, width), -2, 0)
