@@ -31,6 +31,8 @@ from saltus.engines.lanewise import Lanewise, Values, Watch
 from saltus.hybrid import AbstractSystem, State
 
 CAUTION = 0.6  # share of the second difference that a guard must be above; 0.5 catches every |x|
+import os
+ROLLED = os.environ.get("ROLLED", "1") == "1"
 TURNS = 16  # steps between two looks at whether any lane of a block still goes
 THREADS = 128  # lanes in a block of the kernel
 LANES = 1024  # lanes in a block without a GPU: enough for the vector units, few enough for the cache
@@ -207,15 +209,14 @@ def block_flow(lanewise: Lanewise, common, parameters, modes, y, t, largest, sta
     """Steps of a block of lanes until none goes on; everything is a vector over the lanes."""
     until, step, origin = common
     values = lanewise.given(parameters, modes, t)
-    watching = [g.value for g in lanewise.guards]
-    rate, guards = _split(lanewise.at(values, t, y, [*lanewise.rate, *watching], t), len(lanewise.rate))
+    rate, guards, _ = _looks(lanewise, values, t, y)
     status = jnp.where((status == Status.going) & (t >= until), int(Status.reached), status)
     if lanewise.autonomous:
         still = _all([part == 0.0 for part in rate], status == status)
         resting = still & (status == Status.going)
         t, status = jnp.where(resting, until, t), jnp.where(resting, int(Status.reached), status)
     n = jnp.floor((t - origin) / step + 1e-6)
-    start = Moving(y, [rate[k] for k in lanewise.flowing], guards, t, n, status, largest, jnp.zeros_like(status))
+    start = Moving(y, rate, guards, t, n, status, largest, jnp.zeros_like(status))
     turns = -(-max_steps // TURNS)
 
     def going_on(carry):
@@ -232,10 +233,6 @@ def block_flow(lanewise: Lanewise, common, parameters, modes, y, t, largest, sta
     return end.y, end.t, t_next, end.status, end.largest, end.steps
 
 
-def _split(values: list, n: int) -> tuple[list, list]:
-    return values[:n], values[n:]
-
-
 def _all(conditions: list, true):
     return functools.reduce(lambda a, b: a & b, conditions, true)
 
@@ -243,48 +240,46 @@ def _all(conditions: list, true):
 def _one_step(lanewise: Lanewise, values: Values, common, moving: Moving) -> Moving:
     """One Runge-Kutta step (classical, fourth order) of the lanes that go; kept where nothing may happen in it."""
     until, step, origin = common
-    t, y, like = moving.t, moving.y, moving.t
+    t, y, flowing = moving.t, moving.y, lanewise.flowing
     n_new = moving.n + 1.0
     t_new = jnp.minimum(origin + n_new * step, until)
     h = t_new - t
-    half, third, sixth = 0.5 * h, h * (1.0 / 3.0), h * (1.0 / 6.0)
-    flowing, rates, watching = lanewise.flowing, lanewise.rate, [g.value for g in lanewise.guards]
-    whole: list = list(y)
 
-    def ahead(length, k):
-        stage: list = list(y)
-        for place, slope in zip(flowing, k, strict=True):
-            stage[place] = y[place] + length * slope if place in lanewise.used else None
-        return stage
+    def stage(i, carry):
+        """Second, third and fourth stage, then the end of the step; the number `i` is known or counted."""
+        k, whole, middle, _, _ = carry
+        last = i == 3
+        early = lax.convert_element_type(i < 2, h.dtype)
+        here, weight = 1.0 - 0.5 * early, (1.0 + early) * (1.0 / 6.0)
+        ahead = _either(last, lambda: whole, lambda: [y[p] + here * h * s for p, s in zip(flowing, k, strict=True)])
+        place = list(y)
+        for p, part in zip(flowing, ahead, strict=True):
+            place[p] = part
+        k, guards, seen = _looks(lanewise, values, t + here * h, place)
+        whole = _either(last, lambda: whole, lambda: [x + weight * h * s for x, s in zip(whole, k, strict=True)])
+        middle = [jnp.where(i == 1, new, old) for new, old in zip(guards, middle, strict=True)]
+        return k, whole, middle, guards, seen
 
-    def add(weight, k):
-        for place, slope in zip(flowing, k, strict=True):
-            whole[place] = whole[place] + weight * slope
-
-    k = moving.rate
-    add(sixth, k)
-    k = [lanewise.at(values, t + half, ahead(half, k), [rates[p] for p in flowing], like)][0]
-    add(third, k)
-    k, middle = _split(
-        lanewise.at(values, t + half, ahead(half, k), [*(rates[p] for p in flowing), *watching], like), len(flowing)
-    )
-    add(third, k)
-    k = lanewise.at(values, t_new, ahead(h, k), [rates[p] for p in flowing], like)
-    add(sixth, k)
-    if lanewise.projected is not None:
-        whole = lanewise.at(values, t_new, whole, lanewise.projected, like)
-    wanted = [*(rates[p] for p in flowing), *watching, *lanewise.watched]
-    rate_new, seen = _split(lanewise.at(values, t_new, whole, wanted, like), len(flowing))
-    guards, seen = _split(seen, len(watching))
+    begin = [y[p] + h * (1.0 / 6.0) * s for p, s in zip(flowing, moving.rate, strict=True)]
+    stages = (moving.rate, begin, moving.guards, moving.guards, moving.largest)
+    if ROLLED:
+        stages = lax.fori_loop(0, 4, stage, stages)
+    else:
+        for i in range(4):
+            stages = stage(i, stages)
+    rate, whole, middle, guards, seen = stages
 
     safe = _safe(lanewise, values, moving.guards, middle, guards)
-    total = functools.reduce(lambda a, b: a + b, [*(whole[p] for p in flowing), *rate_new], jnp.zeros_like(t))
+    total = functools.reduce(lambda a, b: a + b, [*whole, *rate], jnp.zeros_like(t))
     accept = _all([*safe, jnp.abs(total) < jnp.inf], moving.status == Status.going)
     ended = jnp.where(t_new >= until, int(Status.reached), int(Status.going))
     ended = jnp.where(accept, ended, int(Status.doubtful)).astype(jnp.int32)
+    y_new = list(y)
+    for p, new in zip(flowing, whole, strict=True):
+        y_new[p] = jnp.where(accept, new, y[p])
     return Moving(
-        y=[jnp.where(accept, new, old) if p in flowing else old for p, (new, old) in enumerate(zip(whole, y, strict=True))],
-        rate=rate_new,
+        y=y_new,
+        rate=rate,
         guards=guards,
         t=jnp.where(accept, t_new, t),
         n=jnp.where(accept, n_new, moving.n),
@@ -292,6 +287,21 @@ def _one_step(lanewise: Lanewise, values: Values, common, moving: Moving) -> Mov
         largest=[jnp.where(accept & (new > old), new, old) for new, old in zip(seen, moving.largest, strict=True)],
         steps=moving.steps + accept.astype(jnp.int32),
     )
+
+
+def _either(condition, yes, no):
+    """One of two, decided now if the condition is known."""
+    if isinstance(condition, bool):
+        return yes() if condition else no()
+    return lax.cond(condition, yes, no)
+
+
+def _looks(lanewise: Lanewise, values: Values, t, y: list) -> tuple[list, list, list]:
+    """Rates, guards (in single precision: they are only compared with zero) and watched quantities at a state."""
+    rates, guards = [lanewise.rate[p] for p in lanewise.flowing], [g.value for g in lanewise.guards]
+    found = lanewise.at(values, t, y, [*rates, *guards, *lanewise.watched], t)
+    n, m = len(rates), len(rates) + len(guards)
+    return found[:n], [g.astype(jnp.float32) for g in found[n:m]], found[m:]
 
 
 def _safe(lanewise: Lanewise, values: Values, before: list, middle: list, after: list) -> list:

@@ -58,11 +58,15 @@ class AbstractSurface(eqx.Module):
         x, y = broadcast(x, y)
         return jnp.ones_like(x)
 
+    def upward(self, x: ArrayLike, y: ArrayLike) -> Values:
+        """Vertical part of the unit normal, 1 / sqrt(1 + f_x² + f_y²) [-]."""
+        fx, fy = self.gradient(x, y)
+        return jax.lax.rsqrt(1.0 + fx**2 + fy**2)
+
     def normal(self, x: ArrayLike, y: ArrayLike) -> Float[Array, "... 3"]:
         """Unit vector out of the surface, upwards."""
         fx, fy = self.gradient(x, y)
-        vector = jnp.stack([-fx, -fy, jnp.ones_like(fx)], axis=-1)
-        return vector / jnp.sqrt(1.0 + fx**2 + fy**2)[..., None]
+        return jnp.stack([-fx, -fy, jnp.ones_like(fx)], axis=-1) * self.upward(x, y)[..., None]
 
 
 def broadcast(x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:

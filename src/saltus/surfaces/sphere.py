@@ -39,6 +39,10 @@ class Sphere(AbstractSurface):
         cube = inverse * inverse * inverse
         return (self.radius**2 - y**2) * cube, x * y * cube, (self.radius**2 - x**2) * cube
 
+    def upward(self, x: ArrayLike, y: ArrayLike) -> Values:
+        x, y = broadcast(x, y)
+        return (self.radius**2 - x**2 - y**2) * self._inverse_depth(x, y) / self.radius
+
     def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
         x, y = broadcast(x, y)
         return 1.0 - (x**2 + y**2) / self.radius**2
@@ -75,6 +79,9 @@ class Dome(AbstractSurface):
     def curvature(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
         fxx, fxy, fyy = self.bowl.curvature(x, y)
         return -fxx, -fxy, -fyy
+
+    def upward(self, x: ArrayLike, y: ArrayLike) -> Values:
+        return self.bowl.upward(x, y)
 
     def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
         return self.bowl.margin(x, y)
