@@ -29,10 +29,9 @@ from jaxtyping import Array, Float, Int
 from saltus.engines.advance import Status
 from saltus.engines.lanewise import Lanewise, Values, Watch
 from saltus.hybrid import AbstractSystem, State
+from saltus.numerics.scalars import quick
 
 CAUTION = 0.6  # share of the second difference that a guard must be above; 0.5 catches every |x|
-import os
-ROLLED = os.environ.get("ROLLED", "1") == "1"
 TURNS = 16  # steps between two looks at whether any lane of a block still goes
 THREADS = 128  # lanes in a block of the kernel
 LANES = 1024  # lanes in a block without a GPU: enough for the vector units, few enough for the cache
@@ -205,11 +204,11 @@ def _rows(parts: list, count: int) -> Array:
 # ---- one block of lanes ---------------------------------------------------------------------------
 
 
-def block_flow(lanewise: Lanewise, common, parameters, modes, y, t, largest, status, max_steps: int):
+def block_flow(lanewise: Lanewise, common, parameters, modes, y, t, largest, status, max_steps: int, quick=None):
     """Steps of a block of lanes until none goes on; everything is a vector over the lanes."""
     until, step, origin = common
     values = lanewise.given(parameters, modes, t)
-    rate, guards, _ = _looks(lanewise, values, t, y)
+    rate, guards, _ = _looks(lanewise, values, t, y, quick)
     status = jnp.where((status == Status.going) & (t >= until), int(Status.reached), status)
     if lanewise.autonomous:
         still = _all([part == 0.0 for part in rate], status == status)
@@ -225,7 +224,7 @@ def block_flow(lanewise: Lanewise, common, parameters, modes, y, t, largest, sta
 
     def turn(carry):
         number, moving = carry
-        taken = lax.fori_loop(0, TURNS, lambda _, m: _one_step(lanewise, values, common, m), moving)
+        taken = lax.fori_loop(0, TURNS, lambda _, m: _one_step(lanewise, values, common, m, quick), moving)
         return number + 1, taken
 
     _, end = lax.while_loop(going_on, turn, (jnp.int32(0), start))
@@ -237,7 +236,7 @@ def _all(conditions: list, true):
     return functools.reduce(lambda a, b: a & b, conditions, true)
 
 
-def _one_step(lanewise: Lanewise, values: Values, common, moving: Moving) -> Moving:
+def _one_step(lanewise: Lanewise, values: Values, common, moving: Moving, quick) -> Moving:
     """One Runge-Kutta step (classical, fourth order) of the lanes that go; kept where nothing may happen in it."""
     until, step, origin = common
     t, y, flowing = moving.t, moving.y, lanewise.flowing
@@ -245,40 +244,36 @@ def _one_step(lanewise: Lanewise, values: Values, common, moving: Moving) -> Mov
     t_new = jnp.minimum(origin + n_new * step, until)
     h = t_new - t
 
-    def stage(i, carry):
-        """Second, third and fourth stage, then the end of the step; the number `i` is known or counted."""
-        k, whole, middle, _, _ = carry
-        last = i == 3
-        early = lax.convert_element_type(i < 2, h.dtype)
-        here, weight = 1.0 - 0.5 * early, (1.0 + early) * (1.0 / 6.0)
-        ahead = _either(last, lambda: whole, lambda: [y[p] + here * h * s for p, s in zip(flowing, k, strict=True)])
+    def ahead(length, k):
         place = list(y)
-        for p, part in zip(flowing, ahead, strict=True):
-            place[p] = part
-        k, guards, seen = _looks(lanewise, values, t + here * h, place)
-        whole = _either(last, lambda: whole, lambda: [x + weight * h * s for x, s in zip(whole, k, strict=True)])
-        middle = [jnp.where(i == 1, new, old) for new, old in zip(guards, middle, strict=True)]
-        return k, whole, middle, guards, seen
+        for p, slope in zip(flowing, k, strict=True):
+            place[p] = y[p] + length * slope
+        return place
 
-    begin = [y[p] + h * (1.0 / 6.0) * s for p, s in zip(flowing, moving.rate, strict=True)]
-    stages = (moving.rate, begin, moving.guards, moving.guards, moving.largest)
-    if ROLLED:
-        stages = lax.fori_loop(0, 4, stage, stages)
-    else:
-        for i in range(4):
-            stages = stage(i, stages)
-    rate, whole, middle, guards, seen = stages
+    def add(weight, k):
+        for p, slope in zip(flowing, k, strict=True):
+            whole[p] = whole[p] + weight * slope
+
+    half, third, sixth = 0.5 * h, h * (1.0 / 3.0), h * (1.0 / 6.0)
+    whole = list(y)
+    add(sixth, moving.rate)
+    k, _, _ = _looks(lanewise, values, t + half, ahead(half, moving.rate), quick)
+    add(third, k)
+    k, middle, _ = _looks(lanewise, values, t + half, ahead(half, k), quick)
+    add(third, k)
+    k, _, _ = _looks(lanewise, values, t_new, ahead(h, k), quick)
+    add(sixth, k)
+    if lanewise.projected is not None:
+        whole = lanewise.at(values, t_new, whole, lanewise.projected, t, quick)
+    rate, guards, seen = _looks(lanewise, values, t_new, whole, quick)
 
     safe = _safe(lanewise, values, moving.guards, middle, guards)
-    total = functools.reduce(lambda a, b: a + b, [*whole, *rate], jnp.zeros_like(t))
+    total = functools.reduce(lambda a, b: a + b, _once([*(whole[p] for p in flowing), *rate]))
     accept = _all([*safe, jnp.abs(total) < jnp.inf], moving.status == Status.going)
     ended = jnp.where(t_new >= until, int(Status.reached), int(Status.going))
     ended = jnp.where(accept, ended, int(Status.doubtful)).astype(jnp.int32)
-    y_new = list(y)
-    for p, new in zip(flowing, whole, strict=True):
-        y_new[p] = jnp.where(accept, new, y[p])
     return Moving(
-        y=y_new,
+        y=[jnp.where(accept, new, old) if new is not old else old for new, old in zip(whole, y, strict=True)],
         rate=rate,
         guards=guards,
         t=jnp.where(accept, t_new, t),
@@ -289,19 +284,17 @@ def _one_step(lanewise: Lanewise, values: Values, common, moving: Moving) -> Mov
     )
 
 
-def _either(condition, yes, no):
-    """One of two, decided now if the condition is known."""
-    if isinstance(condition, bool):
-        return yes() if condition else no()
-    return lax.cond(condition, yes, no)
-
-
-def _looks(lanewise: Lanewise, values: Values, t, y: list) -> tuple[list, list, list]:
+def _looks(lanewise: Lanewise, values: Values, t, y: list, quick) -> tuple[list, list, list]:
     """Rates, guards (in single precision: they are only compared with zero) and watched quantities at a state."""
     rates, guards = [lanewise.rate[p] for p in lanewise.flowing], [g.value for g in lanewise.guards]
-    found = lanewise.at(values, t, y, [*rates, *guards, *lanewise.watched], t)
+    found = lanewise.at(values, t, y, [*rates, *guards, *lanewise.watched], t, quick)
     n, m = len(rates), len(rates) + len(guards)
     return found[:n], [g.astype(jnp.float32) for g in found[n:m]], found[m:]
+
+
+def _once(values: list) -> list:
+    """Each value once, if it is there several times."""
+    return list({id(value): value for value in values}.values())
 
 
 def _safe(lanewise: Lanewise, values: Values, before: list, middle: list, after: list) -> list:
@@ -328,7 +321,7 @@ def _kernel(lanewise: Lanewise, common, parameters, modes, y, t, largest, status
         block = block_flow(
             lanewise, tuple(common[k] for k in range(3)), rows(parameters, len(lanewise.parameters)),
             [row.astype(node.dtype) for row, node in zip(rows(modes, len(lanewise.modes)), lanewise.modes, strict=True)],
-            rows(y, len(lanewise.y)), t[0, :], rows(largest, len(lanewise.watched)), status[:], max_steps,
+            rows(y, len(lanewise.y)), t[0, :], rows(largest, len(lanewise.watched)), status[:], max_steps, quick,
         )  # fmt: skip
         for k, row in enumerate(block[0]):
             y_end[k, :] = row

@@ -103,12 +103,12 @@ class Lanewise:
         evaluate(self.fixed(), values, like)
         return values
 
-    def at(self, values: Values, t, y, nodes: list[Node], like) -> list:
-        """Values of nodes at a state; `y` may leave out (as None) what is not used."""
+    def at(self, values: Values, t, y, nodes: list[Node], like, operations=None) -> list:
+        """Values of nodes at a state."""
         here = dict(values)
         here[self.t] = t
-        here.update((node, part) for node, part in zip(self.y, y, strict=True) if part is not None)
-        return evaluate(nodes, here, like)
+        here.update(zip(self.y, y, strict=True))
+        return evaluate(nodes, here, like, operations)
 
 
 def _undominated(guards: list[Guarded]) -> list[Guarded]:

@@ -242,14 +242,16 @@ def needed(nodes: Iterable[Node]) -> list[Node]:
     return list(found)
 
 
-def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like) -> list[Any]:
+def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like, operations=None) -> list[Any]:
     """Values of nodes, from those of the inputs in `values`, which is filled with all that is computed.
 
     Args:
         nodes: What is asked for.
         values: Values of inputs (and of anything else known), arrays of one shape.
         like: Array of the shape that constants are given.
+        operations: Other ways to compute operations of these names (`quick`).
     """
+    table = {**_OPERATIONS, **(operations or {})}
     wanted = list(nodes)
     stack = [(node, False) for node in reversed(wanted)]
     while stack:
@@ -259,7 +261,7 @@ def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like) -> list[Any]:
         if node.known:
             values[node] = lax.full(like.shape, node.value, node.dtype)
         elif ready:
-            operate = node.bind or _OPERATIONS[node.op]
+            operate = node.bind or table[node.op]
             values[node] = operate(*(values[arg] for arg in node.args))
         elif node.op in ("input", "unknown"):
             raise NotImplementedError(f"The operation {node.value!r} cannot be written as operations on scalars.")
@@ -267,6 +269,27 @@ def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like) -> list[Any]:
             stack.append((node, True))
             stack.extend((arg, False) for arg in reversed(node.args))
     return [values[node] for node in wanted]
+
+
+def _quick_rsqrt(x):
+    """Inverse square root from a guess in single precision, improved to third order."""
+    r = lax.convert_element_type(lax.rsqrt(lax.convert_element_type(x, np.float32)), x.dtype)
+    e = 1.0 - (x * r) * r
+    return r + (r * e) * (0.5 + 0.375 * e)
+
+
+def _quick_div(a, b):
+    """Quotient by the inverse, from a guess in single precision, improved to third order."""
+    if not np.issubdtype(b.dtype, np.floating):
+        return lax.div(a, b)
+    r = lax.convert_element_type(1.0 / lax.convert_element_type(b, np.float32), b.dtype)
+    e = 1.0 - b * r
+    return r + r * (e + e * e)
+
+
+# Without branches for numbers beyond 1e-38 to 1e38, where they give NaN: on a GPU a branch keeps what follows
+# from being begun early. A quotient is written as a product with 1 / b (`Scalars`), so `a` is always 1.
+quick = {"rsqrt": _quick_rsqrt, "div": _quick_div}
 
 
 def cost(nodes: Iterable[Node]) -> Counter:
