@@ -29,7 +29,7 @@ from jaxtyping import Array, Float, Int
 from saltus.engines.advance import Status
 from saltus.engines.lanewise import Lanewise, Values, Watch
 from saltus.hybrid import AbstractSystem, State
-from saltus.numerics.scalars import quick
+from saltus.numerics import quick
 
 CAUTION = 0.6  # share of the second difference that a guard must be above; 0.5 catches every |x|
 TURNS = 16  # steps between two looks at whether any lane of a block still goes
@@ -173,17 +173,17 @@ def _run(program: _Program, system, before: Flowed, which, times, max_steps: int
     parameters = [x.reshape(count, -1) for x, varies in zip(leaves, program.varying, strict=True) if varies]
     modes = [state.mode.reshape(count, -1).astype(jnp.int32)] if lanewise.modes else []
     flat = [x.reshape(count, -1) for x in (state.q, state.v, state.ledger)]
-    order = jnp.argsort(~which, stable=True)
+    slot = _packed(which)
     groups = (parameters, modes, flat, [state.t[:, None]], [before.largest])
     width = threads if device != "cpu" else min(LANES, -(-count // 8) * 8)
     missing = -count % width
-    rows = [jnp.pad(_rows(x, count)[:, order], ((0, 0), (0, missing))) for x in groups]
-    going = jnp.pad(which[order], (0, missing))
+    tables = [_rows(x, count) for x in groups]
+    rows = [jnp.zeros((x.shape[0], count + missing), x.dtype).at[:, slot].set(x, unique_indices=True) for x in tables]
+    going = jnp.arange(count + missing) < jnp.sum(which)
     status = jnp.where(going, int(Status.going), int(Status.reached)).astype(jnp.int32)
     common = jnp.stack([jnp.asarray(x, float) for x in times])
     ends = (_kernel if device != "cpu" else _blocks)(lanewise, common, *rows, status, max_steps, device, width)
-    back = jnp.argsort(order)
-    y, t, t_next, status, largest, steps = (x[..., :count][..., back] for x in ends)
+    y, t, t_next, status, largest, steps = (x[..., slot] for x in ends)
     nq, nv = flat[0].shape[1], flat[1].shape[1]
     moved = State(
         t,
@@ -196,6 +196,12 @@ def _run(program: _Program, system, before: Flowed, which, times, max_steps: int
     return jax.tree.map(lambda a, b: jnp.where(which.reshape(-1, *(1,) * (a.ndim - 1)), a, b), after, before)
 
 
+def _packed(which) -> Int[Array, " lanes"]:
+    """A place for each lane, those in `which` first."""
+    first = jnp.cumsum(which)
+    return jnp.where(which, first - 1, first[-1] + jnp.cumsum(~which) - 1)
+
+
 def _rows(parts: list, count: int) -> Array:
     """Columns of the parts as rows of one array; one empty row if there are none."""
     return jnp.concatenate(parts, axis=1).T if parts and sum(p.shape[1] for p in parts) else jnp.zeros((1, count))
@@ -204,11 +210,11 @@ def _rows(parts: list, count: int) -> Array:
 # ---- one block of lanes ---------------------------------------------------------------------------
 
 
-def block_flow(lanewise: Lanewise, common, parameters, modes, y, t, largest, status, max_steps: int, quick=None):
+def block_flow(lanewise: Lanewise, common, parameters, modes, y, t, largest, status, max_steps: int, operations=None):
     """Steps of a block of lanes until none goes on; everything is a vector over the lanes."""
     until, step, origin = common
     values = lanewise.given(parameters, modes, t)
-    rate, guards, _ = _looks(lanewise, values, t, y, quick)
+    rate, guards, _ = _looks(lanewise, values, t, y, operations)
     status = jnp.where((status == Status.going) & (t >= until), int(Status.reached), status)
     if lanewise.autonomous:
         still = _all([part == 0.0 for part in rate], status == status)
@@ -224,7 +230,7 @@ def block_flow(lanewise: Lanewise, common, parameters, modes, y, t, largest, sta
 
     def turn(carry):
         number, moving = carry
-        taken = lax.fori_loop(0, TURNS, lambda _, m: _one_step(lanewise, values, common, m, quick), moving)
+        taken = lax.fori_loop(0, TURNS, lambda _, m: _one_step(lanewise, values, common, m, operations), moving)
         return number + 1, taken
 
     _, end = lax.while_loop(going_on, turn, (jnp.int32(0), start))
@@ -236,7 +242,7 @@ def _all(conditions: list, true):
     return functools.reduce(lambda a, b: a & b, conditions, true)
 
 
-def _one_step(lanewise: Lanewise, values: Values, common, moving: Moving, quick) -> Moving:
+def _one_step(lanewise: Lanewise, values: Values, common, moving: Moving, operations) -> Moving:
     """One Runge-Kutta step (classical, fourth order) of the lanes that go; kept where nothing may happen in it."""
     until, step, origin = common
     t, y, flowing = moving.t, moving.y, lanewise.flowing
@@ -257,19 +263,18 @@ def _one_step(lanewise: Lanewise, values: Values, common, moving: Moving, quick)
     half, third, sixth = 0.5 * h, h * (1.0 / 3.0), h * (1.0 / 6.0)
     whole = list(y)
     add(sixth, moving.rate)
-    k, _, _ = _looks(lanewise, values, t + half, ahead(half, moving.rate), quick)
+    k, _, _ = _looks(lanewise, values, t + half, ahead(half, moving.rate), operations)
     add(third, k)
-    k, middle, _ = _looks(lanewise, values, t + half, ahead(half, k), quick)
+    k, middle, _ = _looks(lanewise, values, t + half, ahead(half, k), operations)
     add(third, k)
-    k, _, _ = _looks(lanewise, values, t_new, ahead(h, k), quick)
+    k, _, _ = _looks(lanewise, values, t_new, ahead(h, k), operations)
     add(sixth, k)
     if lanewise.projected is not None:
-        whole = lanewise.at(values, t_new, whole, lanewise.projected, t, quick)
-    rate, guards, seen = _looks(lanewise, values, t_new, whole, quick)
+        whole = lanewise.at(values, t_new, whole, lanewise.projected, t, operations)
+    rate, guards, seen = _looks(lanewise, values, t_new, whole, operations)
 
     safe = _safe(lanewise, values, moving.guards, middle, guards)
-    total = functools.reduce(lambda a, b: a + b, _once([*(whole[p] for p in flowing), *rate]))
-    accept = _all([*safe, jnp.abs(total) < jnp.inf], moving.status == Status.going)
+    accept = _all([*safe, _finite(_once([*(whole[p] for p in flowing), *rate]))], moving.status == Status.going)
     ended = jnp.where(t_new >= until, int(Status.reached), int(Status.going))
     ended = jnp.where(accept, ended, int(Status.doubtful)).astype(jnp.int32)
     return Moving(
@@ -284,12 +289,18 @@ def _one_step(lanewise: Lanewise, values: Values, common, moving: Moving, quick)
     )
 
 
-def _looks(lanewise: Lanewise, values: Values, t, y: list, quick) -> tuple[list, list, list]:
+def _looks(lanewise: Lanewise, values: Values, t, y: list, operations) -> tuple[list, list, list]:
     """Rates, guards (in single precision: they are only compared with zero) and watched quantities at a state."""
     rates, guards = [lanewise.rate[p] for p in lanewise.flowing], [g.value for g in lanewise.guards]
-    found = lanewise.at(values, t, y, [*rates, *guards, *lanewise.watched], t, quick)
+    found = lanewise.at(values, t, y, [*rates, *guards, *lanewise.watched], t, operations)
     n, m = len(rates), len(rates) + len(guards)
     return found[:n], [g.astype(jnp.float32) for g in found[n:m]], found[m:]
+
+
+def _finite(values: list):
+    """Whether all are finite, from their exponents: the units for double precision are busy enough."""
+    upper = [(lax.bitcast_convert_type(x, jnp.int64) >> 32).astype(jnp.int32) & 0x7FFFFFFF for x in values]
+    return functools.reduce(jnp.maximum, upper) < 0x7FF00000
 
 
 def _once(values: list) -> list:
@@ -313,6 +324,7 @@ def _safe(lanewise: Lanewise, values: Values, before: list, middle: list, after:
 def _kernel(lanewise: Lanewise, common, parameters, modes, y, t, largest, status, max_steps, device, width):
     """The blocks as a Triton kernel: one lane per thread."""
     lanes = status.shape[0]
+    operations = quick.from_single_precision() if device == "interpret" else quick.from_instructions()
 
     def kernel(common, parameters, modes, y, t, largest, status, y_end, t_end, t_next, status_end, largest_end, steps):
         def rows(ref, count):
@@ -321,7 +333,7 @@ def _kernel(lanewise: Lanewise, common, parameters, modes, y, t, largest, status
         block = block_flow(
             lanewise, tuple(common[k] for k in range(3)), rows(parameters, len(lanewise.parameters)),
             [row.astype(node.dtype) for row, node in zip(rows(modes, len(lanewise.modes)), lanewise.modes, strict=True)],
-            rows(y, len(lanewise.y)), t[0, :], rows(largest, len(lanewise.watched)), status[:], max_steps, quick,
+            rows(y, len(lanewise.y)), t[0, :], rows(largest, len(lanewise.watched)), status[:], max_steps, operations,
         )  # fmt: skip
         for k, row in enumerate(block[0]):
             y_end[k, :] = row

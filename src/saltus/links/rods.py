@@ -97,7 +97,7 @@ class Rods(eqx.Module):
         """The denominators D of the rods taken one by one, A_rr [1/kg]."""
         return sum(
             _take(mobility.inverse_mass, end)
-            * (directions.square() - directions.dot(_ends(mobility.c, end)) * directions.dot(_ends(mobility.n, end)))
+            * (1.0 - directions.dot(_ends(mobility.c, end)) * directions.dot(_ends(mobility.n, end)))
             for end in (self.first, self.second)
         )
 

@@ -249,7 +249,7 @@ def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like, operations=No
         nodes: What is asked for.
         values: Values of inputs (and of anything else known), arrays of one shape.
         like: Array of the shape that constants are given.
-        operations: Other ways to compute operations of these names (`quick`).
+        operations: Other ways to compute operations of these names (`numerics.quick`).
     """
     table = {**_OPERATIONS, **(operations or {})}
     wanted = list(nodes)
@@ -269,27 +269,6 @@ def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like, operations=No
             stack.append((node, True))
             stack.extend((arg, False) for arg in reversed(node.args))
     return [values[node] for node in wanted]
-
-
-def _quick_rsqrt(x):
-    """Inverse square root from a guess in single precision, improved to third order."""
-    r = lax.convert_element_type(lax.rsqrt(lax.convert_element_type(x, np.float32)), x.dtype)
-    e = 1.0 - (x * r) * r
-    return r + (r * e) * (0.5 + 0.375 * e)
-
-
-def _quick_div(a, b):
-    """Quotient by the inverse, from a guess in single precision, improved to third order."""
-    if not np.issubdtype(b.dtype, np.floating):
-        return lax.div(a, b)
-    r = lax.convert_element_type(1.0 / lax.convert_element_type(b, np.float32), b.dtype)
-    e = 1.0 - b * r
-    return r + r * (e + e * e)
-
-
-# Without branches for numbers beyond 1e-38 to 1e38, where they give NaN: on a GPU a branch keeps what follows
-# from being begun early. A quotient is written as a product with 1 / b (`Scalars`), so `a` is always 1.
-quick = {"rsqrt": _quick_rsqrt, "div": _quick_div}
 
 
 def cost(nodes: Iterable[Node]) -> Counter:

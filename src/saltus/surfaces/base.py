@@ -58,15 +58,15 @@ class AbstractSurface(eqx.Module):
         x, y = broadcast(x, y)
         return jnp.ones_like(x)
 
-    def upward(self, x: ArrayLike, y: ArrayLike) -> Values:
-        """Vertical part of the unit normal, 1 / sqrt(1 + f_x² + f_y²) [-]."""
+    def unit_normal(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
+        """Components of the unit vector out of the surface, upwards [-]."""
         fx, fy = self.gradient(x, y)
-        return jax.lax.rsqrt(1.0 + fx**2 + fy**2)
+        upward = jax.lax.rsqrt(1.0 + fx**2 + fy**2)
+        return -fx * upward, -fy * upward, upward
 
     def normal(self, x: ArrayLike, y: ArrayLike) -> Float[Array, "... 3"]:
         """Unit vector out of the surface, upwards."""
-        fx, fy = self.gradient(x, y)
-        return jnp.stack([-fx, -fy, jnp.ones_like(fx)], axis=-1) * self.upward(x, y)[..., None]
+        return jnp.stack(self.unit_normal(x, y), axis=-1)
 
 
 def broadcast(x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:

@@ -55,12 +55,12 @@ def places(surface: AbstractSurface, q, v, free: Bool[Array, " n"] | None) -> Pl
     z, vz = surface.height(x, y), fx * vx + fy * vy
     if free is not None:
         z, vz = jnp.where(free, q[:, 2], z), jnp.where(free, v[:, 2], vz)
-    upward = surface.upward(x, y)  # 1 / W
+    normal = Vectors(*surface.unit_normal(x, y))
     return Places(
         position=Vectors(x, y, z),
         velocity=Vectors(vx, vy, vz),
-        normal=Vectors(-fx * upward, -fy * upward, upward),
-        bend=(vx**2 * fxx + 2.0 * vx * vy * fxy + vy**2 * fyy) * upward,
+        normal=normal,
+        bend=(vx**2 * fxx + 2.0 * vx * vy * fxy + vy**2 * fyy) * normal.z,
     )
 
 
