@@ -187,7 +187,7 @@ def _norm(x: Array) -> Scalar:
     return jnp.sqrt(jnp.mean(x**2)) if x.size else jnp.asarray(0.0)
 
 
-def _target(control: Control, t: Scalar, h: Scalar, until: Scalar) -> Scalar:
+def target(control: Control, t: Scalar, h: Scalar, until: Scalar) -> Scalar:
     """Time at which the next step ends."""
     if control.fixed:
         n = jnp.floor((t - control.origin) / control.step + 1e-6) + 1.0
@@ -197,7 +197,7 @@ def _target(control: Control, t: Scalar, h: Scalar, until: Scalar) -> Scalar:
 
 def _one_step(flat, armed, stepper, control, until, capacity, carry: _Carry) -> _Carry:
     """Try one step; keep it, reject it, or leave it for the search."""
-    t_new = _target(control, carry.t, carry.h, until)
+    t_new = target(control, carry.t, carry.h, until)
     h = t_new - carry.t
     y_new, step = taken(flat, stepper, control, carry.t, carry.y, h)
     y_new = jax.lax.optimization_barrier(y_new)  # else XLA computes the step again for all of the record

@@ -41,9 +41,9 @@ class Node:
         """Whether it is a constant."""
         return self.op == "constant"
 
-    def equals(self, number: float) -> bool:
+    def equals(self, number: float | int) -> bool:
         """Whether it is this constant."""
-        return self.op == "constant" and self.value == number
+        return self.op == "constant" and bool(self.value == number)
 
 
 _OPERATIONS = {
