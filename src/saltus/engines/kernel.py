@@ -6,11 +6,12 @@ soon as a step may hold an event; the search and the jump are done outside, by t
 run. On a machine without a GPU the same steps run as a plain XLA program.
 
 What is handed back: the guards are looked at where the rate is computed anyway, at the start, the middle
-(third stage) and the end of a step. A step is taken only if every armed guard is above 0.6 of its second
-difference at all three. That is more cautious than the five looks of the engine as long as the fourth
-difference of a guard over quarter steps is below 1.7 times its second one, and it always catches a guard
-that dips like |x| (a speed that passes through zero). A guard that is armed and not positive, and
-anything that is not finite, is handed back too.
+(third stage), the fourth stage and the end of a step. A step is taken only if every armed guard is, at start,
+middle and end, above 0.6 of its second difference plus what fourth stage and end differ by. That is more
+cautious than the five looks of the engine as long as the fourth difference of a guard over quarter steps is
+below 1.7 times its second one; it always catches a guard that dips like |x| (a speed that passes through zero),
+and a stage that friction has turned round. A guard that is armed and not positive, and anything that is not
+finite, is handed back too.
 """
 
 from __future__ import annotations
@@ -267,13 +268,13 @@ def _one_step(lanewise: Lanewise, values: Values, common, moving: Moving, operat
     add(third, k)
     k, middle, _ = _looks(lanewise, values, t + half, ahead(half, k), operations)
     add(third, k)
-    k, _, _ = _looks(lanewise, values, t_new, ahead(h, k), operations)
+    k, reached, _ = _looks(lanewise, values, t_new, ahead(h, k), operations)
     add(sixth, k)
     if lanewise.projected is not None:
         whole = lanewise.at(values, t_new, whole, lanewise.projected, t, operations)
     rate, guards, seen = _looks(lanewise, values, t_new, whole, operations)
 
-    safe = _safe(lanewise, values, moving.guards, middle, guards)
+    safe = _safe(lanewise, values, moving.guards, middle, reached, guards)
     accept = _all([*safe, _finite(_once([*(whole[p] for p in flowing), *rate]))], moving.status == Status.going)
     ended = jnp.where(t_new >= until, int(Status.reached), int(Status.going))
     ended = jnp.where(accept, ended, int(Status.doubtful)).astype(jnp.int32)
@@ -308,11 +309,11 @@ def _once(values: list) -> list:
     return list({id(value): value for value in values}.values())
 
 
-def _safe(lanewise: Lanewise, values: Values, before: list, middle: list, after: list) -> list:
+def _safe(lanewise: Lanewise, values: Values, before: list, middle: list, reached: list, after: list) -> list:
     """For each guard, whether it surely stays positive, or is not armed."""
     safe = []
-    for guard, a, b, c in zip(lanewise.guards, before, middle, after, strict=True):
-        doubt = CAUTION * jnp.abs((a + c) - 2.0 * b)
+    for guard, a, b, r, c in zip(lanewise.guards, before, middle, reached, after, strict=True):
+        doubt = CAUTION * jnp.abs((a + c) - 2.0 * b) + jnp.abs(c - r)
         positive = (a > doubt) & (b > doubt) & (c > doubt)
         safe.append(positive if guard.armed.known else positive | ~values[guard.armed])
     return safe
