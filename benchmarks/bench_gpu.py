@@ -21,12 +21,11 @@ import saltus as sl
 import equinox as eqx  # isort: skip
 import jax  # isort: skip
 import jax.numpy as jnp  # isort: skip
-from saltus.engines import FixedStep  # isort: skip
+from saltus.engines import EventDriven, FixedStep  # isort: skip
 from saltus.engines.advance import Status  # isort: skip
 from saltus.engines.flat import FlatSystem  # isort: skip
 from saltus.engines.kernel import flow_lanes  # isort: skip
 from saltus.engines.lanes import run_lanes  # isort: skip
-from saltus.engines.steppers import stepper  # isort: skip
 
 CUDA = 17.4e9  # steps per second of the hand-written kernel
 ANGLES = np.deg2rad([17.5, 23.6])
@@ -49,10 +48,10 @@ def pair(mu: float):
     return sl.systems.SlidingMasses(sl.surfaces.Sphere(1.0), [1.0, 1.0], [(0, 1)], mu=mu)
 
 
-def lanes(like, count: int, friction: bool):
+def lanes(like, count: int, friction: bool, between=(0.01, 0.05)):
     """Many pairs with their own friction and spin, and their states at the start."""
     draws = np.random.default_rng(7)
-    mu = jnp.asarray(draws.uniform(0.01, 0.05, count) if friction else np.zeros(count))
+    mu = jnp.asarray(draws.uniform(*between, count) if friction else np.zeros(count))
     spin = jnp.asarray(SPIN + 0.1 * draws.normal(size=(count, 3)))
     place = jnp.asarray(PLACE)
 
@@ -91,7 +90,6 @@ def scan_rate(count: int, steps: int):
     """Steps per second of the rate under `vmap`, in a plain scan."""
     like = pair(0.02)
     system, start = lanes(like, count, True)
-    method = stepper("rk4")
 
     def one(system, state):
         flat = FlatSystem(system, state)
@@ -105,7 +103,6 @@ def scan_rate(count: int, steps: int):
 
         return jax.lax.scan(step, flat.vector(state), None, length=steps)[0]
 
-    del method
     run = eqx.filter_jit(eqx.filter_vmap(one))
     jax.block_until_ready(run(system, start))
     wall, _ = best_of(lambda: jax.block_until_ready(run(system, start)), 3)
@@ -117,17 +114,47 @@ def worst_error(system, start, end, until: float, count: int = 4) -> float:
     worst = 0.0
     with jax.default_device(jax.devices("cpu")[0]):
         for lane in range(count):
-            one, state, last = jax.tree.map(
-                lambda x, lane=lane: jnp.asarray(np.asarray(x[lane])) if eqx.is_array(x) else x,
-                (system, start, end.state),
-            )
+            one, state, last = _alone((system, start, end.state), lane)
             run = FixedStep(STEP).run(one, state, until)
             gaps = jax.tree.map(lambda a, b: np.abs(np.asarray(a) - np.asarray(b)).max(), run.end, last)
             worst = max(worst, *map(float, jax.tree.leaves(gaps)))
     return worst
 
 
-def main(counts=(1 << 17, 1 << 18, 1 << 20), steps: int = 4000) -> None:
+def to_rest(report: Report, count: int, until: float, friction=(0.05, 0.1)) -> None:
+    """Whole runs, from the start until friction holds both masses: events, jumps and summaries included."""
+    like = pair(0.02)
+    system, start = lanes(like, count, True, friction)
+
+    def run():
+        return jax.block_until_ready(
+            run_lanes(system, start, watch, until=until, step=STEP, like=like, varying=VARYING, careful="dopri8")
+        )
+
+    began = time.perf_counter()
+    run()
+    first = time.perf_counter() - began
+    wall, ends = best_of(run, 2)
+    taken = int(np.asarray(ends.steps, np.int64).sum())
+    held = int((np.asarray(ends.state.mode) == 2).all(axis=1).sum())
+    report.line(f"{'whole runs to rest, with their events':44s} {count:8d} lanes {taken / wall / 1e9:7.2f} billion steps/s: "
+                f"{count / wall:.3g} runs/s, {taken / count:.0f} steps and {np.mean(np.asarray(ends.events)):.2f} events a run, "
+                f"{held} stick, first call {first:.1f} s")  # fmt: skip
+    worst = 0.0
+    with jax.default_device(jax.devices("cpu")[0]):
+        for lane in range(3):
+            one, state = _alone((system, start), lane)
+            single = EventDriven().run(one, state, until)
+            worst = max(worst, float(np.abs(np.asarray(single.end.q) - np.asarray(ends.state.q[lane])).max()))
+    report.line(f"  largest difference of resting places to adaptive single runs: {worst:.1e} m")
+
+
+def _alone(trees, lane: int):
+    """One lane of stacked trees."""
+    return jax.tree.map(lambda x: jnp.asarray(np.asarray(x[lane])) if eqx.is_array(x) else x, trees)
+
+
+def main(counts=(1 << 18, 1 << 20), steps: int = 4000, rest: int = 1 << 18) -> None:
     report = Report("gpu")
     report.line(f"{jax.devices()[0].device_kind}, float64, step {STEP:.6f} s, {steps} steps a lane")
     rate = scan_rate(counts[0], steps // 8)
@@ -139,14 +166,15 @@ def main(counts=(1 << 17, 1 << 18, 1 << 20), steps: int = 4000) -> None:
             ("kernel, friction, guards, summaries", {"friction": True}),
             ("the same, every number its own in each lane", {"friction": True, "all_vary": True}),
         ):
-            for threads in (32, 64, 128, 256, 512) if "-tune" in sys.argv and count == 1 << 18 else (128,):
-                rate, first, reached, told = kernel_rate(count, steps, threads=threads, **options)
-                report.line(f"{name:44s} {count:8d} lanes {rate / 1e9:7.2f} billion steps/s = {rate / CUDA:5.2f} of CUDA"
-                            f"  ({reached} reached the end, first call {first:.1f} s, {threads} threads)")  # fmt: skip
+            rate, first, reached, told = kernel_rate(count, steps, **options)
+            report.line(f"{name:44s} {count:8d} lanes {rate / 1e9:7.2f} billion steps/s = {rate / CUDA:5.2f} of CUDA"
+                        f"  ({reached} reached the end, first call {first:.1f} s)")  # fmt: skip
             if name == "kernel, friction, guards, summaries" and count == counts[0]:
                 report.line(f"  largest difference to single runs on the CPU: {worst_error(*told, steps * STEP):.1e}")
+    report.write()
+    to_rest(report, rest, 20.0)
     report.write()
 
 
 if __name__ == "__main__":
-    main(*([(256,), 64] if "-tiny" in sys.argv else []))
+    main(*([(256,), 64, 8] if "-tiny" in sys.argv else []))

@@ -23,7 +23,7 @@ from saltus.hybrid import AbstractSystem, State
 
 DUE_AT_ONCE = 8  # jumps at one instant
 RTOL, ATOL = 1e-10, 1e-12  # of adaptive steps in a constant one
-SMALLEST = 256  # lanes that are looked into together at least
+LOOKED, LOOKED_ON_CPU = 1 << 16, 256  # lanes that are looked into together: one size, so that little is compiled
 
 
 class Ends(eqx.Module):
@@ -80,6 +80,7 @@ def run_lanes(
     origin = float(np.asarray(start.t)[0])
     control = Control(zero, zero, jnp.asarray(float(step)), jnp.asarray(origin), fixed=True, project=False)
     count = start.t.shape[0]
+    size = min(count, LOOKED if jax.default_backend() == "gpu" else LOOKED_ON_CPU)
     none = jnp.zeros(count, jnp.int32)
     now = Ends(start, none + int(Status.going), none - 1, none, none, _watched(watch, system, start))
     while True:
@@ -91,9 +92,9 @@ def run_lanes(
         doubtful = np.flatnonzero(np.asarray(now.status) == Status.doubtful)
         if not doubtful.size:
             return now
-        size = max(SMALLEST, 1 << int(doubtful.size - 1).bit_length())
-        which = np.resize(doubtful, min(size, count))  # filled up with repetitions: the same result twice
-        now = _looked(system, now, jnp.asarray(which), jnp.asarray(float(until)), control, watch, max_events, careful)
+        for first in range(0, doubtful.size, size):
+            which = np.resize(doubtful[first : first + size], size)  # filled up with repetitions: the same twice
+            now = _looked(system, now, jnp.asarray(which), jnp.asarray(float(until)), control, watch, max_events, careful)
 
 
 @eqx.filter_jit
