@@ -154,7 +154,7 @@ def _alone(trees, lane: int):
     return jax.tree.map(lambda x: jnp.asarray(np.asarray(x[lane])) if eqx.is_array(x) else x, trees)
 
 
-def main(counts=(1 << 18, 1 << 20), steps: int = 4000, rest: int = 1 << 18) -> None:
+def main(counts=(1 << 18, 1 << 20), steps: int = 4000, rest: int = 0) -> None:
     report = Report("gpu")
     report.line(f"{jax.devices()[0].device_kind}, float64, step {STEP:.6f} s, {steps} steps a lane")
     rate = scan_rate(counts[0], steps // 8)
@@ -171,10 +171,15 @@ def main(counts=(1 << 18, 1 << 20), steps: int = 4000, rest: int = 1 << 18) -> N
                         f"  ({reached} reached the end, first call {first:.1f} s)")  # fmt: skip
             if name == "kernel, friction, guards, summaries" and count == counts[0]:
                 report.line(f"  largest difference to single runs on the CPU: {worst_error(*told, steps * STEP):.1e}")
-    report.write()
-    to_rest(report, rest, 20.0)
+    if rest:
+        to_rest(report, rest, 20.0)
     report.write()
 
 
 if __name__ == "__main__":
-    main(*([(256,), 64, 8] if "-tiny" in sys.argv else []))
+    if "-tiny" in sys.argv:
+        main((256,), 64, 8)
+    elif jax.default_backend() != "gpu":
+        print("No GPU: what is kept under results/ stays as it is.", file=sys.stderr)
+    else:
+        main(rest=1 << 18 if "-rest" in sys.argv else 0)

@@ -139,7 +139,9 @@ def test_a_pair_in_a_bowl_moves_as_in_a_single_run():
             strict=True,
         ):
             np.testing.assert_allclose(found[number], expected, rtol=1e-12, atol=1e-14)
-        seen = jax.vmap(lambda state, one=one: watch(one, state))(jax.tree.map(lambda x: jnp.asarray(x[1:]), single.knots))
+        seen = jax.vmap(lambda state, one=one: watch(one, state))(
+            jax.tree.map(lambda x: jnp.asarray(x[1:]), single.knots)
+        )
         np.testing.assert_allclose(end.largest[number], seen.max(axis=0), rtol=1e-12)
 
 

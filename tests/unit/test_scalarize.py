@@ -59,7 +59,9 @@ def test_scalar_program_computes_what_the_function_does(function):
     x = draw(3, 3)
     expected = jax.vmap(function)(jnp.asarray(x))
     # The same operations on the same numbers, but for the order in sums of three.
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13), by_scalars(function, x), expected)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13), by_scalars(function, x), expected
+    )
 
 
 def test_linear_solve_exchanges_rows_where_the_first_pivot_vanishes():

@@ -24,7 +24,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.experimental import pallas as pl
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.advance import Status
@@ -113,11 +112,10 @@ def flow_lanes(
     """
     device = device or ("gpu" if jax.default_backend() == "gpu" else "cpu")
     status = jnp.asarray(status, jnp.int32)
-    home, other = (np.asarray(some) for some in _sorted_out(state.mode, status))
-    steps = jnp.zeros(status.shape, jnp.int32)
-    flowed = Flowed(state, status, state.t, largest, steps)
-    for which, known in ((home, True), (other, False)):
-        if which.any():
+    flowed = Flowed(state, status, state.t, largest, jnp.zeros(status.shape, jnp.int32))
+    sorts, some = _sorted_out(state.mode, status)
+    for which, any_of_it, known in zip(sorts, np.asarray(some), (True, False), strict=True):
+        if any_of_it:
             program = lanes_program(system, state, like, varying, known, watch, project)
             flowed = _run(program, system, flowed, which, (until, step, origin), max_steps, device, threads)
     return flowed
@@ -125,10 +123,11 @@ def flow_lanes(
 
 @jax.jit
 def _sorted_out(mode, status):
-    """Which lanes go in mode 0, and which go in another."""
+    """Which lanes go in mode 0, and which go in another; and whether there are any."""
     home = (mode.reshape(mode.shape[0], -1) == 0).all(axis=1)
     going = status == Status.going
-    return going & home, going & ~home
+    sorts = going & home, going & ~home
+    return sorts, jnp.stack([jnp.any(which) for which in sorts])
 
 
 class _Program:
@@ -151,16 +150,15 @@ def lanes_program(system, state: State, like, varying, home: bool, watch: Watch,
     """The scalar program of these lanes; made once for each kind of system."""
     arrays, static = eqx.partition(system, eqx.is_array)
     leaves, tree = jax.tree.flatten(arrays)
-    first = jax.tree.unflatten(tree, [np.asarray(leaf[0]) for leaf in leaves])
-    one = like if like is not None else eqx.combine(jax.tree.map(jnp.asarray, first), static)
-    numbers = jax.tree.leaves(eqx.filter(one, eqx.is_array))
+    numbers = jax.tree.leaves(eqx.filter(like, eqx.is_array)) if like is not None else leaves
     varying = tuple(varying) if varying is not None and like is not None else (True,) * len(leaves)
     baked = tuple(None if v else np.asarray(x).tobytes() for v, x in zip(varying, numbers, strict=True))
-    shapes = tuple((x.shape, str(x.dtype)) for x in jax.tree.leaves((numbers, jax.tree.map(lambda x: x[0], state))))
+    shapes = tuple((x.shape[1:], str(x.dtype)) for x in jax.tree.leaves((leaves, state)))
     static_leaves, static_tree = jax.tree.flatten(static)
     key = (tree, static_tree, tuple(static_leaves), baked, shapes, home, watch, project)
     if key not in _PROGRAMS:
-        begin = jax.tree.map(lambda x: jnp.asarray(np.asarray(x[0])), state)
+        first, begin = jax.tree.map(lambda x: jnp.asarray(np.asarray(x[0])), (arrays, state))
+        one = like if like is not None else eqx.combine(first, static)
         mode = np.zeros_like(np.asarray(begin.mode)) if home else None
         _PROGRAMS[key] = _Program(key, Lanewise(one, begin, varying, mode, watch, project), varying)
     return _PROGRAMS[key]
@@ -324,6 +322,9 @@ def _safe(lanewise: Lanewise, values: Values, before: list, middle: list, reache
 
 def _kernel(lanewise: Lanewise, common, parameters, modes, y, t, largest, status, max_steps, device, width):
     """The blocks as a Triton kernel: one lane per thread."""
+    from jax.experimental import pallas as pl
+    from jax.experimental.pallas import triton
+
     lanes = status.shape[0]
     operations = quick.from_single_precision() if device == "interpret" else quick.from_instructions()
 
@@ -348,7 +349,11 @@ def _kernel(lanewise: Lanewise, common, parameters, modes, y, t, largest, status
     line = pl.BlockSpec((width,), lambda i: (i,))
     vector = jax.ShapeDtypeStruct((lanes,), t.dtype)
     whole = jax.ShapeDtypeStruct((lanes,), jnp.int32)
-    options: dict[str, Any] = {"interpret": True} if device == "interpret" else {"compiler_params": _options(width)}
+    options: dict[str, Any] = (
+        {"interpret": True}
+        if device == "interpret"
+        else {"compiler_params": triton.CompilerParams(num_warps=width // 32, num_stages=1)}
+    )
     return pl.pallas_call(
         kernel,
         grid=(lanes // width,),
@@ -360,12 +365,6 @@ def _kernel(lanewise: Lanewise, common, parameters, modes, y, t, largest, status
         ],
         **options,
     )(common, parameters, modes, y, t, largest, status)  # fmt: skip
-
-
-def _options(width: int):
-    from jax.experimental.pallas import triton
-
-    return triton.CompilerParams(num_warps=width // 32, num_stages=1)
 
 
 def _blocks(lanewise: Lanewise, common, parameters, modes, y, t, largest, status, max_steps, device, width):

@@ -94,7 +94,9 @@ def run_lanes(
             return now
         for first in range(0, doubtful.size, size):
             which = np.resize(doubtful[first : first + size], size)  # filled up with repetitions: the same twice
-            now = _looked(system, now, jnp.asarray(which), jnp.asarray(float(until)), control, watch, max_events, careful)
+            now = _looked(
+                system, now, jnp.asarray(which), jnp.asarray(float(until)), control, watch, max_events, careful
+            )
 
 
 @eqx.filter_jit

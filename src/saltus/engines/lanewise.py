@@ -82,7 +82,9 @@ class Lanewise:
         self.watched: list[Node] = list(seen.ravel())
         self.projected: list[Node] | None = list(back) if project else None
         self.guards = _undominated([Guarded(g, a) for g, a in zip(guards, armed, strict=True) if not a.equals(0)])
-        self._everything = needed([*self.rate, *self.watched, *(g.value for g in self.guards), *(back if project else ())])
+        self._everything = needed(
+            [*self.rate, *self.watched, *(g.value for g in self.guards), *(back if project else ())]
+        )
         needed([g.armed for g in self.guards])
         self.flowing = [k for k, node in enumerate(self.rate) if not node.equals(0)]
         self.used = [k for k, node in enumerate(self.y) if node in set(self._everything)]
