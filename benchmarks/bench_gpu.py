@@ -137,9 +137,12 @@ def to_rest(report: Report, count: int, until: float, friction=(0.05, 0.1)) -> N
     wall, ends = best_of(run, 2)
     taken = int(np.asarray(ends.steps, np.int64).sum())
     held = int((np.asarray(ends.state.mode) == 2).all(axis=1).sum())
-    report.line(f"{'whole runs to rest, with their events':44s} {count:8d} lanes {taken / wall / 1e9:7.2f} billion steps/s: "
-                f"{count / wall:.3g} runs/s, {taken / count:.0f} steps and {np.mean(np.asarray(ends.events)):.2f} events a run, "
-                f"{held} stick, first call {first:.1f} s")  # fmt: skip
+    rate, events = taken / wall, np.mean(np.asarray(ends.events))
+    report.line(
+        f"{'whole runs to rest, with their events':44s} {count:8d} lanes {rate / 1e9:7.2f} billion steps/s: "
+        f"{count / wall:.3g} runs/s, {taken / count:.0f} steps and {events:.2f} events a run, {held} stick, "
+        f"first call {first:.1f} s"
+    )
     worst = 0.0
     with jax.default_device(jax.devices("cpu")[0]):
         for lane in range(3):

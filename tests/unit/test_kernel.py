@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tests.toys import BouncingBall, Oscillator, ball
 
 import saltus as sl
 from saltus.engines import FixedStep
@@ -12,7 +13,6 @@ from saltus.engines.advance import Status
 from saltus.engines.kernel import flow_lanes
 from saltus.engines.lanes import run_lanes
 from saltus.hybrid import State
-from tests.toys import BouncingBall, Oscillator, ball
 
 STEP = 0.03
 

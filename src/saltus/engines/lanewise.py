@@ -13,8 +13,7 @@ import numpy as np
 
 from saltus.engines.flat import FlatSystem
 from saltus.hybrid import AbstractSystem, State
-from saltus.numerics.scalarize import as_constants, as_inputs, scalarize
-from saltus.numerics.scalars import Node, Scalars, evaluate, needed
+from saltus.numerics.scalars import Node, Scalars, as_constants, as_inputs, evaluate, needed, scalarize
 
 Watch = Callable[[AbstractSystem, State], Any]
 Values = dict[Node, Any]

@@ -5,9 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from saltus.numerics.quick import from_single_precision
-from saltus.numerics.scalarize import as_inputs, scalarize
-from saltus.numerics.scalars import Scalars, cost, evaluate, needed
+from saltus.numerics.scalars import Scalars, as_inputs, cost, evaluate, needed, scalarize
+from saltus.numerics.scalars.quick import from_single_precision
 
 LANES = 5
 
