@@ -9,8 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.numerics.scalarize import as_inputs, scalarize
-from saltus.numerics.scalars import Scalars, evaluate
+from saltus.numerics.scalars import Scalars, as_inputs, evaluate, scalarize
 
 MANY = 512  # numbers among the arguments; beyond them a function is not taken apart
 

@@ -249,7 +249,7 @@ def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like, operations=No
         nodes: What is asked for.
         values: Values of inputs (and of anything else known), arrays of one shape.
         like: Array of the shape that constants are given.
-        operations: Other ways to compute operations of these names (`numerics.quick`).
+        operations: Other ways to compute operations of these names (`scalars.quick`).
     """
     table = {**_OPERATIONS, **(operations or {})}
     wanted = list(nodes)
