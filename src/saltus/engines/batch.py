@@ -22,7 +22,7 @@ from saltus.engines.advance import Carry, Control, Status, Trial, judged, search
 from saltus.engines.flat import FlatSystem
 from saltus.engines.loop import FOREVER, same_types
 from saltus.engines.search import GLANCES, cubic
-from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
+from saltus.engines.steppers import ExplicitStepper, ImplicitStepper, stepper
 from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.lanes import side_by_side
 from saltus.numerics.peaks import highest
@@ -105,6 +105,11 @@ def run(
         The lanes in the order given, as numpy arrays; `Status.full` where a limit of the plan was met.
     """
     on_cpu = jax.default_backend() == "cpu"
+    if not on_cpu and _for_kernel(plan, until):
+        try:
+            return _by_kernel(varying, shared, start, float(np.min(until)), plan)
+        except NotImplementedError:  # the system cannot be written as operations on scalars
+            pass
     programs = _made(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
     until = np.broadcast_to(np.minimum(until, FOREVER), start.t.shape).astype(float)
     lanes = _numpy(programs.begin(varying, shared, start, until))
@@ -122,6 +127,32 @@ def run(
         if progress is not None:
             progress(going.size - int((lanes.status == Status.going).sum()))
     return lanes
+
+
+def _for_kernel(plan: Plan, until) -> bool:
+    """Whether the runs are of the sort that the kernel for GPUs is made for."""
+    return plan.control.fixed and plan.stepper.b == stepper("rk4").b and np.ptp(until) == 0.0
+
+
+def _by_kernel(varying, shared, start: State, until: float, plan: Plan) -> Lanes:
+    """The runs by the kernel, whole loop inside."""
+    from saltus.engines.lanes import run_lanes
+
+    count = start.t.shape[0]
+    numbers, rest = eqx.partition(shared, eqx.is_array)
+    stacked = jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), numbers)
+    system = eqx.combine(jax.tree.map(jnp.asarray, varying), stacked, rest)
+    differs = eqx.combine(jax.tree.map(lambda _: True, varying), jax.tree.map(lambda _: False, numbers))
+    ends = run_lanes(
+        system, jax.tree.map(jnp.asarray, start), plan.watch, until=until, step=float(plan.control.step),
+        max_events=plan.max_events, like=eqx.combine(jax.tree.map(lambda x: x[0], varying), shared),
+        varying=tuple(jax.tree.leaves(differs)),
+    )  # fmt: skip
+    ends, none = jax.tree.map(np.asarray, ends), np.zeros(count)
+    return Lanes(
+        np.arange(count), varying, ends.state, none + until, none, ends.status, none, ends.ended_by, ends.events,
+        ends.steps, none, ends.largest,
+    )  # fmt: skip
 
 
 def _numpy(lanes: Lanes) -> Lanes:
