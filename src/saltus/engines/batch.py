@@ -223,10 +223,11 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
 
         if width is None:
             return each(block, lanes, one_by_one)
-        blocks = jax.tree.map(lambda x: x.reshape(-1, width, *x.shape[1:]), lanes)
+        count = lanes.number.size  # named, since an empty ledger leaves nothing to count
+        blocks = jax.tree.map(lambda x: x.reshape(count // width, width, *x.shape[1:]), lanes)
         last = jax.tree.map(lambda x: jnp.moveaxis(x, 1, -1), blocks)
         moved = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 1), jax.lax.map(block, last))
-        return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), moved)
+        return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), moved)
 
     def look(lanes, shared, control):
         one = functools.partial(

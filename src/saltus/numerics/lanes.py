@@ -47,7 +47,7 @@ def _by_scalars(function: Callable, lanes: Any, common: Any) -> Any:
     values: dict = {}
     own = len(jax.tree.leaves(lanes))
     for k, (leaf, nodes) in enumerate(zip(jax.tree.leaves((lanes, common)), given, strict=True)):
-        rows = leaf.reshape(nodes.size, -1)
+        rows = leaf.reshape(nodes.size, width if k < own else 1)
         for node, row in zip(nodes.ravel(), rows, strict=True):
             values[node] = row if k < own else jnp.broadcast_to(row, (width,))
     results = scalarize(function, (one, like), given, scalars)
