@@ -20,7 +20,7 @@ class SurfaceModel(Model):
         """The surface of the library."""
         from saltus.surfaces import named
 
-        return named(self.model_dump())
+        return named(dict(self))
 
 
 class SphereModel(SurfaceModel):

@@ -326,7 +326,7 @@ class Chain(AbstractSystem):
 
 
 def _per_piece(name: str, value: Any, count: int, what: str) -> Float[Array, " count"]:
-    if np.ndim(value) == 0:
+    if checks.shape_of(value) == ():
         checks.positive(name, value)
         return jnp.full(count, jnp.asarray(value, float))
     checks.shaped(name, value, (count,), f"Give one number for all, or {count} of them, {what}, from the free end.")
