@@ -69,7 +69,7 @@ class Run:
             system: The system with its numbers, perhaps traced; that of the run if not given.
             start: Its start; that of the run if not given.
         """
-        if self.trajectory.replay is None:
+        if getattr(self.trajectory, "replay", None) is None:
             raise ValueError(f"A run of {type(self.system).__name__} cannot be replayed.")
         settled = [event.name for event in self.events if event.name.endswith("_settled")]
         if settled:

@@ -24,10 +24,12 @@ class Replay(eqx.Module):
     Args:
         end: The last state; its time depends on the parameters if an event ended the run.
         event_times: Times of the events [s].
+        states: The states at the times that were asked for, stacked; None if none were.
     """
 
     end: State
     event_times: Float[Array, " events"]
+    states: State | None = None
 
 
 def replay(

@@ -1,4 +1,4 @@
-"""A scenario with other values at some of its keys, traced ones too: nothing is validated, nothing is changed in place."""
+"""A scenario with other values at some of its keys, traced ones too; nothing is validated."""
 
 from __future__ import annotations
 

@@ -120,6 +120,18 @@ class RigidBodies(AbstractSystem):
 
         return Schedule(self, start, until)
 
+    def again(self, event, t: Array, since: Array, q: Array, v: Array):
+        """An event of an earlier run taken again, for the rows of those it concerns; see `systems.bodies.again`."""
+        from saltus.systems.bodies.again import struck
+
+        if event.name != "impact":
+            raise ValueError(
+                f"A run in which bodies stay in contact or only graze cannot be replayed, and this one has the event "
+                f"{event.name!r} at t = {event.t:.6g} s. Take a run of impacts alone."
+            )
+        wall = event.data["partner"] - self.n
+        return struck(self, None if wall < 0 else jnp.asarray(wall), jnp.asarray(event.members), t, since, q, v)
+
     def radii(self) -> Float[Array, " n"]:
         """Radius of a ball about each body [m]."""
         return jax.vmap(lambda shape: shape.radius())(self.stock.shape)
@@ -145,9 +157,9 @@ class RigidBodies(AbstractSystem):
         """One wall."""
         return row_of(self.walls, jnp.asarray(index))
 
-    def flow(self, index: Array, q: Array, v: Array, duration: Array) -> tuple[Array, Array]:
-        """Free motion of one body in closed form."""
-        moved = self.at(q, v, index).after(duration, self.gravity)
+    def flow(self, index: Array, q: Array, v: Array, duration: Array, compact: bool = False) -> tuple[Array, Array]:
+        """Free motion of one body in closed form; `compact` is quick to compile."""
+        moved = self.at(q, v, index).after(duration, self.gravity, compact)
         return (
             jnp.concatenate([moved.center, moved.quaternion]),
             jnp.concatenate([moved.velocity, moved.angular_velocity, jnp.zeros(1)]),
