@@ -40,6 +40,7 @@ def replay(
     jumps: list[int],
     stepper: Stepper,
     control: Control,
+    wanted=None,
 ) -> Replay:
     """The motion of `system` from `start` along the steps of an earlier run.
 
@@ -51,14 +52,47 @@ def replay(
         jumps: Index among the knots of the state after each event.
         stepper: The method of that run.
         control: How long its steps were.
+        wanted: Times at which the states are wanted [s].
     """
-    state, at, event_times = start, 0, []
-    for event, jump in zip(events, jumps, strict=True):
-        state = _along(system, state, _padded(times[at + 1 : jump]), stepper, control)
-        state, at = _through(system, state, event.name, jnp.asarray(event.index)), jump
-        event_times.append(state.t)
-    state = _along(system, state, _padded(times[at + 1 :]), stepper, control)
-    return Replay(state, jnp.stack(event_times) if event_times else jnp.zeros(0))
+    state, at, event_times, found = start, 0, [], []
+    looks = None if wanted is None else _Looks(times, np.asarray(wanted, float))
+    for event, jump in zip((*events, None), (*jumps, len(times)), strict=True):
+        asked = None if looks is None else looks.within(at, jump)
+        state, seen = _along(system, state, _padded(times[at + 1 : jump]), asked, stepper, control)
+        found.append(seen)
+        if event is not None:
+            state, at = _through(system, state, event.name, jnp.asarray(event.index)), jump
+            event_times.append(state.t)
+    stacked = jnp.stack(event_times) if event_times else jnp.zeros(0)
+    return Replay(state, stacked, None if looks is None else looks.gathered(found))
+
+
+class _Looks:
+    """The times at which states are wanted, each with the knot of the earlier run that it follows."""
+
+    def __init__(self, times: np.ndarray, wanted: np.ndarray):
+        if wanted.size and (wanted.min() < times[0] or wanted.max() > times[-1]):
+            raise ValueError(
+                f"The times {wanted.min():g} to {wanted.max():g} s are not all within the run, "
+                f"which covers {times[0]:g} to {times[-1]:g} s."
+            )
+        self.wanted, self.base = wanted, np.searchsorted(times, wanted, side="right") - 1
+        self.rows: list[np.ndarray] = []
+
+    def within(self, first: int, beyond: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Of those that follow the knots `first` to `beyond` - 1: the knots, counted from `first`, and the times."""
+        rows = np.flatnonzero((self.base >= first) & (self.base < beyond))
+        self.rows.append(rows)
+        if not rows.size:
+            return None
+        return _padded(self.base[rows] - first), _padded(self.wanted[rows])
+
+    def gathered(self, found: list[State | None]) -> State:
+        """The states in the order in which they were asked for."""
+        parts = [(rows, states) for rows, states in zip(self.rows, found, strict=True) if states is not None]
+        order = np.argsort(np.concatenate([rows for rows, _ in parts])) if parts else []
+        trimmed = [jax.tree.map(lambda x, n=len(rows): x[:n], states) for rows, states in parts]
+        return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[order], *trimmed)
 
 
 def _padded(times: np.ndarray) -> np.ndarray:
@@ -69,19 +103,30 @@ def _padded(times: np.ndarray) -> np.ndarray:
 
 
 @eqx.filter_jit
-def _along(system: AbstractSystem, state: State, times, stepper: Stepper, control: Control) -> State:
-    """The state after steps that end at these times."""
-    if times.size == 0:
-        return state
+def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: Control):
+    """The state after steps that end at these times, and the states that are asked for on the way."""
     flat = FlatSystem(system, state)
 
-    def step(carry, t_new):
-        t, y = carry
+    def moved(t, y, t_new):
         y_new, _ = taken(flat, stepper, control, t, y, t_new - t)
-        return (t_new, jnp.where(t_new > t, y_new, y)), None
+        return jnp.where(t_new > t, y_new, y)
 
-    (t, y), _ = jax.lax.scan(step, (state.t, flat.vector(state)), jnp.asarray(times))
-    return flat.state(t, y)
+    def step(carry, t_new):
+        y_new = moved(*carry, t_new)
+        return (t_new, y_new), None if asked is None else (t_new, y_new)
+
+    start = (state.t, flat.vector(state))
+    (t, y), knots = jax.lax.scan(step, start, jnp.asarray(times)) if times.size else (start, None)
+    if asked is None:
+        return flat.state(t, y), None
+    knots = jax.tree.map(lambda x: x[None], start) if knots is None else jax.tree.map(_before, start, knots)
+    base, wanted = (jnp.asarray(x) for x in asked)
+    ahead = jax.vmap(moved)(knots[0][base], knots[1][base], wanted)
+    return flat.state(t, y), jax.vmap(flat.state)(wanted, ahead)
+
+
+def _before(first, rest):
+    return jnp.concatenate([first[None], rest])
 
 
 @eqx.filter_jit

@@ -32,7 +32,7 @@ class Trajectory:
         flow: `flow(states, times)`: smooth motion of stacked states to these times, each
             within the step that follows its knot.
         steps: Steps tried.
-        replay: `replay(system, start)`: the same steps and events with other numbers; None where
+        replay: `replay(system, start, times)`: the same steps and events with other numbers; None where
             an engine cannot do that.
     """
 
@@ -41,7 +41,7 @@ class Trajectory:
     outcome: Outcome
     flow: Callable[[State, jax.Array], State]
     steps: int = 0
-    replay: Callable[[AbstractSystem, State], Any] | None = None
+    replay: Callable[..., Any] | None = None
 
     @property
     def start(self) -> State:
