@@ -18,6 +18,9 @@ from saltus.engines.flat import FlatSystem, pack
 from saltus.hybrid import AbstractSystem, Event, State
 
 
+SIZES = (32, 256)  # steps that are compiled together; longer ways go by powers of two
+
+
 class Replay(eqx.Module):
     """What a replayed run gives.
 
@@ -61,8 +64,9 @@ def replay(
         state, seen = _along(system, state, _padded(times[at + 1 : jump]), asked, stepper, control)
         found.append(seen)
         if event is not None:
-            state, at = _through(system, state, event.name, jnp.asarray(event.index)), jump
-            event_times.append(state.t)
+            (state, fired), at = _through(system, state, event.name, jnp.asarray(event.index)), jump
+            # Some jumps carry a motion on over its last moments, and their event is where those end.
+            event_times.append(fired if event.t == float(event.before.t) else state.t)
     stacked = jnp.stack(event_times) if event_times else jnp.zeros(0)
     return Replay(state, stacked, None if looks is None else looks.gathered(found))
 
@@ -96,10 +100,11 @@ class _Looks:
 
 
 def _padded(times: np.ndarray) -> np.ndarray:
-    """The times with the last one repeated up to a power of two, so that few lengths are compiled."""
+    """The times with the last one repeated, so that few lengths are compiled."""
     if times.size == 0:
         return times
-    return np.pad(times, (0, (1 << (times.size - 1).bit_length()) - times.size), mode="edge")
+    size = next((size for size in SIZES if size >= times.size), 1 << (times.size - 1).bit_length())
+    return np.pad(times, (0, size - times.size), mode="edge")
 
 
 @eqx.filter_jit
@@ -129,13 +134,22 @@ def _before(first, rest):
     return jnp.concatenate([first[None], rest])
 
 
-@eqx.filter_jit
-def _through(system: AbstractSystem, state: State, name: str, index) -> State:
-    """The state after an event.
+def _through(system: AbstractSystem, state: State, name: str, index) -> tuple[State, Array]:
+    """The state after an event, and when its guard was zero.
 
     A jump may hold loops of any length, which cannot be differentiated backwards; so its derivative
     is taken forward, for all that it depends on, and the jump replaced by its linear part.
     """
+    numbers, rest = eqx.partition((system, state), eqx.is_inexact_array)
+    about = jax.lax.stop_gradient(numbers)
+    slope, (y, mode) = _event_jacobian(*eqx.combine(about, rest), name, index)
+    y = y + slope @ (ravel_pytree(numbers)[0] - ravel_pytree(about)[0])
+    return FlatSystem(system, eqx.tree_at(lambda s: s.mode, state, mode)).state(y[-2], y[:-2]), y[-1]
+
+
+@eqx.filter_jit
+def _event_jacobian(system: AbstractSystem, state: State, name: str, index):
+    """How the state after an event and the two times of it depend on all numbers; these, and the mode after."""
     numbers, rest = eqx.partition((system, state), eqx.is_inexact_array)
     x, unpacked = ravel_pytree(numbers)
 
@@ -143,13 +157,10 @@ def _through(system: AbstractSystem, state: State, name: str, index) -> State:
         system, state = eqx.combine(unpacked(x), rest)
         state = _at_zero(system, state, name, index)
         after = system.jump(state, name, index)
-        y = pack(after.q, after.v, jnp.append(after.ledger, after.t))
+        y = jnp.concatenate([pack(after.q, after.v, after.ledger), jnp.stack([after.t, state.t])])
         return y, (y, after.mode)
 
-    about = jax.lax.stop_gradient(x)
-    slope, (y, mode) = jax.jacfwd(event, has_aux=True)(about)
-    y = y + slope @ (x - about)
-    return FlatSystem(system, eqx.tree_at(lambda s: s.mode, state, mode)).state(y[-1], y[:-1])
+    return jax.jacfwd(event, has_aux=True)(x)
 
 
 def _at_zero(system: AbstractSystem, state: State, name: str, index) -> State:
