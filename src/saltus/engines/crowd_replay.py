@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from saltus.engines.replay import Replay
+from saltus.engines.replay import Replay, _padded
 from saltus.hybrid import State
 
 if TYPE_CHECKING:
@@ -57,15 +57,24 @@ def replay(memory: Recollection, system, start: State, times=None) -> Replay:
         event_times.append(came.t)
     finished = memory.outcome.name == "finished"
     end_time = jnp.asarray(memory.until, float) if finished or not event_times else event_times[-1]
-    moments = [event.t for event in memory.events]
+    moments, wanted = [event.t for event in memory.events], np.asarray(() if times is None else times, float)
+    were = np.concatenate([moments, wanted, [memory.until]])
+    fired = jnp.stack(event_times) if event_times else jnp.zeros(0)
+    now = jnp.concatenate([fired, jnp.asarray(wanted), end_time[None]])
+    # All states in one go, their number filled up with the end so that few are compiled.
+    more = _padded(were).size - were.size
+    were, now = _padded(were), jnp.concatenate([now, jnp.broadcast_to(now[-1], (more,))])
+    states = _states(memory, system, pieces, jnp.stack(ledger), moments, were, now)
 
-    def at(were, now) -> State:
-        return _states(memory, system, pieces, jnp.stack(ledger), moments, were, now)
+    def part(rows) -> State:
+        return jax.tree.map(lambda x: x[rows], states)
 
+    n, m = len(moments), wanted.size
     return Replay(
-        end=jax.tree.map(lambda x: x[0], at([memory.until], end_time[None])),
-        event_times=jnp.stack(event_times) if event_times else jnp.zeros(0),
-        states=None if times is None else at(np.asarray(times, float), jnp.asarray(times, float)),
+        end=part(-1),
+        event_times=fired,
+        after=part(slice(0, n)) if n else None,
+        states=None if times is None else part(slice(n, n + m)),
     )
 
 

@@ -27,11 +27,13 @@ class Replay(eqx.Module):
     Args:
         end: The last state; its time depends on the parameters if an event ended the run.
         event_times: Times of the events [s].
+        after: The states after the events, stacked; None if there were none.
         states: The states at the times that were asked for, stacked; None if none were.
     """
 
     end: State
     event_times: Float[Array, " events"]
+    after: State | None = None
     states: State | None = None
 
 
@@ -57,7 +59,7 @@ def replay(
         control: How long its steps were.
         wanted: Times at which the states are wanted [s].
     """
-    state, at, event_times, found = start, 0, [], []
+    state, at, event_times, after, found = start, 0, [], [], []
     looks = None if wanted is None else _Looks(times, np.asarray(wanted, float))
     for event, jump in zip((*events, None), (*jumps, len(times)), strict=True):
         asked = None if looks is None else looks.within(at, jump)
@@ -67,8 +69,13 @@ def replay(
             (state, fired), at = _through(system, state, event.name, jnp.asarray(event.index)), jump
             # Some jumps carry a motion on over its last moments, and their event is where those end.
             event_times.append(fired if event.t == float(event.before.t) else state.t)
-    stacked = jnp.stack(event_times) if event_times else jnp.zeros(0)
-    return Replay(state, stacked, None if looks is None else looks.gathered(found))
+            after.append(state)
+    return Replay(
+        end=state,
+        event_times=jnp.stack(event_times) if event_times else jnp.zeros(0),
+        after=jax.tree.map(lambda *leaves: jnp.stack(leaves), *after) if after else None,
+        states=None if looks is None else looks.gathered(found),
+    )
 
 
 class _Looks:
