@@ -8,9 +8,10 @@ from saltus import _jax_settings
 
 __version__ = "0.1.0"
 
-_MODULES = ("contacts", "diagnostics", "engines", "hybrid", "io", "laws", "links", "numerics", "papers", "scenarios",
-            "shapes", "surfaces", "systems", "validation", "views")  # fmt: skip
-_NAMES = {"simulate": "saltus.simulation", "Run": "saltus.simulation", "ScenarioError": "saltus.errors"}
+_MODULES = ("calibration", "contacts", "diagnostics", "engines", "hybrid", "io", "laws", "links", "numerics", "papers",
+            "scenarios", "shapes", "surfaces", "systems", "validation", "views")  # fmt: skip
+_NAMES = {"simulate": "saltus.simulation", "Run": "saltus.simulation", "ScenarioError": "saltus.errors",
+          "calibrate": "saltus.calibration"}  # fmt: skip
 
 _jax_settings.apply()
 

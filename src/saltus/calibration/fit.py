@@ -235,8 +235,8 @@ class _Search:
 
             if chi2.sf(self.here.cost, dof) < UNLIKELY:
                 told.append(
-                    f"The data do not fit the scenario within their sigma: chi square is {self.here.cost:.4g} for {dof} "
-                    "degrees of freedom. A sigma may be too small, or the scenario may lack something."
+                    f"The data do not fit the scenario within their sigma: chi square is {self.here.cost:.4g} for "
+                    f"{dof} degrees of freedom. A sigma may be too small, or the scenario may lack something."
                 )
         elif not self.known_noise and dof == 0:
             told.append("There are as many observations as parameters, so the noise, and with it sigma, is not known.")

@@ -115,7 +115,7 @@ def _from_dataset(dataset: Any) -> list[Observation]:
     for name, values in dataset.data_vars.items():
         if str(name).endswith("_sigma") or name in NO_OBSERVATIONS or "time" not in values.dims:
             continue
-        sigma = dataset[f"{name}_sigma"] if f"{name}_sigma" in dataset else None
+        sigma = dataset.get(f"{name}_sigma")
         sigma = None if sigma is None else np.broadcast_to(sigma.values, values.shape)
         found.append(Observation(str(name), values.values, dataset["time"].values, sigma=sigma))
     return found
@@ -140,7 +140,9 @@ def read_csv(path: Path) -> list[Observation]:
     for head in heads:
         if head not in COLUMNS:
             known = ", ".join(COLUMNS)
-            raise ScenarioError(f"{path.name} has an unknown column {head!r}.{suggestion(head, COLUMNS)} Known: {known}.")
+            raise ScenarioError(
+                f"{path.name} has an unknown column {head!r}.{suggestion(head, COLUMNS)} Known: {known}."
+            )
     for head in NEEDED:
         if head not in heads:
             raise ScenarioError(f"{path.name} has no column {head!r}. Its columns are {', '.join(COLUMNS)}.")

@@ -61,7 +61,9 @@ def _parameter(key: str, given: Any) -> Parameter:
 def _checked(scenario: Scenario, key: str, parameter: Parameter) -> Parameter:
     value = value_at(scenario, key)
     if isinstance(value, list | tuple | Mapping) or hasattr(type(value), "model_fields"):
-        raise ScenarioError(f"`{key}` is not one number but several. Name one of them, such as `{_inside(key, value)}`.")
+        raise ScenarioError(
+            f"`{key}` is not one number but several. Name one of them, such as `{_inside(key, value)}`."
+        )
     if isinstance(value, bool | int | str):
         raise ScenarioError(f"`{key}` is {value!r}, which cannot be changed little by little. Choose a real number.")
     guess = value if parameter.guess is None else parameter.guess

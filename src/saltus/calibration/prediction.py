@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DIFFERENCE = 1e-5  # of a parameter, by which it is changed where a run cannot be replayed
 
 
-class Unseen(ScenarioError):
+class UnseenError(ScenarioError):
     """A run in which something that was observed does not happen."""
 
 
@@ -88,7 +88,9 @@ class Model:
             except ValueError as reason:
                 raise NotReplayable(str(reason)) from reason
             after = [jax.tree.map(lambda leaf, k=k: leaf[k], again.after) for k in where.events]
-            return self._picked(system, where, again.states, again.end, after, again.event_times[np.array(where.events, int)])
+            return self._picked(
+                system, where, again.states, again.end, after, again.event_times[np.array(where.events, int)]
+            )
 
         return np.asarray(jax.jacfwd(of)(jnp.asarray(values)))
 
@@ -144,7 +146,7 @@ class _Where:
         begin, end = float(run.trajectory.start.t), float(run.end.t)
         for moment in at_times:
             if not begin <= moment.time <= end:
-                raise Unseen(
+                raise UnseenError(
                     f"There is an observation at t = {moment.time:g} s, but the run covers {begin:g} to {end:.6g} s "
                     f"({run.outcome.name}). Change `solve.until`, the first guess, or leave the observation out."
                 )
@@ -164,6 +166,7 @@ def _number_of(run: Run, moment: Moment) -> int:
         return fits[moment.occurrence]
     except IndexError:
         names = ", ".join(dict.fromkeys(f"{event.name}[{event.index}]" for event in run.events)) or "none"
-        raise Unseen(
-            f"The observed {moment} does not happen in the run, which has {len(fits)} of that sort. Its events: {names}."
+        raise UnseenError(
+            f"The observed {moment} does not happen in the run, which has {len(fits)} of that sort. "
+            f"Its events: {names}."
         ) from None

@@ -17,7 +17,6 @@ from saltus.engines.advance import Control, Stepper, taken
 from saltus.engines.flat import FlatSystem, pack
 from saltus.hybrid import AbstractSystem, Event, State
 
-
 SIZES = (32, 256)  # steps that are compiled together; longer ways go by powers of two
 
 
@@ -60,7 +59,7 @@ def replay(
         wanted: Times at which the states are wanted [s].
     """
     state, at, event_times, after, found = start, 0, [], [], []
-    looks = None if wanted is None else _Looks(times, np.asarray(wanted, float))
+    looks = None if wanted is None or not len(wanted) else _Looks(times, np.asarray(wanted, float))
     for event, jump in zip((*events, None), (*jumps, len(times)), strict=True):
         asked = None if looks is None else looks.within(at, jump)
         state, seen = _along(system, state, _padded(times[at + 1 : jump]), asked, stepper, control)
@@ -102,7 +101,7 @@ class _Looks:
         """The states in the order in which they were asked for."""
         parts = [(rows, states) for rows, states in zip(self.rows, found, strict=True) if states is not None]
         order = np.argsort(np.concatenate([rows for rows, _ in parts])) if parts else []
-        trimmed = [jax.tree.map(lambda x, n=len(rows): x[:n], states) for rows, states in parts]
+        trimmed = [jax.tree.map(lambda x, rows=rows: x[: len(rows)], states) for rows, states in parts]
         return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[order], *trimmed)
 
 
@@ -181,5 +180,7 @@ def _at_zero(system: AbstractSystem, state: State, name: str, index) -> State:
         return jnp.atleast_1d(guard.function(flat.state(t, y)))[index]
 
     g, slope = jax.jvp(value, (state.t, y), (jnp.ones_like(state.t), rate))
-    late = -g / jax.lax.stop_gradient(slope)
+    slope = jax.lax.stop_gradient(slope)
+    # A guard without a slope changes only how the same motion is computed: its time is kept.
+    late = jnp.where(slope == 0.0, 0.0, -g / jnp.where(slope == 0.0, 1.0, slope))
     return flat.state(state.t + late, y + late * rate)

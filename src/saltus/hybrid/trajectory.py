@@ -14,7 +14,6 @@ from saltus import checks
 from saltus.hybrid.event import Event
 from saltus.hybrid.outcome import Outcome
 from saltus.hybrid.state import State
-from saltus.hybrid.system import AbstractSystem
 
 SIDES = ("before", "after")
 

@@ -76,7 +76,9 @@ def _meet(system, one: Body, two: Body) -> tuple[Array, list[Body], Separation]:
     late = _late(width, here.normal @ relative_velocity(one, two, here))
     one, two = _nudged(one, late, system.gravity), _nudged(two, late, system.gravity)
     step = newton_step(_pair(one, two, image), point1, point2)
-    found = zip((normal, point1, point2), (step.normal1 + step.turn, point1 + step.move1, point2 + step.move2), strict=True)
+    found = zip(
+        (normal, point1, point2), (step.normal1 + step.turn, point1 + step.move1, point2 + step.move2), strict=True
+    )
     return late, [one, two], _touch(one, image, width, *(_moved(known.array(), new.array()) for known, new in found))
 
 
