@@ -26,6 +26,13 @@ from saltus.scenarios.loader import Loaded, load
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-12, 1e12
 SMALL_STEP = 1e-11  # of a parameter; a step below it is the last one
 LITTLE_GAIN = 1e-14  # of the sum of squares; a step that promises less is the last one
+NO_INFLUENCE = 1e-9  # change of the predictions, relative to them, if a parameter changes by all of itself
+ROUNDING = 1e-20  # of the squares of the data: what runs with ten digits leave
+SMALL_GAIN = 1e-4  # of the sum of squares, or of one observation; too little to matter
+STUCK = (
+    "No step makes the fit better, although the derivatives promise one: the predictions may jump there, as where "
+    "events come and go, or the scenario allows no further step."
+)
 UNLIKELY = 1e-3  # probability below which the data are said not to fit the scenario
 
 Progress = Callable[[int, float], None]
@@ -129,7 +136,11 @@ class _Search:
         if not np.isfinite(slope).all():
             key = self.model.keys[int(np.argmin(np.isfinite(slope).all(axis=0)))]
             raise ScenarioError(f"The observations have no finite derivative by `{key}`; a guard may only graze zero.")
-        return slope / self.sigma[:, None], derivatives
+        slope = slope / self.sigma[:, None]
+        # Rounding leaves a trace of parameters that have no influence at all.
+        size = np.linalg.norm(slope, axis=0) * np.where(self.here.values == 0.0, 1.0, np.abs(self.here.values))
+        predicted = np.linalg.norm(self.data / self.sigma - self.here.residuals)
+        return np.where(size > NO_INFLUENCE * predicted, slope, 0.0), derivatives
 
     def go(self, max_iterations: int, progress: Progress | None) -> None:
         """Step after step until nothing is gained."""
@@ -144,13 +155,17 @@ class _Search:
 
     def _step(self) -> bool:
         """One step that makes the fit better; False if there is none."""
-        while self.damping <= MOST_DAMPING:
-            step, promised = self._proposed()
+        _, hoped = self._proposed(LEAST_DAMPING)
+        rounding = ROUNDING * float(np.sum((self.data / self.sigma) ** 2))
+        # What cannot be gained because the runs are exact to so many digits only does not matter, if it is little.
+        enough = max(SMALL_GAIN * self.here.cost, SMALL_GAIN if self.known_noise else 0.0, rounding)
+        tried = False
+        while self.damping <= MOST_DAMPING and not (tried and hoped <= enough):
+            step, promised = self._proposed(self.damping)
             size = np.abs(step) / np.maximum(np.abs(self.here.values), 1e-6)
-            if size.max() <= SMALL_STEP or promised <= LITTLE_GAIN * max(self.here.cost, 1e-20):
-                self.converged = self.damping <= 1.0 or promised <= LITTLE_GAIN * max(self.here.cost, 1e-20)
-                self.why = "" if self.converged else self._stuck()
-                return False
+            if size.max() <= SMALL_STEP or promised <= LITTLE_GAIN * max(self.here.cost, rounding):
+                break
+            tried = True
             try:
                 there = self.at(np.clip(self.here.values + step, self.low, self.high))
             except (ScenarioError, FloatingPointError):
@@ -162,10 +177,11 @@ class _Search:
                 self.jacobian, self.derivatives = self._jacobian()
                 return True
             self.damping = self.damping * 8.0
-        self.why = self._stuck()
+        self.converged = hoped <= enough
+        self.why = "" if self.converged else STUCK
         return False
 
-    def _proposed(self) -> tuple[np.ndarray, float]:
+    def _proposed(self, damping: float) -> tuple[np.ndarray, float]:
         """The damped step, within the bounds, and by how much it should make the sum of squares smaller."""
         slope, left = self.jacobian, self.here.residuals
         free = np.ones(slope.shape[1], bool)
@@ -173,7 +189,7 @@ class _Search:
         # What stands at a bound and is pushed against it stays there.
         free &= ~((self.here.values <= self.low) & (pull < 0.0)) & ~((self.here.values >= self.high) & (pull > 0.0))
         size = np.linalg.norm(slope, axis=0)
-        weight = np.sqrt(self.damping) * np.where(size > 0.0, size, 1.0)
+        weight = np.sqrt(damping) * np.where(size > 0.0, size, 1.0)
         step = np.zeros(slope.shape[1])
         if free.any():
             rows = np.concatenate([slope[:, free], np.diag(weight[free])])
@@ -181,12 +197,6 @@ class _Search:
         step = np.clip(self.here.values + step, self.low, self.high) - self.here.values
         after = left - slope @ step
         return step, float(left @ left - after @ after)
-
-    def _stuck(self) -> str:
-        return (
-            "No step makes the fit better, although the derivatives promise one: the predictions may jump there, as "
-            "where events come and go, or the scenario allows no further step."
-        )
 
     def result(self) -> Calibration:
         """The best point as a user gets it."""

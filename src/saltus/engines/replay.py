@@ -144,19 +144,24 @@ def _through(system: AbstractSystem, state: State, name: str, index) -> tuple[St
     """The state after an event, and when its guard was zero.
 
     A jump may hold loops of any length, which cannot be differentiated backwards; so its derivative
-    is taken forward, for all that it depends on, and the jump replaced by its linear part.
+    is taken forward, by the state and all traced numbers of the system, and the jump replaced by its linear part.
     """
-    numbers, rest = eqx.partition((system, state), eqx.is_inexact_array)
+    which = (jax.tree.map(_is_traced, system), jax.tree.map(eqx.is_inexact_array, state))
+    numbers, rest = eqx.partition((system, state), which)
     about = jax.lax.stop_gradient(numbers)
-    slope, (y, mode) = _event_jacobian(*eqx.combine(about, rest), name, index)
+    slope, (y, mode) = _event_jacobian(*eqx.combine(about, rest), which, name, index)
     y = y + slope @ (ravel_pytree(numbers)[0] - ravel_pytree(about)[0])
     return FlatSystem(system, eqx.tree_at(lambda s: s.mode, state, mode)).state(y[-2], y[:-2]), y[-1]
 
 
+def _is_traced(leaf) -> bool:
+    return eqx.is_inexact_array(leaf) and isinstance(leaf, jax.core.Tracer)
+
+
 @eqx.filter_jit
-def _event_jacobian(system: AbstractSystem, state: State, name: str, index):
-    """How the state after an event and the two times of it depend on all numbers; these, and the mode after."""
-    numbers, rest = eqx.partition((system, state), eqx.is_inexact_array)
+def _event_jacobian(system: AbstractSystem, state: State, which, name: str, index):
+    """How the state after an event and the two times of it depend on `which` numbers; these, and the mode after."""
+    numbers, rest = eqx.partition((system, state), which)
     x, unpacked = ravel_pytree(numbers)
 
     def event(x):
