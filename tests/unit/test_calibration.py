@@ -91,7 +91,7 @@ def test_parameters_that_only_act_together_are_named(truth):
 
 
 def test_data_of_another_law_are_said_not_to_fit(truth):
-    wrong = [Observation("position", np.asarray(one.value) ** 1.3, one.at, one.index, 0.001) for one in positions(truth)]
+    wrong = [Observation("position", np.asarray(one.value) ** 1.3, TIMES, one.index, 0.001) for one in positions(truth)]
     assert "do not fit the scenario" in sl.calibrate(BALL, wrong, ["friction.mu"]).message
 
 
@@ -126,7 +126,7 @@ GOOD = {"what": "position", "value": 0.1, "at": 0.2, "index": "x"}
         ({**GOOD, "value": [0.1, 0.2]}, r"must have the shape \(\)"),
         ({**GOOD, "value": "far"}, "must be numbers"),
         ({**GOOD, "sigma": 0.0}, "`sigma` of 'position' must be > 0"),
-        ({**GOOD, "at": "the end"}, "a time, \"end\" or an event"),
+        ({**GOOD, "at": "the end"}, 'a time, "end" or an event'),
         ({**GOOD, "at": 7.0}, "observation at t = 7 s"),
         ({**GOOD, "at": "lands"}, "does not happen"),
         ({**GOOD, "when": 7.0}, "Unknown part 'when'"),
@@ -183,9 +183,10 @@ def test_command_line_fits_a_csv_file(truth, tmp_path, capsys):
         "start = { velocity = [1.0, 0.4] }\nsolve = { until = 0.6 }\n"
     )
     x = float(truth.at(0.1).q[0])
-    seen = f"# a ball\nwhat, at, index, value, sigma\nposition, 0.1, x, {x!r}, 0.001\ntime,rolls,,{truth.events[0].t!r},0.001\n"
+    rows = f"position, 0.1, x, {x!r}, 0.001\ntime,rolls,,{truth.events[0].t!r},0.001\n"
+    seen = written(tmp_path, f"# a ball\nwhat, at, index, value, sigma\n{rows}")
     out = tmp_path / "fitted.toml"
-    arguments = ["calibrate", str(tmp_path / "ball.toml"), "--observed", written(tmp_path, seen), "--fit", "friction.mu"]
+    arguments = ["calibrate", str(tmp_path / "ball.toml"), "--observed", seen, "--fit", "friction.mu"]
     assert call([*arguments, "--json", "--quiet", "--out", str(out)]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["values"]["friction.mu"] == pytest.approx(0.2, abs=1e-8) and facts["observations"] == 2

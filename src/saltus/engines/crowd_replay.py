@@ -44,6 +44,8 @@ def replay(memory: Recollection, system, start: State, times=None) -> Replay:
         start: Its start, perhaps traced.
         times: Times at which the states are wanted [s].
     """
+    for event in memory.events:
+        system.check_replay(event)
     began = float(memory.start.t)
     pieces = [_Pieces([began], [start.t], [start.q[i]], [start.v[i]]) for i in range(len(memory.pieces))]
     ledger, event_times = [start.ledger], []

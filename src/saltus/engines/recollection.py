@@ -111,7 +111,7 @@ class Recollection:
         return self
 
     def replay(self, system, start: State, times=None) -> Replay:
-        """The run taken again with other numbers; `system` offers `again` for its events."""
+        """The run taken again with other numbers; `system` offers `check_replay` and `again` for its events."""
         from saltus.engines.crowd_replay import replay
 
         return replay(self, system, start, times)
