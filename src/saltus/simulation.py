@@ -70,14 +70,15 @@ class Run:
             start: Its start; that of the run if not given. Its mode is that of the run's own start.
             times: Times at which the states are wanted as well, within the run [s].
         """
-        if getattr(self.trajectory, "replay", None) is None:
+        again = getattr(self.trajectory, "replay", None)
+        if again is None:
             raise ValueError(f"A run of {type(self.system).__name__} cannot be replayed.")
         settled = [event.name for event in self.events if event.name.endswith("_settled")]
         if settled:
             raise ValueError(f"A run in which events pile up ({settled[0]}) cannot be replayed: they are too many.")
         ours = self.trajectory.start
         start = ours if start is None else eqx.tree_at(lambda state: state.mode, start, ours.mode)
-        return self.trajectory.replay(self.system if system is None else system, start, times)
+        return again(self.system if system is None else system, start, times)
 
     def to_dataset(self, times: int | np.ndarray = 1001, attributes: dict | None = None) -> xr.Dataset:
         """The run as an xarray dataset with names and units; the instant of a jump appears twice.

@@ -242,3 +242,18 @@ def test_raft_is_fitted_by_differences():
     found = sl.calibrate(scenario, seen, {"friction.mu": 0.15})
     assert found.derivatives == "differences"
     assert found["friction.mu"] == pytest.approx(0.1, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_key_that_cannot_be_traced_is_fitted_by_differences():
+    scenario = loads("""
+        kind = "sliding"
+        surface = { type = "paraboloid", a = 0.5, b = 0.3 }
+        release = { points = [[1.0, 0.2]], mass = 1.0, mu = 0.0 }
+        solve = { until = 0.5 }
+    """)
+    run = scenario.simulate()
+    seen = Observation("position", run.system.observe(run.end)["position"])
+    found = sl.calibrate(scenario, seen, {"release.points.0.0": 0.9})
+    assert found.derivatives == "differences"
+    assert found["release.points.0.0"] == pytest.approx(1.0, abs=1e-7)

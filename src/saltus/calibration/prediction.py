@@ -21,6 +21,7 @@ from saltus.scenarios.replace import replaced
 if TYPE_CHECKING:
     from saltus.simulation import Run
 
+UNTRACEABLE = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError)
 DIFFERENCE = 1e-5  # of a parameter, by which it is changed where a run cannot be replayed
 
 
@@ -80,7 +81,10 @@ class Model:
         where = _Where.of(run, self.seen)
 
         def of(x):
-            system, start = replaced(self.scenario, dict(zip(self.keys, x, strict=True))).build()
+            try:
+                system, start = replaced(self.scenario, dict(zip(self.keys, x, strict=True))).build()
+            except UNTRACEABLE as reason:
+                raise NotReplayable(str(reason)) from reason
             # Every number of the start is made to depend on the parameters, so that all stretches share one program.
             start = jax.tree.map(lambda leaf: leaf + 0.0 * x[0] if eqx.is_inexact_array(leaf) else leaf, start)
             try:
@@ -144,16 +148,17 @@ class _Where:
         at_times = [moment for moment in moments if moment.time is not None]
         at_events = [moment for moment in moments if moment.event is not None]
         begin, end = float(run.trajectory.start.t), float(run.end.t)
-        for moment in at_times:
-            if not begin <= moment.time <= end:
+        times = np.array([moment.time for moment in at_times], float)
+        for t in times:
+            if not begin <= t <= end:
                 raise UnseenError(
-                    f"There is an observation at t = {moment.time:g} s, but the run covers {begin:g} to {end:.6g} s "
+                    f"There is an observation at t = {t:g} s, but the run covers {begin:g} to {end:.6g} s "
                     f"({run.outcome.name}). Change `solve.until`, the first guess, or leave the observation out."
                 )
         events = [_number_of(run, moment) for moment in at_events]
         order = {moment: row for row, moment in enumerate([*at_times, *at_events])}
         rows = [order.get(one.moment, len(order)) for one in seen]
-        return _Where(np.array([moment.time for moment in at_times], float), events, rows)
+        return _Where(times, events, rows)
 
 
 def _number_of(run: Run, moment: Moment) -> int:

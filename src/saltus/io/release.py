@@ -40,7 +40,7 @@ class Laid:
     pairs: list[tuple[int, int]]
 
 
-def points(surface: AbstractSurface, places: Sequence[Sequence[float]]) -> np.ndarray:
+def points(surface: AbstractSurface, places: Sequence[Sequence[Any]]) -> np.ndarray:
     """Masses at given places, all of which must lie on the surface."""
     position = np.asarray(places, float)
     _check_on_surface(surface, position, "point")

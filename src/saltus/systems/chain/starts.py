@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
 
 
-def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int) -> State:
+def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int | Array) -> State:
     """The chain at rest with a piece over the edge; stuck where static friction holds it."""
     if (overhang is None) == (edge is None):
         raise ValueError("Give either `overhang`, the length over the edge, or `edge`, the place of the edge particle.")
@@ -64,14 +64,14 @@ def _split_traced(lengths: Array, overhang: Any, angle: Any) -> tuple[Array, Arr
     return hanging, jnp.stack([jnp.where(flat, 0.0, rest), jnp.where(flat, rest, 0.0)])
 
 
-def _check_hanging(chain: Chain, hanging: int) -> None:
+def _check_hanging(chain: Chain, hanging: int | Array) -> None:
     if checks.concrete(hanging) is None:
         return
     if int(hanging) != hanging or not 0 <= hanging < chain.n_links:
         raise ValueError(f"`hanging` must be a whole number from 0 to {chain.n_links - 1}, got {hanging}.")
 
 
-def _check_edge(chain: Chain, edge: Any, hanging: int) -> None:
+def _check_edge(chain: Chain, edge: Any, hanging: int | Array) -> None:
     checks.shaped("edge", edge, (2,), "It is the place (down, outward) of the edge particle.")
     place = checks.concrete(edge)
     if place is None or checks.concrete(chain.length) is None or checks.concrete(hanging) is None:
