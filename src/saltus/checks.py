@@ -1,13 +1,16 @@
 """The wording of argument errors, so that all of them sound alike.
 
 Every check raises `ValueError` with one sentence for what is wrong (with the value), what is
-allowed, and what to do. Checks look at concrete numbers only: a traced value passes.
+allowed, and what to do. A number that JAX traces is not known yet: it passes, and within `noting` the
+condition on it is kept, for whoever runs the traced program to look at.
 """
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,27 @@ def concrete(value: Any) -> np.ndarray | None:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         return None
+
+
+_notes: contextvars.ContextVar[list | None] = contextvars.ContextVar("notes", default=None)
+
+
+@contextlib.contextmanager
+def noting() -> Iterator[list]:
+    """Within it, conditions on traced numbers are kept in the list given."""
+    notes: list = []
+    token = _notes.set(notes)
+    try:
+        yield notes
+    finally:
+        _notes.reset(token)
+
+
+def note(condition: Any) -> None:
+    """A condition that must hold, where its numbers may not be known yet; concrete ones are checked elsewhere."""
+    notes = _notes.get()
+    if notes is not None:
+        notes.append(condition)
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
@@ -49,25 +73,38 @@ def _offender(values: np.ndarray, bad: np.ndarray) -> Any:
 def _require(name: str, value: Any, rule: str, test: Any, advice: str) -> None:
     values = concrete(value)
     if values is None:
+        _note_test(value, test)
         return
     bad = ~np.asarray(test(values))
     if bad.any():
         _fail(name, rule, _offender(values, bad), advice)
 
 
+def _note_test(value: Any, test: Any) -> None:
+    if isinstance(value, list | tuple):
+        for item in value:
+            _note_test(item, test)
+    elif _notes.get() is not None:
+        note(test(value))
+
+
+def _is_finite(x):
+    return x - x == 0.0  # for traced numbers too
+
+
 def finite(name: str, value: Any, advice: str = "") -> None:
     """Every number of `value` is finite."""
-    _require(name, value, "finite", np.isfinite, advice)
+    _require(name, value, "finite", _is_finite, advice)
 
 
 def positive(name: str, value: Any, advice: str = "") -> None:
     """Every number of `value` is finite and > 0."""
-    _require(name, value, "> 0", lambda x: np.isfinite(x) & (x > 0), advice)
+    _require(name, value, "> 0", lambda x: _is_finite(x) & (x > 0), advice)
 
 
 def nonnegative(name: str, value: Any, advice: str = "") -> None:
     """Every number of `value` is finite and >= 0."""
-    _require(name, value, ">= 0", lambda x: np.isfinite(x) & (x >= 0), advice)
+    _require(name, value, ">= 0", lambda x: _is_finite(x) & (x >= 0), advice)
 
 
 def between(name: str, value: Any, low: float, high: float, advice: str = "") -> None:

@@ -7,11 +7,11 @@ import importlib
 import inspect
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 from jaxtyping import Array
 
 from saltus import checks
@@ -19,6 +19,9 @@ from saltus.engines import EventDriven, FixedStep
 from saltus.engines.replay import Replay
 from saltus.engines.steppers import is_fixed
 from saltus.hybrid import AbstractSystem, Events, Outcome, State, Trajectory
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclasses.dataclass(frozen=True)

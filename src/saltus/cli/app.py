@@ -16,12 +16,14 @@ import typer
 from saltus.cli import calibrate as calibrate_verb
 from saltus.cli import check as check_verb
 from saltus.cli import cite as cite_verb
+from saltus.cli import ensemble as ensemble_verb
 from saltus.cli import hazard as hazard_verb
 from saltus.cli import list as list_verb
 from saltus.cli import new as new_verb
 from saltus.cli import reproduce as reproduce_verb
 from saltus.cli import run as run_verb
 from saltus.cli import show as show_verb
+from saltus.cli import summarize as summarize_verb
 from saltus.cli import validate as validate_verb
 from saltus.cli.console import error, note
 from saltus.errors import MissingExtraError, ScenarioError
@@ -47,6 +49,8 @@ VERBS = {
     "check": check_verb,
     "run": run_verb,
     "show": show_verb,
+    "ensemble": ensemble_verb,
+    "summarize": summarize_verb,
     "hazard": hazard_verb,
     "calibrate": calibrate_verb,
     "reproduce": reproduce_verb,

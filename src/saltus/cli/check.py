@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from saltus.cli import complete
 from saltus.cli.console import print_json
 from saltus.cli.options import Debug, Json, Quiet
+
+if TYPE_CHECKING:
+    from saltus.scenarios.ensemble import EnsembleModel
 
 
 def command(
@@ -45,6 +48,8 @@ def command(
     facts = {"scenario": loaded.name, "kind": loaded.scenario.kind, "checked": "keys" if keys else "keys and start"}
     if modes is not None:
         facts["modes"] = modes
+    if loaded.scenario.ensemble is not None and not keys:
+        facts["ensemble"] = _ensemble(loaded.scenario.ensemble)
     if json:
         print_json(facts)
     elif not quiet:
@@ -52,6 +57,18 @@ def command(
         if modes is not None:
             _tell_of_rods(loaded.scenario)
             print("At the start: " + ", ".join(f"mass {index} {_word(mode)}" for index, mode in enumerate(modes)) + ".")
+        if "ensemble" in facts:
+            print("An ensemble of {samples} samples ({design}) varies {keys}.".format(**facts["ensemble"]))
+
+
+def _ensemble(table: EnsembleModel) -> dict[str, Any]:
+    """What an ensemble of it would be; files with values are read."""
+    from saltus.ensembles.design import Design
+
+    # How many samples may be left to `saltus ensemble`.
+    counted = table.samples is not None or table.design == "grid"
+    samples = Design(table).samples if counted else "any number of"
+    return {"samples": samples, "design": table.design, "keys": ", ".join(table.parameters)}
 
 
 def _tell_of_rods(scenario) -> None:

@@ -70,7 +70,7 @@ class Flow(eqx.Module):
         h: Step to try next [s].
         status: Why it ended (`Status`).
         t_next: End of the doubtful step, if there is one [s].
-        over: Number of the border that the start is beyond, and its element, if the status says so.
+        over: Flat index of the guard whose border the start is beyond, if the status says so.
         times: Times of the recorded steps; `count` of them are valid.
         vectors: The flowing parts there.
         count: How many steps are recorded.
@@ -81,7 +81,7 @@ class Flow(eqx.Module):
     h: Scalar
     status: Int[Array, ""]
     t_next: Scalar
-    over: Int[Array, " 2"]
+    over: Int[Array, ""]
     times: Float[Array, " m"]
     vectors: Float[Array, "m n"]
     count: Int[Array, ""]
@@ -108,13 +108,13 @@ class Searched(eqx.Module):
     element: Int[Array, " g"]
 
 
-class _Carry(eqx.Module):
+class Carry(eqx.Module):
     t: Scalar
     y: Flat
     h: Scalar
     status: Int[Array, ""]
     t_next: Scalar
-    over: Int[Array, " 2"]
+    over: Int[Array, ""]
     times: Array
     vectors: Array
     count: Int[Array, ""]
@@ -130,15 +130,15 @@ def flow(
     replaced by a guess.
     """
     flat = FlatSystem(system, state)
-    armed = flat.armed()
+    armed, borders = flat.armed(), flat.borders()
     y = flat.vector(state)
-    start = _Carry(
+    start = Carry(
         t=state.t,
         y=y,
         h=jnp.where(h > 0.0, h, control.step),
         status=jnp.where(state.t >= until, Status.reached, Status.going),
         t_next=state.t,
-        over=jnp.zeros(2, int),
+        over=jnp.asarray(0),
         times=jnp.zeros(capacity + 1),
         vectors=jnp.zeros((capacity + 1, y.size)),
         count=jnp.asarray(0),
@@ -146,7 +146,9 @@ def flow(
     )
     end = jax.lax.while_loop(
         lambda carry: carry.status == Status.going,
-        lambda carry: _one_step(flat, armed, stepper, control, until, capacity, carry),
+        lambda carry: judged(
+            tried(flat, stepper, control, until, carry), carry, armed, borders, stepper.order, control, until, capacity
+        ),
         start,
     )
     return Flow(
@@ -155,13 +157,12 @@ def flow(
     )  # fmt: skip
 
 
-def _over(flat: FlatSystem, armed: Array, g: Array) -> tuple[Bool[Array, ""], Int[Array, " 2"]]:
-    """Whether a border of the system is crossed here: its number and its element."""
-    borders = np.repeat([guard.border for guard in flat.system.guards()], flat.guard_sizes())
+def _over(armed: Array, borders: np.ndarray, g: Array) -> tuple[Bool[Array, ""], Int[Array, ""]]:
+    """Whether a border of the system is crossed here, and the flat index of its guard."""
     if not borders.any():
-        return jnp.asarray(False), jnp.zeros(2, int)
+        return jnp.asarray(False), jnp.asarray(0)
     over = armed & borders & (g <= 0.0)
-    return over.any(), jnp.stack(flat.guard_numbers(), axis=1)[jnp.argmax(over)]
+    return over.any(), jnp.argmax(over)
 
 
 def taken(flat: FlatSystem, stepper: Stepper, control: Control, t: Scalar, y: Flat, h: Scalar) -> tuple[Flat, Step]:
@@ -187,7 +188,7 @@ def _norm(x: Array) -> Scalar:
     return jnp.sqrt(jnp.mean(x**2)) if x.size else jnp.asarray(0.0)
 
 
-def _target(control: Control, t: Scalar, h: Scalar, until: Scalar) -> Scalar:
+def target(control: Control, t: Scalar, h: Scalar, until: Scalar) -> Scalar:
     """Time at which the next step ends."""
     if control.fixed:
         n = jnp.floor((t - control.origin) / control.step + 1e-6) + 1.0
@@ -195,24 +196,44 @@ def _target(control: Control, t: Scalar, h: Scalar, until: Scalar) -> Scalar:
     return jnp.where(until - t < 1.01 * h, until, t + h)
 
 
-def _one_step(flat, armed, stepper, control, until, capacity, carry: _Carry) -> _Carry:
-    """Try one step; keep it, reject it, or leave it for the search."""
-    t_new = _target(control, carry.t, carry.h, until)
+class Trial(eqx.Module):
+    """A step that was tried: its end, where it led, and five looks along it: when, the vectors, the guards."""
+
+    t: Scalar
+    y: Flat
+    step: Step
+    times: Float[Array, " 5"]
+    vectors: Float[Array, "5 n"]
+    guards: Float[Array, "5 g"]
+
+
+def tried(flat: FlatSystem, stepper: Stepper, control: Control, until: Scalar, carry: Carry) -> Trial:
+    """One step and the looks along it."""
+    t_new = target(control, carry.t, carry.h, until)
     h = t_new - carry.t
     y_new, step = taken(flat, stepper, control, carry.t, carry.y, h)
     y_new = jax.lax.optimization_barrier(y_new)  # else XLA computes the step again for all of the record
-    finite = jnp.isfinite(y_new).all() & jnp.isfinite(step.rate_after).all()
+    times = carry.t + GLANCES * h
+    vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
+    vectors = jax.lax.optimization_barrier(vectors)
+    return Trial(t_new, y_new, step, times, vectors, jax.vmap(flat.guards)(times, vectors))
+
+
+def judged(trial: Trial, carry: Carry, armed, borders, order: int, control: Control, until, capacity: int) -> Carry:
+    """The step kept, rejected, or left for the search."""
+    step, h = trial.step, trial.t - carry.t
+    finite = jnp.isfinite(trial.y).all() & jnp.isfinite(step.rate_after).all()
     if control.fixed:
         keep, h_next = finite, control.step
         status = jnp.where(finite, Status.going, Status.not_finite)
     else:
-        scale = control.atol + control.rtol * jnp.maximum(jnp.abs(carry.y), jnp.abs(y_new))
+        scale = control.atol + control.rtol * jnp.maximum(jnp.abs(carry.y), jnp.abs(trial.y))
         error = jnp.where(finite, _norm(step.error / scale), jnp.inf)
         keep = error <= 1.0
-        factor = jnp.clip(0.9 * jnp.maximum(error, 1e-30) ** (-1.0 / stepper.order), 0.2, jnp.where(keep, 10.0, 0.9))
+        factor = jnp.clip(0.9 * jnp.maximum(error, 1e-30) ** (-1.0 / order), 0.2, jnp.where(keep, 10.0, 0.9))
         h_next = h * factor
         # A step that was cut short by `until` says nothing against longer ones.
-        h_next = jnp.where(keep & (t_new == until), jnp.maximum(h_next, carry.h), h_next)
+        h_next = jnp.where(keep & (trial.t == until), jnp.maximum(h_next, carry.h), h_next)
         # The first step has no length: it only tells how fast the state changes.
         begins = carry.h == 0.0
         h_next = jnp.where(begins, _first_step(carry.y, step.rate_before, until - carry.t, control), h_next)
@@ -222,16 +243,14 @@ def _one_step(flat, armed, stepper, control, until, capacity, carry: _Carry) -> 
 
     over = carry.over
     if armed.size:
-        between = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
-        glances = jax.vmap(flat.guards)(carry.t + GLANCES * h, jax.lax.optimization_barrier(between))
-        doubt = keep & suspicious(glances, armed).any()
-        beyond, over = _over(flat, armed, glances[0])
+        doubt = keep & suspicious(trial.guards, armed).any()
+        beyond, over = _over(armed, borders, trial.guards[0])
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
-    return _kept(carry, keep, t_new, y_new, h_next, status, over, until, capacity)
+    return _kept(carry, keep, trial.t, trial.y, h_next, status, over, until, capacity)
 
 
-def _kept(carry: _Carry, keep, t_new, y_new, h_next, status, over, until, capacity: int) -> _Carry:
+def _kept(carry: Carry, keep, t_new, y_new, h_next, status, over, until, capacity: int) -> Carry:
     """Go to the new point and record it, where `keep` says so."""
     count = carry.count + keep
     status = jnp.where(keep & (t_new >= until), Status.reached, status)
@@ -241,7 +260,7 @@ def _kept(carry: _Carry, keep, t_new, y_new, h_next, status, over, until, capaci
         times = jax.lax.dynamic_update_index_in_dim(times, t_new, slot, 0)
         vectors = jax.lax.dynamic_update_index_in_dim(vectors, y_new, slot, 0)
         status = jnp.where((status == Status.going) & (count >= capacity), Status.full, status)
-    return _Carry(
+    return Carry(
         t=jnp.where(keep, t_new, carry.t),
         y=jnp.where(keep, y_new, carry.y),
         h=h_next,
@@ -321,7 +340,7 @@ def advance(
         return went, found
 
     start = Flow(
-        state, h, jnp.asarray(Status.going), state.t, jnp.zeros(2, int), jnp.zeros(1),
+        state, h, jnp.asarray(Status.going), state.t, jnp.asarray(0), jnp.zeros(1),
         jnp.zeros((1, flat.vector(state).size)), jnp.asarray(0), jnp.asarray(0),
     )  # fmt: skip
     return jax.lax.while_loop(going_on, body, (start, like))

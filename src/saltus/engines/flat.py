@@ -80,3 +80,7 @@ class FlatSystem(eqx.Module):
         guards = [(number, element) for number, size in enumerate(self.guard_sizes()) for element in range(size)]
         owner, element = np.array(guards, int).reshape(-1, 2).T
         return jnp.asarray(owner), jnp.asarray(element)
+
+    def borders(self) -> np.ndarray:
+        """Which guard values are borders of the system, as a fixed mask."""
+        return np.repeat([guard.border for guard in self.system.guards()], self.guard_sizes()).astype(bool)

@@ -55,7 +55,7 @@ def run(
     progress: Progress | None = None,
 ) -> Trajectory:
     """Flow, jump, flow on, from `start` to time `until`."""
-    start = _same_types(start, start)
+    start = same_types(start, start)
     end_time = min(until, FOREVER)
     capacity = int(np.clip(RECORD // max(_vector(start).size, 1), 16, 512))
     record = _Record([], [], [])
@@ -147,16 +147,16 @@ def _vector(state: State) -> np.ndarray:
 
 @eqx.filter_jit
 def _jump(system: AbstractSystem, state: State, name: str, index) -> State:
-    return _same_types(state, system.jump(state, name, index))
+    return same_types(state, system.jump(state, name, index))
 
 
 @eqx.filter_jit
 def _settle(system: AbstractSystem, state: State, name: str, index) -> State | None:
     after = system.settle(state, name, index)
-    return None if after is None else _same_types(state, after)
+    return None if after is None else same_types(state, after)
 
 
-def _same_types(before: State, after: State) -> State:
+def same_types(before: State, after: State) -> State:
     """`after` with the types of `before`, none of them weak, so that plain numbers cause no compilation."""
 
     def typed(x, y):
@@ -169,7 +169,7 @@ def _ending(system, went: Flow, until: float, state: State, steps: int, max_step
     """The outcome of a segment that ended without an event; None if it goes on."""
     t, status = float(state.t), Status(int(went.status))
     if status is Status.over:
-        number, element = (int(k) for k in went.over)
+        number, element = (int(x[int(went.over)]) for x in FlatSystem(system, state).guard_numbers())
         return _ended_by(system.guards()[number], element, t)
     if status is Status.reached or (status is Status.doubtful and t >= min(until, FOREVER)):
         if math.isinf(until):

@@ -54,7 +54,7 @@ class ExplicitStepper(eqx.Module):
     order: int = eqx.field(static=True)
 
     def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
-        """The step from (t, y) over h.
+        """The step from (t, y) over h; for many lanes at once if y has a second axis, and t and h have it too.
 
         The rate stands once in the program: where the last stage is not at the end of the step, one
         stage more is.
@@ -69,7 +69,9 @@ class ExplicitStepper(eqx.Module):
 
         def weighted(w, k):
             # A sum fuses with what follows, but it is slow for long rows.
-            return jnp.sum(w[:, None] * k, axis=0) if y.size < 1000 else w @ k
+            if y.ndim == 1 and y.size < 1000:
+                return jnp.sum(w.reshape(-1, *(1,) * y.ndim) * k, axis=0)
+            return jnp.tensordot(w, k, axes=1)
 
         def stage(i, k):
             # The barriers keep XLA from computing the sum again for each of its uses.
@@ -77,7 +79,7 @@ class ExplicitStepper(eqx.Module):
             new = jax.lax.optimization_barrier(rate(t + c[i] * h, ahead))
             return jax.lax.dynamic_update_index_in_dim(k, new, i, 0)
 
-        k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, y.size)))
+        k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, *y.shape)))
         move, error = (weighted(jnp.asarray(w), k[:stages]) for w in (self.b, self.b_error))
         return Step(y + h * move, h * error, k[0], k[-1])
 

@@ -184,6 +184,8 @@ def read(path: str | Path) -> xr.Dataset:
     except (OSError, ValueError, KeyError) as error:
         reason = " ".join(str(error).split())
         raise ScenarioError(f"Cannot read {str(path)!r} as a stored run: {reason}") from error
+    if "sample" in dataset.dims and "scenario_hash" in dataset.attrs:
+        raise ScenarioError(f"{str(path)!r} is an ensemble, not a single run. `saltus summarize` looks at it.")
     if "kind" not in dataset.attrs or "time" not in dataset.coords:
         raise ScenarioError(f"{str(path)!r} is not a run stored by saltus: it has no attribute 'kind' or no time.")
     return dataset

@@ -78,6 +78,17 @@ class Rods(eqx.Module):
         """Vector at the first end minus vector at the second end of each rod."""
         return values.map(lambda part: _take(part, self.first) - _take(part, self.second))
 
+    def along(self, directions: Vectors, base: Vectors, c: Vectors, size: PerMass, held) -> tuple[PerRod, PerRod]:
+        """The parts of `base + c size` along each rod at its first and its second end; 0 where held."""
+        return tuple(
+            jnp.where(
+                _take(held, end),
+                0.0,
+                directions.dot(_ends(base, end)) + directions.dot(_ends(c, end)) * _take(size, end),
+            )
+            for end in (self.first, self.second)
+        )
+
     def pull(self, forces: PerRod, directions: Vectors) -> Vectors:
         """Force of the rods on each mass; a positive rod force pushes its ends apart [N]."""
         return (directions * forces).map(self.plan.gather)
@@ -86,7 +97,7 @@ class Rods(eqx.Module):
         """The denominators D of the rods taken one by one, A_rr [1/kg]."""
         return sum(
             _take(mobility.inverse_mass, end)
-            * (directions.square() - directions.dot(_ends(mobility.c, end)) * directions.dot(_ends(mobility.n, end)))
+            * (1.0 - directions.dot(_ends(mobility.c, end)) * directions.dot(_ends(mobility.n, end)))
             for end in (self.first, self.second)
         )
 

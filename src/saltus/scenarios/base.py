@@ -14,6 +14,8 @@ import pydantic
 
 from saltus import checks
 from saltus.errors import ScenarioError
+from saltus.scenarios.ensemble import EnsembleModel
+from saltus.scenarios.table import Model
 
 if TYPE_CHECKING:
     from saltus.hybrid import AbstractSystem, State
@@ -33,12 +35,6 @@ EndTime = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=True)]
 def is_known(value: Any) -> bool:
     """Whether a value of a scenario is a plain number or text, not one that JAX traces."""
     return isinstance(value, int | float | str)
-
-
-class Model(pydantic.BaseModel):
-    """A table of a scenario file: unknown keys, NaN and wrong types are errors."""
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Solve(Model):
@@ -77,6 +73,7 @@ class Scenario(Model):
 
     kind: str
     solve: Solve
+    ensemble: EnsembleModel | None = None
 
     @pydantic.model_validator(mode="before")
     @classmethod

@@ -111,11 +111,12 @@ def _locate(loc: tuple[Any, ...], model: type[pydantic.BaseModel]) -> tuple[str,
         if tagged is not None:
             annotation = table = tagged
             continue
-        parts.append(str(part))
         models = list(_models(annotation))
+        owner = next((one for one in models if part in one.model_fields), models[0] if models else None)
+        if part not in getattr(owner, "implied", ()):
+            parts.append(str(part))
         if isinstance(part, int):
             continue
-        owner = next((one for one in models if part in one.model_fields), models[0] if models else None)
         table = owner or table
         annotation = owner.model_fields[part].annotation if owner and part in owner.model_fields else None
     return ".".join(parts), table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from saltus.scenarios import toml
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.catalogue import entries
 from saltus.scenarios.explain import explain
+from saltus.scenarios.keys import check_ensemble, put
 from saltus.scenarios.kinds import model_of
 
 
@@ -50,15 +51,27 @@ def load(source: str | Path, overrides: Sequence[str] = ()) -> Loaded:
 def _located(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     """`data` with the files that stand beside the scenario named in full, so that it can be used from anywhere."""
     data = copy.deepcopy(data)
+    places = []
     for key in model_of(data.get("kind")).paths:
         *tables, last = key.split(".")
         where: Any = data
         for table in tables:
             where = where.get(table) if isinstance(where, dict) else None
+        places.append((where, last))
+    places += [(table, "csv") for table in _tables(data.get("ensemble"))]
+    for where, last in places:
         name = where.get(last) if isinstance(where, dict) else None
         if isinstance(name, str) and (folder / name).is_file():
             where[last] = str((folder / name).resolve())
     return data
+
+
+def _tables(data: Any) -> Iterator[dict[str, Any]]:
+    """A table and the tables within it."""
+    if isinstance(data, dict):
+        yield data
+        for value in data.values():
+            yield from _tables(value)
 
 
 def loads(text: str) -> Scenario:
@@ -70,9 +83,11 @@ def validate(data: dict[str, Any]) -> Scenario:
     """A checked scenario from plain data."""
     model = model_of(data.get("kind"))
     try:
-        return model.model_validate(data)
+        scenario = model.model_validate(data)
     except pydantic.ValidationError as error:
         raise ScenarioError(explain(error, model)) from None
+    check_ensemble(scenario)
+    return scenario
 
 
 def _read(source: str | Path) -> tuple[Path, str]:
@@ -125,7 +140,7 @@ def apply_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str,
         parts = key.strip().split(".")
         if not equals or not all(parts):
             raise ScenarioError(f"An override is key=value, such as masses.0.mass=2.0, got {override!r}.")
-        _put(data, parts, _override_value(value.strip()), override)
+        put(data, parts, _override_value(value.strip()), override)
     return data
 
 
@@ -136,31 +151,3 @@ def _override_value(text: str) -> Any:
     except tomllib.TOMLDecodeError:
         return text
     return parsed["value"] if set(parsed) == {"value"} else text
-
-
-def _put(data: Any, parts: list[str], value: Any, override: str) -> None:
-    where = data
-    for depth, part in enumerate(parts):
-        last = depth == len(parts) - 1
-        if isinstance(where, list):
-            index = _index(where, part, ".".join(parts[:depth]), override)
-            if last:
-                where[index] = value
-            else:
-                where = where[index]
-        elif isinstance(where, dict):
-            if last:
-                where[part] = value
-            else:
-                where = where.setdefault(part, {})
-        else:
-            path = ".".join(parts[:depth])
-            raise ScenarioError(f"Cannot set {override!r}: `{path}` is {where!r}, not a table or list.")
-
-
-def _index(items: list[Any], part: str, path: str, override: str) -> int:
-    if not part.isdecimal() or int(part) >= len(items):
-        raise ScenarioError(
-            f"Cannot set {override!r}: `{path}` has the entries 0 to {len(items) - 1}, there is no {part!r}."
-        )
-    return int(part)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import pydantic
 
-from saltus.scenarios.base import Model, Positive, Scenario, Triple, is_known
+from saltus import checks
+from saltus.scenarios.base import Model, Positive, Scenario, Triple
 from saltus.scenarios.contact_law import ContactLawModel
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class RailsScenario(Scenario):
         from saltus.systems import BallOnPlane, BallOnRails
 
         start = self.start
-        if is_known(self.half_angle) and self.half_angle == 0.0:
+        checks.note(self.half_angle > 0.0)
+        if checks.concrete(self.half_angle) == 0.0:
             flat = BallOnPlane(self.mass, self.radius, self.friction.build(), self.slope, self.gravity)
             return flat, flat.start([start.velocity, 0.0], start.angular_velocity, [start.position, 0.0])
         ball = BallOnRails(self.mass, self.radius, self.half_angle, self.friction.build(), self.slope, self.gravity)

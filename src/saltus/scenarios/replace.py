@@ -1,4 +1,4 @@
-"""A scenario with other values at some of its keys, traced ones too; nothing is validated."""
+"""A scenario with other values at some of its keys, traced ones too: nothing is validated or changed in place."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class SurfaceModel(Model):
         """The surface of the library."""
         from saltus.surfaces import named
 
-        return named(dict(self))
+        return named({name: getattr(self, name) for name in type(self).model_fields})
 
 
 class SphereModel(SurfaceModel):

@@ -152,6 +152,8 @@ def _check_inertia(inertia) -> None:
     checks.shaped("principal_inertia", inertia, (3,), advice)
     checks.positive("principal_inertia", inertia, advice)
     values = checks.concrete(inertia)
+    if values is None:
+        checks.note(2.0 * jnp.max(inertia) <= jnp.sum(inertia) * (1.0 + 1e-12))
     if values is not None and 2.0 * values.max() > values.sum() * (1.0 + 1e-12):
         raise ValueError(
             f"`principal_inertia` must satisfy the triangle inequality, got {values.tolist()}: the largest moment "

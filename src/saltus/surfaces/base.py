@@ -58,11 +58,15 @@ class AbstractSurface(eqx.Module):
         x, y = broadcast(x, y)
         return jnp.ones_like(x)
 
+    def unit_normal(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
+        """Components of the unit vector out of the surface, upwards [-]."""
+        fx, fy = self.gradient(x, y)
+        upward = jax.lax.rsqrt(1.0 + fx**2 + fy**2)
+        return -fx * upward, -fy * upward, upward
+
     def normal(self, x: ArrayLike, y: ArrayLike) -> Float[Array, "... 3"]:
         """Unit vector out of the surface, upwards."""
-        fx, fy = self.gradient(x, y)
-        vector = jnp.stack([-fx, -fy, jnp.ones_like(fx)], axis=-1)
-        return vector / jnp.sqrt(1.0 + fx**2 + fy**2)[..., None]
+        return jnp.stack(self.unit_normal(x, y), axis=-1)
 
 
 def broadcast(x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:

@@ -39,6 +39,11 @@ class Sphere(AbstractSurface):
         cube = inverse * inverse * inverse
         return (self.radius**2 - y**2) * cube, x * y * cube, (self.radius**2 - x**2) * cube
 
+    def unit_normal(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
+        x, y = broadcast(x, y)
+        depth = (self.radius**2 - x**2 - y**2) * self._inverse_depth(x, y)
+        return -x / self.radius, -y / self.radius, depth / self.radius
+
     def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
         x, y = broadcast(x, y)
         return 1.0 - (x**2 + y**2) / self.radius**2
@@ -75,6 +80,10 @@ class Dome(AbstractSurface):
     def curvature(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
         fxx, fxy, fyy = self.bowl.curvature(x, y)
         return -fxx, -fxy, -fyy
+
+    def unit_normal(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
+        inward_x, inward_y, upward = self.bowl.unit_normal(x, y)
+        return -inward_x, -inward_y, upward
 
     def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
         return self.bowl.margin(x, y)

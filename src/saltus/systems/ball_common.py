@@ -39,6 +39,7 @@ def is_point(law: AbstractFrictionLaw) -> bool:
     """Whether a law is that of a point contact, which can stick; a radius that is not known yet counts as a spot."""
     if not isinstance(law, AbstractSpotLaw):
         return True
+    checks.note((law.spot_radius > 0.0).all())
     radius = checks.concrete(law.spot_radius)
     return radius is not None and not radius.any()
 

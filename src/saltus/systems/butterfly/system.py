@@ -124,7 +124,9 @@ class Butterfly(AbstractSystem):
         rolling = self.turning.at(jnp.zeros(()))[1] + jnp.asarray(speed, float) / self.effective_radius
         spin = rolling if angular_velocity is None else jnp.asarray(angular_velocity, float)
         state = State.of(0.0, [phi], jnp.stack([jnp.asarray(speed, float), spin]), [0.0, 0.0], SLIP)
-        lifted = checks.concrete(self._load(state))
+        load = self._load(state)
+        checks.note(load > 0.0)
+        lifted = checks.concrete(load)
         if lifted is not None and lifted <= 0.0:
             raise ValueError(
                 f"The ball does not touch the plates at the start: its load would be {float(lifted):.4g} m g. "

@@ -336,5 +336,7 @@ def _per_piece(name: str, value: Any, count: int, what: str) -> Float[Array, " c
 def _not_less(name: str, value: Any, other_name: str, other: Any) -> None:
     high, low = checks.concrete(value), checks.concrete(other)
     checks.nonnegative(name, value)
+    if high is None or low is None:
+        checks.note(jnp.asarray(value) >= other)
     if high is not None and low is not None and high < low:
         raise ValueError(f"`{name}` must be >= `{other_name}` = {float(low):g}, got {float(high):g}.")

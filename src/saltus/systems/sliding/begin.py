@@ -66,6 +66,7 @@ def _prepared(system: SlidingMasses, position, velocity, project: bool) -> tuple
 
 
 def _check_domain(seen: _Seen, position) -> None:
+    checks.note((seen.margin > 0.0).all())
     margin = checks.concrete(seen.margin)
     if margin is not None and not (margin > 0.0).all():
         i = int(np.flatnonzero(~(margin > 0.0))[0])
@@ -76,6 +77,9 @@ def _check_domain(seen: _Seen, position) -> None:
 
 
 def _check_rods(system: SlidingMasses, seen: _Seen) -> None:
+    if len(system.rods):
+        near = STRETCH * jnp.maximum(seen.speed[system.rods.first] + seen.speed[system.rods.second], 1e-12)
+        checks.note(((seen.rod_length > 0.0) & (jnp.abs(seen.stretching) <= near)).all())
     length, speed, ends = (checks.concrete(x) for x in (seen.rod_length, seen.stretching, seen.speed))
     if length is None or speed is None or ends is None or not length.size:
         return

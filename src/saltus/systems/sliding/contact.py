@@ -55,12 +55,12 @@ def places(surface: AbstractSurface, q, v, free: Bool[Array, " n"] | None) -> Pl
     z, vz = surface.height(x, y), fx * vx + fy * vy
     if free is not None:
         z, vz = jnp.where(free, q[:, 2], z), jnp.where(free, v[:, 2], vz)
-    upward = jax.lax.rsqrt(1.0 + fx**2 + fy**2)  # 1 / W
+    normal = Vectors(*surface.unit_normal(x, y))
     return Places(
         position=Vectors(x, y, z),
         velocity=Vectors(vx, vy, vz),
-        normal=Vectors(-fx * upward, -fy * upward, upward),
-        bend=(vx**2 * fxx + 2.0 * vx * vy * fxy + vy**2 * fyy) * upward,
+        normal=normal,
+        bend=(vx**2 * fxx + 2.0 * vx * vy * fxy + vy**2 * fyy) * normal.z,
     )
 
 
@@ -131,21 +131,17 @@ def forces(
     inverse_mass = jnp.where(held, 0.0, 1.0 / mass)
     weight = Vectors(none.x, none.y, none.x - gravity)
     support = where.bend + gravity * where.normal.z
-    own = weight + c * support
-    if applied is not None:
-        own = own + applied * (1.0 / mass)
-    own = none.where(held, own)
+    other = weight if applied is None else weight + applied * (1.0 / mass)  # but for the reaction
 
     if len(rods) == 0:
-        pull, answer, h, denominator = none, none, jnp.zeros(0), jnp.ones(1)
+        pull, h, denominator = none, jnp.zeros(0), jnp.ones(1)
     else:
         rod = rod_geometry(rods, where.position)
         mobility = Mobility(inverse_mass, none, none) if tangent else Mobility(inverse_mass, n, c)
         stretch = rods.between(where.velocity).square() * rod.inverse_length
-        b = -rod.direction.dot(rods.between(own)) - stretch
-        h = rods.solve(rod.direction, mobility, b[:, None])[:, 0]
+        first, second = rods.along(rod.direction, other, c, support, held)
+        h = rods.solve(rod.direction, mobility, (second - first - stretch)[:, None])[:, 0]
         pull = rods.pull(h, rod.direction)
-        answer = mobility.answer(pull)
         denominator = rods.diagonal(rod.direction, mobility)
 
     reaction = mass * support - (0.0 if tangent else n.dot(pull))
@@ -153,7 +149,7 @@ def forces(
     return Forces(
         rod_force=h,
         normal_force=jnp.where(free, 0.0, reaction),
-        motion=own + answer,
+        motion=none.where(held, other + (pull + c * reaction) * inverse_mass),
         load=downhill * mass + where.along_surface(pull),
         denominator=denominator,
     )

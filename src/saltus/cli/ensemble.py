@@ -1,0 +1,194 @@
+"""saltus ensemble: a scenario many times, with drawn values."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from saltus.cli import complete
+from saltus.cli.console import error, print_json, print_pairs, progress
+from saltus.cli.options import Debug, Json, Quiet
+
+if TYPE_CHECKING:
+    from saltus.ensembles.runner import Standing
+    from saltus.ensembles.store import Store
+    from saltus.ensembles.work import ScenarioWork
+
+
+def command(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            metavar="SCENARIO",
+            help="A TOML file with a table [ensemble], or a name of `saltus list`.",
+            autocompletion=complete.scenarios,
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="STORE", help="Write the result (.zarr).")],
+    samples: Annotated[int | None, typer.Option("--samples", metavar="N", help="Number of samples.")] = None,
+    device: Annotated[str, typer.Option("--device", metavar="cpu|gpu", help="Where to compute.")] = "cpu",
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Processes on this machine; one per core if not given.")
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler", metavar="ADDRESS", help="A Dask scheduler, or `local` for a Dask cluster of this machine."
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that an earlier run has left.")] = False,
+    set: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as masses.0.mass=2.0; may be repeated."),
+    ] = None,
+    chunk: Annotated[
+        int | None, typer.Option("--chunk", metavar="N", help="Samples computed and written together.")
+    ] = None,
+    series: Annotated[
+        int, typer.Option("--series", metavar="K", min=0, help="Also keep the first K samples over time.")
+    ] = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Run a scenario many times with drawn values.
+
+    What is done stays valid whatever happens; --resume goes on where a run was stopped.
+    """
+    from saltus.ensembles.errors import EnsembleError
+    from saltus.ensembles.runner import execute
+    from saltus.ensembles.store import Store
+    from saltus.ensembles.work import ScenarioWork
+    from saltus.scenarios import load
+
+    if device == "cpu":
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")  # a GPU that is not wanted is not even looked for
+    loaded = load(scenario, set or [])
+    work = ScenarioWork(loaded.text, samples, device, loaded.name)
+    try:
+        with _bar(loaded.name, quiet) as tell:
+            standing = execute(
+                work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell
+            )  # fmt: skip
+        if series:
+            _keep_series(work, Store(out), series, quiet)
+    except EnsembleError as problem:
+        if debug:
+            raise
+        error(str(problem))
+        raise typer.Exit(1) from None
+    facts = summary(Store(out), standing)
+    if json:
+        print_json(facts)
+    elif not quiet:
+        print_pairs(rows(facts))
+    if facts["outcomes"].get("failed") == facts["samples"]:
+        error("No sample could be built; run the scenario with the values of one of them to see why.")
+        raise typer.Exit(1)
+
+
+def _keep_series(work: ScenarioWork, store: Store, count: int, quiet: bool) -> None:
+    from saltus.ensembles.series import write_series
+
+    with progress(quiet) as bar, bar.stage("over time", total=float(count)) as told:
+        write_series(work, store, count, lambda done: told(done, f"{done} of {count} samples"))
+
+
+def summary(store: Store, standing: Standing) -> dict[str, Any]:
+    """What is said of an ensemble."""
+    from saltus.ensembles.series import n_series
+
+    about = store.attributes
+    computed = standing.ended - standing.found
+    return {
+        "scenario": about.get("scenario_name", ""),
+        "kind": about.get("kind"),
+        "design": about.get("design"),
+        "seed": about.get("seed"),
+        "samples": store.samples,
+        "computed": computed,
+        "found": standing.found,
+        "outcomes": outcomes(store),
+        "wall_time": standing.seconds,
+        "rate": standing.rate,
+        "series": n_series(store),
+        "store": str(store.path),
+        "saltus_version": about.get("saltus_version"),
+    }
+
+
+def outcomes(store: Store) -> dict[str, int]:
+    """How many samples ended in which way, the commonest first."""
+    import numpy as np
+
+    flags = store.flags("outcome")
+    if not flags:
+        return {}
+    counts: Counter[str] = Counter()
+    for chunk in range(store.n_chunks):
+        codes, numbers = np.unique(store.read("outcome", chunk), return_counts=True)
+        for code, number in zip(codes.tolist(), numbers.tolist(), strict=True):
+            counts[flags.get(code, str(code))] += number
+    return dict(counts.most_common())
+
+
+def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """A summary as lines for people."""
+    found = f", {facts['found']} were there" if facts["found"] else ""
+    ended = ", ".join(f"{count} {name}" for name, count in facts["outcomes"].items())
+    over_time = [("over time", f"the first {facts['series']}, in the group series")] if facts["series"] else []
+    return [
+        ("scenario", facts["scenario"] or f"(kind {facts['kind']})"),
+        ("samples", f"{facts['samples']} ({facts['design']}, seed {facts['seed']})"),
+        ("outcomes", ended or "none"),
+        ("computed", f"{facts['computed']} in {facts['wall_time']:.3g} s, {facts['rate']:.4g} per second{found}"),
+        *over_time,
+        ("written", facts["store"]),
+    ]
+
+
+@contextlib.contextmanager
+def _bar(name: str, quiet: bool) -> Iterator[Callable[[Standing], None] | None]:
+    """A bar on stderr with rate and time left, while it is a terminal; gone afterwards."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=None, rate="starting")
+
+        def tell(standing: Standing) -> None:
+            compiling = standing.ended == standing.found
+            rate = "compiling" if compiling else f"{standing.pace:.4g} per second, {clock(standing.left)} left"
+            bar.update(task, total=standing.samples, completed=standing.ended, rate=rate)
+
+        yield tell
+
+
+def clock(seconds: float) -> str:
+    """A duration for people."""
+    if not math.isfinite(seconds):
+        return "some time"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

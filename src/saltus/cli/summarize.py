@@ -1,0 +1,129 @@
+"""saltus summarize: what came out of an ensemble."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from saltus.cli import pictures
+from saltus.cli.console import print_json, print_pairs, print_table, progress
+from saltus.cli.options import Debug, Json, Plot, Quiet
+from saltus.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from saltus.ensembles.summary import Summary
+
+SHOWN = ("mean", "standard_error", "sd", "min", "q05", "q25", "q50", "q75", "q95", "max")
+HEADS = {"standard_error": "± error", **{f"q{level}": f"{level} %" for level in ("05", "25", "50", "75", "95")}}
+INDICES = {"first": "first-order index", "total": "total index"}
+
+
+def command(
+    store: Annotated[Path, typer.Argument(metavar="STORE", help="An ensemble stored by `saltus ensemble` (.zarr).")],
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", metavar="NAME", help="This column alone, such as stop_time; may be repeated."),
+    ] = None,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Sobol indices: which keys the columns depend on (SALib).")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write all tables (CSV) and the figure (PNG).")
+    ] = None,
+    plot: Plot = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """What came out of an ensemble: outcomes, statistics, histograms and exceedance curves.
+
+    Samples that are not complete yet are left out.
+    """
+    from saltus.ensembles.summary import summarize
+
+    pictures.check(plot, None)
+    if out is not None:
+        _check_folder(out)
+    with progress(quiet) as bar, bar.stage("summarizing") as told:
+        summary = summarize(store, column, sensitivity, told)
+    files = _write(summary, out, plot)
+    if json:
+        print_json(_data(summary, files, curves=column is not None))
+    elif not quiet:
+        _print(summary)
+        if out is not None:
+            print(f"\nwritten  {len(files) - (plot is not None)} files in {out}")
+        if plot is not None:
+            print(f"\nwritten  {plot}")
+
+
+def _check_folder(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise ScenarioError(f"--out is a folder for the tables, but {str(out)!r} is a file.")
+    if not out.parent.is_dir():
+        raise ScenarioError(f"Cannot write {str(out)!r}: there is no folder {str(out.parent)!r}.")
+
+
+def _write(summary: Summary, out: Path | None, plot: Path | None) -> list[str]:
+    """Write what is wanted, and name the files."""
+    files = summary.write_tables(out) if out is not None else []
+    for path in (out / "summary.png" if out is not None else None, plot):
+        if path is not None:
+            summary.save_figure(path)
+            files.append(path)
+    return [str(path) for path in files]
+
+
+def _data(summary: Summary, files: list[str], curves: bool) -> dict[str, Any]:
+    """Everything for machines; the curves only of columns that were asked for."""
+    names = ("outcomes", "parameters", "choices", "columns", "sensitivity", "pairs")
+    data = {**summary.facts, **{name: getattr(summary, name) for name in names}, "files": files}
+    if curves:
+        tables = summary.tables()
+        for kind in ("histogram", "exceedance"):
+            data[kind] = {one.name: tables.get(f"{kind}-{one.name}", []) for one in summary.curves}
+    return data
+
+
+def _print(summary: Summary) -> None:
+    facts = summary.facts
+    print_pairs(
+        [
+            ("ensemble", f"{facts['store']} ({facts['kind']}, design {facts['design']}, seed {facts['seed']})"),
+            ("samples", f"{facts['done']} of {facts['samples']} complete"),
+        ]
+    )
+    outcomes = [
+        [row["outcome"], str(row["count"]), f"{row['share']:.3%}", f"{row['low']:.3%} to {row['high']:.3%}"]
+        for row in summary.outcomes
+    ]
+    _table(["outcome", "samples", "share", "95 % confidence"], outcomes)
+    choices = [[row["name"], str(row["value"]), str(row["count"]), f"{row['share']:.3%}"] for row in summary.choices]
+    _table(["parameter", "value", "samples", "share"], choices)
+    for title, table in (("parameter", summary.parameters), ("column", summary.columns)):
+        missing = any(row["missing"] for row in table)
+        rows = [
+            [row["name"], row["units"], *(f"{row[name]:.5g}" for name in SHOWN), *([str(row["missing"])] * missing)]
+            for row in table
+        ]
+        _table([title, "units", *(HEADS.get(name, name) for name in SHOWN), *(["missing"] * missing)], rows)
+    _print_indices(summary)
+
+
+def _print_indices(summary: Summary) -> None:
+    """A table for each kind of index: columns of the ensemble downwards, keys to the right."""
+    for name, title in INDICES.items():
+        found: dict[str, dict[str, str]] = {}
+        for row in summary.sensitivity:
+            if name in row:
+                found.setdefault(row["column"], {})[row["key"]] = f"{row[name]:.3f} ± {row[f'{name}_ci']:.3f}"
+        if found:
+            _table([title, *next(iter(found.values()))], [[column, *cells.values()] for column, cells in found.items()])
+
+
+def _table(header: list[str], rows: list[list[str]]) -> None:
+    if rows:
+        print()
+        print_table(header, rows)

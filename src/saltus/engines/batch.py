@@ -1,0 +1,413 @@
+"""Many runs of one system at once: the same steps, searches and jumps as a single run.
+
+On a CPU the runs flow in small blocks: a few lanes side by side fill the vector units, and a block
+stays in the cache while it goes through its steps. A run that ends, or has an event to look at, leaves
+its lane to another, so that none waits for the slowest. What a run gives depends neither on its
+lane nor on its neighbours.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from saltus.engines.advance import Carry, Control, Status, Trial, judged, search, still_due, target, tried
+from saltus.engines.flat import FlatSystem
+from saltus.engines.loop import FOREVER, same_types
+from saltus.engines.search import GLANCES, cubic
+from saltus.engines.steppers import ExplicitStepper, ImplicitStepper, stepper
+from saltus.hybrid import AbstractSystem, State
+from saltus.numerics.lanes import side_by_side
+from saltus.numerics.peaks import highest
+
+Watch = Callable[[AbstractSystem, State], Float[Array, " k"]]
+
+LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
+SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
+PATIENCE = 64  # steps between two looks at who has ended
+LOOKS = 64  # doubtful steps that are looked into in one call
+DUE_AT_ONCE = 8  # jumps at one instant
+
+
+class Lanes(eqx.Module):
+    """Runs on their way; every leaf has the lanes as its first axis.
+
+    Args:
+        number: Which run it is; -1 for an idle lane.
+        varying: The numbers of the system that differ from run to run.
+        state: Where it is.
+        until: Time of its end [s].
+        h: Step to try next [s].
+        status: `Status` of its flow.
+        t_next: End of the step to look into, if the status says so [s].
+        ended_by: Number of the guard that ended it, or -1.
+        events: How many events it had.
+        steps: How many steps it took.
+        t_event: Time of the last event [s].
+        largest: Largest values so far of what is watched.
+    """
+
+    number: Int[Array, " n"]
+    varying: AbstractSystem
+    state: State
+    until: Float[Array, " n"]
+    h: Float[Array, " n"]
+    status: Int[Array, " n"]
+    t_next: Float[Array, " n"]
+    ended_by: Int[Array, " n"]
+    events: Int[Array, " n"]
+    steps: Int[Array, " n"]
+    t_event: Float[Array, " n"]
+    largest: Float[Array, "n k"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What all runs of a batch have in common.
+
+    Args:
+        stepper: The method.
+        control: How long steps are.
+        watch: `watch(system, state)`: what to keep the largest values of.
+        max_events: Events after which a run stops with `Status.full`.
+        max_steps: Steps after which it does.
+    """
+
+    stepper: ExplicitStepper | ImplicitStepper
+    control: Control
+    watch: Watch
+    max_events: int
+    max_steps: int
+
+
+def run(
+    varying, shared, start: State, until, plan: Plan, progress: Callable[[int], None] | None = None, goes=True
+) -> Lanes:
+    """Let runs go to their ends.
+
+    Args:
+        varying: The system's numbers that differ from run to run, stacked; None for the others.
+        shared: The rest of the system (`equinox.combine` puts both together).
+        start: The states at the beginning, stacked.
+        until: Time at which each ends [s].
+        plan: What they have in common.
+        progress: Called with the number of runs that have ended since the last call.
+        goes: Which of them to run; the others stay where they are.
+
+    Returns:
+        The lanes in the order given, as numpy arrays; `Status.full` where a limit of the plan was met.
+    """
+    on_cpu = jax.default_backend() == "cpu"
+    if not on_cpu and _for_kernel(plan, until):
+        try:
+            return _by_kernel(varying, shared, start, float(np.min(until)), plan)
+        except NotImplementedError:  # the system cannot be written as operations on scalars
+            pass
+    programs = _made(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
+    until = np.broadcast_to(np.minimum(until, FOREVER), start.t.shape).astype(float)
+    lanes = _numpy(programs.begin(varying, shared, start, until))
+    lanes.status[:] = np.where(goes, Status.going, Status.reached)
+    size = -(-len(lanes.number) // LANES) * LANES
+    while (lanes.status == Status.going).any():
+        going = np.flatnonzero(lanes.status == Status.going)
+        moved = programs.flow(_rows(lanes, _filled(going, size), going.size), shared, plan.control)
+        _put(lanes, going, moved)
+        doubtful = np.flatnonzero(lanes.status == Status.doubtful)
+        for some in np.split(doubtful, range(LOOKS, doubtful.size, LOOKS)):
+            if some.size:
+                looked = programs.look(_rows(lanes, _filled(some, LOOKS), some.size), shared, plan.control)
+                _put(lanes, some, looked)
+        if progress is not None:
+            progress(going.size - int((lanes.status == Status.going).sum()))
+    return lanes
+
+
+def _for_kernel(plan: Plan, until) -> bool:
+    """Whether the runs are of the sort that the kernel for GPUs is made for."""
+    return plan.control.fixed and plan.stepper.b == stepper("rk4").b and np.ptp(until) == 0.0
+
+
+def _by_kernel(varying, shared, start: State, until: float, plan: Plan) -> Lanes:
+    """The runs by the kernel, whole loop inside."""
+    from saltus.engines.lanes import run_lanes
+
+    count = start.t.shape[0]
+    numbers, rest = eqx.partition(shared, eqx.is_array)
+    stacked = jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), numbers)
+    system = eqx.combine(jax.tree.map(jnp.asarray, varying), stacked, rest)
+    differs = eqx.combine(jax.tree.map(lambda _: True, varying), jax.tree.map(lambda _: False, numbers))
+    ends = run_lanes(
+        system, jax.tree.map(jnp.asarray, start), plan.watch, until=until, step=float(plan.control.step),
+        max_events=plan.max_events, like=eqx.combine(jax.tree.map(lambda x: x[0], varying), shared),
+        varying=tuple(jax.tree.leaves(differs)),
+    )  # fmt: skip
+    ends, none = jax.tree.map(np.asarray, ends), np.zeros(count)
+    return Lanes(
+        np.arange(count), varying, ends.state, none + until, none, ends.status, none, ends.ended_by, ends.events,
+        ends.steps, none, ends.largest,
+    )  # fmt: skip
+
+
+def _numpy(lanes: Lanes) -> Lanes:
+    return jax.tree.map(np.array, lanes)
+
+
+def _filled(rows: np.ndarray, size: int) -> np.ndarray:
+    return np.concatenate([rows, np.repeat(rows[:1], size - rows.size)])
+
+
+def _rows(lanes: Lanes, rows: np.ndarray, used: int) -> Lanes:
+    """These lanes; those after the first `used` are idle."""
+    taken = jax.tree.map(lambda x: x[rows], lanes)
+    idle = np.arange(rows.size) >= used
+    return dataclasses.replace(
+        taken, number=np.where(idle, -1, taken.number), status=np.where(idle, Status.reached, taken.status)
+    )
+
+
+def _put(lanes: Lanes, rows: np.ndarray, moved: Lanes) -> None:
+    """Write the first of the lanes that moved back to their rows."""
+    for into, new in zip(jax.tree.leaves(lanes), jax.tree.leaves(moved), strict=True):
+        into[rows] = np.asarray(new)[: rows.size]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Programs:
+    """The compiled parts of a batch."""
+
+    begin: Callable
+    flow: Callable
+    look: Callable
+
+
+def each(function: Callable, values, one_by_one: bool):
+    """The function on each row of a tree: one after the other on a CPU, where a row's last bits must not hang on its
+    place in a vector, and where a branch not taken costs nothing; else side by side.
+    """
+    return jax.lax.map(function, values) if one_by_one else jax.vmap(function)(values)
+
+
+@functools.lru_cache(maxsize=64)
+def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> _Programs:
+    """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
+
+    def begin(varying, shared, start, until):
+        def one(values):
+            varying, state = values
+            state = same_types(state, state)
+            none, zero = jnp.asarray(-1), jnp.asarray(0)
+            peaks = jnp.nan_to_num(watch(eqx.combine(varying, shared), state))
+            return state, none, zero, peaks
+
+        state, none, zero, peaks = each(one, (varying, start), one_by_one)
+        number = jnp.arange(none.size)
+        return Lanes(number, varying, state, until, 0.0 * state.t, zero, state.t, none, zero, zero, state.t, peaks)
+
+    def flow(lanes, shared, control):
+        width = _width(lanes, shared, stepper, control, one_by_one)
+
+        def block(some):
+            if width is None:
+                moved = _flow_one(some, shared, control, stepper, watch)
+            else:
+                moved = _flow_together(some, shared, control, stepper, watch)
+            full = (moved.status == Status.going) & (moved.steps >= max_steps)
+            return dataclasses.replace(moved, status=jnp.where(full, Status.full, moved.status))
+
+        if width is None:
+            return each(block, lanes, one_by_one)
+        blocks = jax.tree.map(lambda x: x.reshape(-1, width, *x.shape[1:]), lanes)
+        last = jax.tree.map(lambda x: jnp.moveaxis(x, 1, -1), blocks)
+        moved = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 1), jax.lax.map(block, last))
+        return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), moved)
+
+    def look(lanes, shared, control):
+        one = functools.partial(
+            _look, shared=shared, control=control, stepper=stepper, watch=watch, max_events=max_events
+        )
+
+        def unless_idle(lane):
+            return jax.lax.cond(lane.number < 0, lambda lane: lane, one, lane)
+
+        return each(unless_idle if one_by_one else one, lanes, one_by_one)
+
+    return _Programs(*(eqx.filter_jit(part) for part in (begin, flow, look)))
+
+
+def _width(lanes: Lanes, shared, stepper, control: Control, one_by_one: bool) -> int | None:
+    """How many lanes flow side by side; None: each by itself."""
+    state = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), lanes.state)
+    varying = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), lanes.varying)
+
+    def rough(varying, state):
+        return eqx.combine(varying, shared).rough(state)
+
+    if not isinstance(stepper, ExplicitStepper):
+        return None
+    if control.fixed and eqx.filter_eval_shape(rough, varying, state) is not None:
+        return None
+    if not one_by_one:
+        return lanes.number.size
+    numbers = state.q.size + state.v.size + state.ledger.size
+    return LANES if 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL else None
+
+
+def _carry(lanes: Lanes, y, control: Control) -> Carry:
+    zero = jnp.zeros_like(lanes.status)
+    return Carry(
+        t=lanes.state.t, y=y, h=jnp.where(lanes.h > 0.0, lanes.h, control.step), status=lanes.status,
+        t_next=lanes.t_next, over=zero, times=jnp.zeros((0, *zero.shape)), vectors=jnp.zeros((0, *zero.shape)),
+        count=zero, steps=zero,
+    )  # fmt: skip
+
+
+def _flow_one(lane: Lanes, shared, control: Control, stepper, watch) -> Lanes:
+    """A few steps of one lane by itself."""
+    system = eqx.combine(lane.varying, shared)
+    flat = FlatSystem(system, lane.state)
+    armed, borders = flat.armed(), flat.borders()
+
+    def going_on(carry):
+        return (carry[0].status == Status.going) & (carry[0].steps < PATIENCE)
+
+    def step(carry):
+        before, largest = carry
+        trial = tried(flat, stepper, control, lane.until, before)
+        after = judged(trial, before, armed, borders, stepper.order, control, lane.until, 0)
+        seen = jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(trial.times, trial.vectors)
+        return after, _larger(largest, seen, after.count > before.count)
+
+    end, largest = jax.lax.while_loop(going_on, step, (_carry(lane, flat.vector(lane.state), control), lane.largest))
+    return _moved(lane, flat.state(end.t, end.y), end, flat.guard_numbers()[0], largest)
+
+
+def _larger(largest, seen, kept):
+    """The largest values with those of a step, if it was kept."""
+    return jnp.where(kept, jnp.maximum(largest, highest(seen)), largest)
+
+
+def _moved(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes:
+    ended_by = lanes.ended_by
+    if owner.size:
+        ended_by = jnp.where(end.status == Status.over, owner[end.over], ended_by)
+    return dataclasses.replace(
+        lanes, state=state, h=end.h, status=end.status, t_next=end.t_next,
+        ended_by=ended_by, steps=lanes.steps + end.steps, largest=largest,
+    )  # fmt: skip
+
+
+def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> Lanes:
+    """A few steps of a block of lanes, side by side: here every leaf has the lanes as its last axis."""
+    numbers, rest = eqx.partition(shared, eqx.is_array)
+
+    def together(function):
+        """`function(flat, *arguments)` for all lanes."""
+
+        def one(lane, numbers):
+            varying, like, arguments = lane
+            return function(FlatSystem(eqx.combine(varying, numbers, rest), like), *arguments)
+
+        return lambda *arguments: side_by_side(one, (lanes.varying, lanes.state, arguments), numbers)
+
+    first = jax.tree.map(lambda x: x[..., 0], (lanes.varying, lanes.state))
+    flat = FlatSystem(eqx.combine(first[0], shared), first[1])
+    owner, borders = flat.guard_numbers()[0], flat.borders()
+    rate = together(lambda flat, t, y: flat.rate(t, y))
+    project = together(lambda flat, t, y: flat.project(t, y))
+    armed = together(lambda flat, t: flat.armed())(lanes.state.t)
+
+    def looks(flat, t, y):
+        return flat.guards(t, y), jnp.nan_to_num(watch(flat.system, flat.state(t, y)))
+
+    def one_step(carry: Carry) -> tuple[Trial, Array]:
+        t_new = target(control, carry.t, carry.h, lanes.until)
+        h = t_new - carry.t
+        step = stepper(rate, carry.t, carry.y, h)
+        y_new = jax.lax.optimization_barrier(project(t_new, step.y) if control.project else step.y)
+        times = carry.t + GLANCES[:, None] * h
+        vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, GLANCES[:, None, None])
+        vectors = jax.lax.optimization_barrier(vectors)
+        guards, seen = jax.lax.map(lambda look: together(looks)(*look), (times, vectors))
+        return Trial(t_new, y_new, step, times, vectors, guards), seen
+
+    def decided(trial, carry, armed, until):
+        return judged(trial, carry, armed, borders, stepper.order, control, until, 0)
+
+    def going_on(value):
+        carry, _, count = value
+        return (carry.status == Status.going).any() & (count < PATIENCE)
+
+    def step(value):
+        carry, largest, count = value
+        trial, seen = one_step(carry)
+        after = jax.vmap(decided, in_axes=-1, out_axes=-1)(trial, carry, armed, lanes.until)
+        going = carry.status == Status.going
+        after = jax.tree.map(lambda new, old: jnp.where(going, new, old), after, carry)
+        return after, _larger(largest, seen, after.count > carry.count), count + 1
+
+    vector = together(lambda flat, t: flat.vector(flat.like))
+    start = _carry(lanes, vector(lanes.state.t), control)
+    end, largest, _ = jax.lax.while_loop(going_on, step, (start, lanes.largest, jnp.asarray(0)))
+    state = together(lambda flat, t, y: flat.state(t, y))(end.t, end.y)
+    return _moved(lanes, state, end, owner, largest)
+
+
+def _look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int) -> Lanes:
+    """The search in a doubtful step, and the jumps that are due."""
+    system = eqx.combine(lane.varying, shared)
+    found = search(system, lane.state, lane.t_next, stepper, control)
+    guards = system.guards()
+    ends = jnp.asarray([guard.ends is not None for guard in guards])
+    jumps = [functools.partial(_jump, system, name=guard.name) for guard in guards]
+
+    def due_left(carry):
+        _, due, ended_by, count, _ = carry
+        return due.any() & (ended_by < 0) & (count < DUE_AT_ONCE)
+
+    def jump(carry):
+        state, due, _, count, largest = carry
+        which = jnp.where(count == 0, found.guard, jnp.argmax(due))
+        owner = found.owner[which]
+        after = jax.lax.switch(owner, jumps, state, found.element[which])
+        ended_by = jnp.where(ends[owner], owner, -1)
+        left = still_due(system, after, due.at[which].set(False))
+        return after, left, ended_by, count + 1, jnp.maximum(largest, jnp.nan_to_num(watch(system, after)))
+
+    begin = _larger(lane.largest, _along(system, lane.state, found.state, watch), True)
+    due = found.due & found.event
+    zero = jnp.asarray(0)
+    state, _, ended_by, count, largest = jax.lax.while_loop(
+        due_left, jump, (found.state, due, jnp.asarray(-1), zero, begin)
+    )
+    # As in a single run: the flow after a jump may be much quicker than before it.
+    duration = state.t - lane.t_event
+    h = jnp.where(found.event, jnp.minimum(lane.h, jnp.maximum(4.0 * duration, 1e-6 * lane.h)), lane.h)
+    events = lane.events + count
+    status = jnp.where(found.event | (state.t < lane.until), Status.going, Status.reached)
+    status = jnp.where(events >= max_events, Status.full, status)
+    status = jnp.where(ended_by >= 0, Status.event, status)
+    return dataclasses.replace(
+        lane, state=state, h=h, status=status, ended_by=ended_by, events=events, largest=largest,
+        t_event=jnp.where(found.event, state.t, lane.t_event),
+    )  # fmt: skip
+
+
+def _along(system: AbstractSystem, first: State, last: State, watch):
+    """What is watched, at some looks along a step."""
+    flat = FlatSystem(system, first)
+    h, ends = last.t - first.t, [(state.t, flat.vector(state)) for state in (first, last)]
+    (y0, slope0), (y1, slope1) = ((y, h * flat.rate(t, y)) for t, y in ends)
+    vectors = cubic(y0, slope0, y1, slope1, GLANCES[:, None])
+    vectors = jnp.where(jnp.isfinite(vectors), vectors, y1)
+    return jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(first.t + GLANCES * h, vectors)
+
+
+def _jump(system, state, index, *, name):
+    return same_types(state, system.jump(state, name, index))

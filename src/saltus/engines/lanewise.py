@@ -1,0 +1,127 @@
+"""A hybrid system as operations on scalars: what a kernel that runs many lanes needs to know of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from saltus.engines.flat import FlatSystem
+from saltus.hybrid import AbstractSystem, State
+from saltus.numerics.scalars import Node, Scalars, as_constants, as_inputs, evaluate, needed, scalarize
+
+Watch = Callable[[AbstractSystem, State], Any]
+Values = dict[Node, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Guarded:
+    """A guard value that is watched.
+
+    Args:
+        value: The value, falling through zero at the event.
+        armed: Whether it is watched; a constant where the mode alone decides.
+    """
+
+    value: Node
+    armed: Node
+
+
+class Lanewise:
+    """Rate, guards and watched quantities of one lane, written out as scalars.
+
+    Args:
+        system: The system of one lane; the numbers of leaves that do not vary become constants.
+        state: A state of the right shapes.
+        varying: For each array leaf of the system, whether it differs from lane to lane.
+        mode: The mode, if it is the same for all lanes; None: given with the state.
+        watch: Quantities whose largest values are kept.
+        project: Whether the constraints are restored after each step.
+
+    Raises:
+        NotImplementedError: If something cannot be written as operations on scalars.
+    """
+
+    def __init__(self, system: AbstractSystem, state: State, varying, mode, watch: Watch, project: bool):
+        self.scalars = s = Scalars()
+        arrays, static = eqx.partition(system, eqx.is_array)
+        leaves, tree = jax.tree.flatten(arrays)
+        self.parameters: list[Node] = []
+        given = []
+        for k, (leaf, varies) in enumerate(zip(leaves, varying, strict=True)):
+            nodes = as_inputs(s, leaf, f"leaf {k}") if varies else as_constants(s, leaf)
+            self.parameters += list(nodes.ravel()) if varies else []
+            given.append(nodes)
+        vector = np.concatenate([np.ravel(part) for part in (state.q, state.v, state.ledger)])
+        y = as_inputs(s, vector, "y")
+        self.y: list[Node] = list(y)
+        self.t = s.input("t", float)
+        given += [np.array(self.t, object), y]
+        modes = as_constants(s, mode) if mode is not None else as_inputs(s, np.asarray(state.mode), "mode")
+        self.modes: list[Node] = [] if mode is not None else list(modes.ravel())
+        given.append(modes.reshape(np.shape(state.mode)))
+
+        def everything(leaves, t, y, mode):
+            one = eqx.combine(jax.tree.unflatten(tree, leaves), static)
+            flat = FlatSystem(one, State(state.t, state.q, state.v, state.ledger, mode))
+            if flat.rough(t, y) is not None:
+                raise NotImplementedError("A rate that is not smooth everywhere is not for a kernel.")
+            seen = watch(one, flat.state(t, y))
+            back = flat.project(t, y) if project else y
+            return flat.rate(t, y), flat.guards(t, y), flat.armed(), jnp.asarray(seen, float), back
+
+        arguments = (leaves, state.t, jnp.asarray(vector), jnp.asarray(state.mode))
+        rate, guards, armed, seen, back = scalarize(everything, arguments, given, s)
+        self.rate: list[Node] = list(rate)
+        self.watched: list[Node] = list(seen.ravel())
+        self.projected: list[Node] | None = list(back) if project else None
+        self.guards = _undominated([Guarded(g, a) for g, a in zip(guards, armed, strict=True) if not a.equals(0)])
+        self._everything = needed(
+            [*self.rate, *self.watched, *(g.value for g in self.guards), *(back if project else ())]
+        )
+        needed([g.armed for g in self.guards])
+        self.flowing = [k for k, node in enumerate(self.rate) if not node.equals(0)]
+        self.used = [k for k, node in enumerate(self.y) if node in set(self._everything)]
+        self.autonomous = self.t not in set(self._everything)
+
+    def fixed(self) -> list[Node]:
+        """What does not change along a flow, and is needed at each step."""
+        changing = {self.t, *self.y}
+        for node in self._everything:
+            if any(arg in changing for arg in node.args):
+                changing.add(node)
+        outer = [node for node in self._everything if node not in changing and not node.known]
+        return [*outer, *(g.armed for g in self.guards if not g.armed.known)]
+
+    def given(self, parameters, modes, like) -> Values:
+        """Values of all that does not change along a flow."""
+        values = {**dict(zip(self.parameters, parameters, strict=True)), **dict(zip(self.modes, modes, strict=True))}
+        evaluate(self.fixed(), values, like)
+        return values
+
+    def at(self, values: Values, t, y, nodes: list[Node], like, operations=None) -> list:
+        """Values of nodes at a state."""
+        here = dict(values)
+        here[self.t] = t
+        here.update(zip(self.y, y, strict=True))
+        return evaluate(nodes, here, like, operations)
+
+
+def _undominated(guards: list[Guarded]) -> list[Guarded]:
+    """Without those that are another one, always watched, plus something positive: they fall later or with it."""
+    always = {g.value for g in guards if g.armed.known}
+
+    def later(g: Guarded) -> bool:
+        if g.value.op != "add":
+            return False
+        return any(
+            one in always and other.known and other.value > 0.0
+            for one, other in (g.value.args, g.value.args[::-1])
+        )  # fmt: skip
+
+    return [g for g in guards if not later(g)]

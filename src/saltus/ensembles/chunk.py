@@ -1,0 +1,256 @@
+"""Run some samples of a scenario and keep their summaries: together where that is possible, else one by one.
+
+What a sample gives depends on its numbers alone, not on the others of its chunk.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from saltus.ensembles import members, summaries
+from saltus.ensembles.summaries import FAILED, OUTCOME_NAMES, Column
+from saltus.errors import ScenarioError
+from saltus.scenarios.base import Scenario
+from saltus.scenarios.keys import with_values
+from saltus.scenarios.replace import replaced
+
+Values = Mapping[str, np.ndarray]
+Progress = Callable[[int], None]
+
+MAX_EVENTS = 256  # events of a run after which it is left to the engine for single runs, which sees events pile up
+SHORT = 1e-8  # part of a run below which a step is too short to hold an extreme of its own
+PER_STEP = 8  # looks per step at a run by itself, for its extremes
+MAX_STEPS = 100_000  # steps after which it is
+
+
+def columns(scenario: Scenario) -> dict[str, Column]:
+    """What is kept of every sample of this scenario, by name."""
+    return summaries.columns(*scenario.assemble())
+
+
+def run(scenario: Scenario, values: Values, progress: Progress | None = None) -> dict[str, np.ndarray]:
+    """Run the samples with these values and keep their summaries.
+
+    Args:
+        scenario: The scenario; the values replace its own.
+        values: For each dotted key its values, one per sample.
+        progress: Called with the number of samples that have ended since the last call.
+
+    Returns:
+        The columns of `columns`, with the samples as first axis.
+    """
+    work = _work(scenario)
+    values = members.in_radians(scenario, values)
+    tell = progress or (lambda count: None)
+    count = len(next(iter(values.values())))
+    kept = {name: np.zeros((count, *one.shape), one.dtype) for name, one in work.columns.items()}
+    left = []
+    for rows, words in _alike(values, count):
+        numbers = {key: column[rows] for key, column in values.items() if key not in words}
+        left += [rows[work.together(words, numbers, rows, kept, tell)]]
+    for row in np.sort(np.concatenate(left)):
+        work.alone(members.sample_values(values, row), row, kept)
+        tell(1)
+    return kept
+
+
+def _alike(values: Values, count: int) -> Iterator[tuple[np.ndarray, dict]]:
+    """The samples in groups with the same words and whole numbers: those decide what is built."""
+    choices = {key: column for key, column in values.items() if column.dtype.kind != "f"}
+    groups: dict[tuple, list[int]] = {}
+    for row in range(count) if choices else ():
+        groups.setdefault(tuple(members.plain(column[row]) for column in choices.values()), []).append(row)
+    if not choices:
+        groups[()] = list(range(count))
+    for chosen, rows in groups.items():
+        yield np.array(rows), dict(zip(choices, chosen, strict=True))
+
+
+_works: dict[str, _Work] = {}
+
+
+def _work(scenario: Scenario) -> _Work:
+    """The work of a scenario; the last one is kept for the chunks that follow."""
+    text = scenario.model_dump_json(exclude={"ensemble"})
+    if text not in _works:
+        _works.clear()
+        _works[text] = _Work(scenario)
+    return _works[text]
+
+
+class _Work:
+    """What the chunks of one ensemble have in common, so that it is compiled once."""
+
+    def __init__(self, scenario: Scenario):
+        self.scenario = scenario
+        self.system, self.start = scenario.assemble()
+        self.columns = summaries.columns(self.system, self.start)
+        self.peaks = summaries.peaks(self.system)
+        self.length = 0
+        self._builders: dict[tuple, members.Builder | None] = {}
+
+    # ---- together -----------------------------------------------------------------------------
+
+    def together(self, words, numbers: Values, rows, kept, tell: Progress) -> np.ndarray:
+        """Run samples at once; which of them (by their place among `rows`) must be run alone."""
+        scenario = replaced(self.scenario, words)
+        builder = self._builder(scenario, words, tuple(numbers))
+        if builder is None:
+            return np.arange(len(rows))
+        good = members.valid(scenario, numbers)
+        filled = {key: self._filled(column) for key, column in numbers.items()}
+        stack = builder.build(np.stack(list(filled.values()), axis=1))
+        good &= stack.good[: len(rows)]
+        until = self._filled(members.end_times(scenario, numbers))
+        good &= ~self._run(scenario, stack, good, until, rows, kept, tell)
+        return np.flatnonzero(~good)
+
+    def _filled(self, column: np.ndarray) -> np.ndarray:
+        """A column with its last value repeated up to the length of the longest so far: little is compiled."""
+        self.length = max(self.length, members.BLOCK << max(-(-len(column) // members.BLOCK) - 1, 0).bit_length())
+        return np.concatenate([column, np.repeat(column[-1:], self.length - len(column))])
+
+    def _builder(self, scenario: Scenario, words, keys) -> members.Builder | None:
+        """The builder of these samples; None where each must be built by itself."""
+        chosen = (tuple(words.items()), keys)
+        if chosen not in self._builders:
+            able = bool(keys) and getattr(self.system, "engine", "event_driven") == "event_driven"
+            able = able and members.same_options(scenario, keys)
+            builder = members.Builder(scenario, keys) if able else None
+            self._builders[chosen] = builder if builder is not None and builder.works() else None
+        return self._builders[chosen]
+
+    def _run(self, scenario, stack: members.Stack, good, until, rows, kept, tell: Progress) -> np.ndarray:
+        """Run the good ones of a stack and keep what they give; which of them met a limit of the batch."""
+        from saltus.engines import batch
+        from saltus.engines.advance import Status
+
+        goes = np.concatenate([good, np.zeros(len(until) - len(good), bool)])
+        lanes = batch.run(stack.varying, stack.shared, stack.start, until, self._plan(scenario), tell, goes)
+        found = {name: np.asarray(column) for name, column in _at_end(stack, lanes.state).items()}
+        found |= {"outcome": _outcomes(lanes, until, stack), "stop_time": lanes.state.t, "events": lanes.events}
+        for k, name in enumerate(self.peaks):
+            found[summaries.PEAKS[name][0]] = lanes.largest[:, k]
+        full = goes & (lanes.status == Status.full)
+        done = np.flatnonzero(goes & ~full)
+        for name, column in found.items():
+            _keep(kept[name], rows[done], column[done])
+        return full[: len(rows)]
+
+    def _plan(self, scenario: Scenario):
+        import jax.numpy as jnp
+
+        from saltus.engines import batch, steppers
+        from saltus.engines.advance import Control
+
+        options = scenario.options()
+        method = options["method"] or getattr(self.system, "method", "dopri8")
+        step, fixed = options["step"] or 0.0, options["step"] is not None
+        control = Control(
+            rtol=jnp.asarray(options["rtol"]), atol=jnp.asarray(options["atol"]), step=jnp.asarray(float(step)),
+            origin=self.start.t, fixed=fixed, project=not fixed,
+        )  # fmt: skip
+        limit = min(MAX_EVENTS, options["max_events"])
+        stepper = steppers.stepper(method, options["rtol"])
+        return batch.Plan(stepper, control, summaries.watch(self.peaks), limit, MAX_STEPS)
+
+    # ---- alone --------------------------------------------------------------------------------
+
+    def alone(self, values: dict, row: int, kept) -> None:
+        """Run one sample by itself."""
+        try:
+            scenario = with_values(self.scenario, values)
+            done = scenario.simulate()
+        except ScenarioError:
+            self._failed(row, kept)
+            return
+        system, trajectory = done.system, done.trajectory
+        ends = _at_end_of_one(system, trajectory.start, trajectory.end)
+        kept["outcome"][row] = OUTCOME_NAMES.index(done.outcome.name)
+        kept["stop_time"][row], kept["events"][row] = float(done.end.t), len(done.events)
+        for name, value in _largest(system, trajectory, self.peaks).items():
+            kept[summaries.PEAKS[name][0]][row] = value
+        for name, column in ends.items():
+            _keep(kept[name], [row], np.asarray(column)[None])
+
+    def _failed(self, row: int, kept) -> None:
+        for name, column in self.columns.items():
+            kept[name][row] = _nothing(column.dtype)
+        kept["outcome"][row] = OUTCOME_NAMES.index(FAILED)
+        kept["events"][row] = 0
+
+
+def _nothing(dtype: np.dtype) -> float | int:
+    """What stands where there is no number."""
+    return math.nan if dtype.kind == "f" else -1
+
+
+def _keep(column: np.ndarray, rows, values: np.ndarray) -> None:
+    """Put values into rows of a column; another number of bodies than the scenario's has no place there."""
+    column[rows] = values if values.shape[1:] == column.shape[1:] else _nothing(column.dtype)
+
+
+def _largest(system, trajectory, names) -> dict[str, float]:
+    """The largest sizes of these quantities along a run: of parabolas through some looks in every step."""
+    import jax.numpy as jnp
+
+    from saltus.io.dataset import observe
+    from saltus.numerics.peaks import highest
+
+    knots = np.asarray(trajectory.knots.t)
+    first, last = knots[:-1], knots[1:]
+    flows = last - first > SHORT * (knots[-1] - knots[0])  # in the shortest ones something may have jumped
+    first, last = (first[flows], last[flows]) if flows.any() else (knots[:1], knots[-1:])
+    times = first + (last - first) * (np.arange(PER_STEP) / PER_STEP)[:, None]
+    within = observe(system, trajectory.states(times.ravel()))
+    ends = observe(system, trajectory.states(last, side="before"))
+    known, found = system.quantities(), {}
+    for name in names:
+        looks = np.concatenate([within[name], ends[name]])
+        sizes = summaries.sizes(np, looks, known[name].dims).reshape(len(looks), -1).max(axis=1, initial=0.0)
+        found[name] = float(np.max(highest(jnp.asarray(sizes.reshape(PER_STEP + 1, -1)))))
+    return found
+
+
+def _outcomes(lanes, until, stack: members.Stack) -> np.ndarray:
+    """Code of the outcome of each lane."""
+    import equinox as eqx
+    import jax
+
+    from saltus.engines.advance import Status
+
+    guards = eqx.combine(jax.tree.map(lambda leaf: leaf[0], stack.varying), stack.shared).guards()
+    by_guard = np.array([OUTCOME_NAMES.index(guard.ends or "finished") for guard in guards] or [0])
+    names = np.where(np.isinf(until), OUTCOME_NAMES.index("at_rest"), OUTCOME_NAMES.index("finished"))
+    for status in (Status.stalled, Status.not_finite):
+        names = np.where(lanes.status == status, OUTCOME_NAMES.index(status.name), names)
+    return np.where(lanes.ended_by >= 0, by_guard[lanes.ended_by], names)
+
+
+@functools.cache
+def _compiled():
+    import equinox as eqx
+    import jax
+
+    from saltus.engines.batch import each
+
+    def of_many(shared, varying, start, end):
+        def one(values):
+            varying, start, end = values
+            return summaries.at_end(eqx.combine(varying, shared), start, end)
+
+        return each(one, (varying, start, end), jax.default_backend() == "cpu")
+
+    return eqx.filter_jit(of_many), eqx.filter_jit(summaries.at_end)
+
+
+def _at_end(stack: members.Stack, end):
+    return _compiled()[0](stack.shared, stack.varying, stack.start, end)
+
+
+def _at_end_of_one(system, start, end):
+    return _compiled()[1](system, start, end)

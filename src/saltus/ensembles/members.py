@@ -1,0 +1,160 @@
+"""The systems and starts of many samples of one scenario, built at once by tracing `build`."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from saltus import checks
+from saltus.errors import ScenarioError
+from saltus.scenarios.base import Scenario
+from saltus.scenarios.keys import with_values
+from saltus.scenarios.replace import replaced, value_at
+
+BLOCK = 64  # samples are built in multiples of so many: the last bits must not hang on a place in a vector
+CORNERS = 6  # uncertain numbers up to which all corners of their range are validated instead of every sample
+Values = Mapping[str, np.ndarray]
+
+
+def sample_values(values: Values, row: int) -> dict[str, Any]:
+    """The values of one sample, as plain numbers and words."""
+    return {key: plain(column[row]) for key, column in values.items()}
+
+
+def in_radians(scenario: Scenario, values: Values) -> Values:
+    """The values with angles given as `<key>_deg` under their own keys."""
+    degrees = {f"{name}_deg": name for name in scenario.angles}
+    return {degrees.get(key, key): np.radians(column) if key in degrees else column for key, column in values.items()}
+
+
+def plain(value: Any) -> Any:
+    """A number or word without numpy about it."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def valid(scenario: Scenario, values: Values) -> np.ndarray:
+    """Which samples pass the checks of the scenario's tables.
+
+    A check allows a range of each number, so where the corners of the samples' range pass, all do.
+    """
+    count = len(next(iter(values.values())))
+    if len(values) <= CORNERS:
+        ends = [(column.min(), column.max()) for column in values.values()]
+        if all(_passes(scenario, dict(zip(values, corner, strict=True))) for corner in itertools.product(*ends)):
+            return np.ones(count, bool)
+    rows = zip(*values.values(), strict=True)
+    return np.array([_passes(scenario, dict(zip(values, row, strict=True))) for row in rows])
+
+
+def _passes(scenario: Scenario, values: dict[str, Any]) -> bool:
+    try:
+        with_values(scenario, {key: plain(value) for key, value in values.items()})
+    except ScenarioError:
+        return False
+    return True
+
+
+@dataclasses.dataclass(frozen=True)
+class Stack:
+    """Systems and starts of many samples.
+
+    Args:
+        varying: The numbers of the systems that differ, stacked; None for the others.
+        shared: The rest of the system, the same for all.
+        start: The states at the beginning, stacked.
+        good: Which samples satisfy every condition that `build` made on its numbers.
+    """
+
+    varying: Any
+    shared: Any
+    start: Any
+    good: np.ndarray
+
+
+class Builder:
+    """Builds samples of a scenario that differ in some numbers.
+
+    The scenario's own `build` runs once for all samples, with the numbers as vectors that JAX maps over; what
+    does not depend on them is computed as usual and shared.
+
+    Args:
+        scenario: The scenario.
+        keys: Dotted keys of the numbers.
+    """
+
+    def __init__(self, scenario: Scenario, keys: tuple[str, ...]):
+        self.scenario, self.keys = scenario, keys
+        self._shared: Any = None
+        self._structure: Any = None
+
+    def _made(self, vector):
+        """The numbers of one sample's system that vary, its start, and whether the conditions on them hold."""
+        import equinox as eqx
+        import jax
+        import jax.numpy as jnp
+
+        mapped = type(vector)
+        with checks.noting() as notes:
+            values = {key: vector[k] for k, key in enumerate(self.keys)}
+            system, start = replaced(self.scenario, values).build()
+        varying, shared = eqx.partition(system, lambda leaf: isinstance(leaf, mapped))
+        if self._shared is None:
+            self._shared, self._structure = shared, jax.tree.structure(varying)
+        # A condition inside a compiled function cannot be looked at from here.
+        seen = [jnp.all(one) for one in notes if isinstance(one, mapped) or not isinstance(one, jax.core.Tracer)]
+        return jax.tree.leaves(varying), start, functools.reduce(jnp.logical_and, seen, jnp.asarray(True))
+
+    def works(self) -> bool:
+        """Whether the scenario can be built without knowing its numbers."""
+        import jax
+        import jax.numpy as jnp
+
+        own = jnp.asarray([[float(value_at(self.scenario, key)) for key in self.keys]])
+        try:
+            jax.vmap(self._made)(own)
+        except (TypeError, ValueError, jax.errors.JAXTypeError):
+            return False
+        return True
+
+    def build(self, vectors: np.ndarray) -> Stack:
+        """The samples with these numbers (sample, key); whole blocks of them, see `BLOCK`."""
+        import jax
+        import jax.numpy as jnp
+
+        built = jax.vmap(self._made)(jnp.asarray(vectors))
+        varying, start, holds = jax.tree.map(np.asarray, built)
+        good = np.asarray(holds)
+        for leaf in jax.tree.leaves((varying, start)):
+            values = np.asarray(leaf)
+            if values.dtype.kind == "f":
+                good = good & ~np.isnan(values).reshape(len(vectors), -1).any(axis=1)
+        return Stack(jax.tree.unflatten(self._structure, varying), self._shared, start, good)
+
+
+def end_times(scenario: Scenario, values: Values) -> np.ndarray:
+    """When the run of each sample ends at the latest [s]."""
+    count = len(next(iter(values.values())))
+    try:
+        moves = _unknown(scenario, tuple(values)).end_time != scenario.end_time
+    except (TypeError, ValueError):
+        moves = True
+    if not moves:
+        return np.full(count, scenario.end_time)
+    rows = zip(*values.values(), strict=True)
+    return np.array([replaced(scenario, dict(zip(values, row, strict=True))).end_time for row in rows])
+
+
+def same_options(scenario: Scenario, keys: tuple[str, ...]) -> bool:
+    """Whether all samples are solved in the same way whatever these numbers are."""
+    return _unknown(scenario, keys).options() == scenario.options()
+
+
+def _unknown(scenario: Scenario, keys: tuple[str, ...]) -> Scenario:
+    """The scenario with these numbers unknown: what hangs on them differs from what it was."""
+    return replaced(scenario, dict.fromkeys(keys, math.nan))

@@ -1,0 +1,128 @@
+"""Which keys a column depends on: Sobol' indices, by SALib."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from saltus.errors import MissingExtraError
+
+MIN_SAMPLES = 64
+MAX_SAMPLES = 100_000  # of more samples, as many drawn at random are used
+SEED = 1  # of the resampling behind the confidence
+
+
+@dataclasses.dataclass(frozen=True)
+class Indices:
+    """Shares of the variance of a column; NaN where it does not vary, or has fewer than `MIN_SAMPLES` values.
+
+    Args:
+        keys: The keys.
+        first: What each key brings about alone.
+        first_confidence: Half width of its 95 % confidence interval.
+        total: What each key brings about alone and together with others; needs a Saltelli design.
+        total_confidence: Half width of its interval.
+        second: What each pair of keys brings about together, beyond each alone.
+    """
+
+    keys: tuple[str, ...]
+    first: np.ndarray
+    first_confidence: np.ndarray
+    total: np.ndarray | None = None
+    total_confidence: np.ndarray | None = None
+    second: np.ndarray | None = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The indices of each key by their names."""
+        rows = []
+        for place, key in enumerate(self.keys):
+            row = {"key": key, "first": float(self.first[place]), "first_ci": float(self.first_confidence[place])}
+            if self.total is not None and self.total_confidence is not None:
+                row |= {"total": float(self.total[place]), "total_ci": float(self.total_confidence[place])}
+            rows.append(row)
+        return rows
+
+    def pairs(self) -> list[dict[str, Any]]:
+        """The indices of second order by their names."""
+        if self.second is None:
+            return []
+        first, second = np.triu_indices(len(self.keys), 1)
+        return [
+            {"key": self.keys[i], "other": self.keys[j], "second": float(self.second[i, j])}
+            for i, j in zip(first, second, strict=True)
+        ]
+
+
+def given_data(keys: tuple[str, ...], points: np.ndarray, values: np.ndarray) -> Indices:
+    """First-order indices from any samples, by RBD-FAST (Tarantola et al. 2006, Plischke 2010).
+
+    Args:
+        keys: The keys.
+        points: Drawn values (sample, key).
+        values: The column; samples where it is not finite are left out.
+    """
+    salib = _salib("rbd_fast")
+    known = np.flatnonzero(np.isfinite(values))
+    # In a random order: where a key has equal values, the order of the samples must not tell of the other keys.
+    chosen = np.random.default_rng(SEED).permutation(known)[:MAX_SAMPLES]
+    column = values[chosen].astype(float)
+    if len(column) < MIN_SAMPLES or np.ptp(column) == 0:
+        return _undefined(keys)
+    with _quiet():
+        found = salib.analyze(_problem(keys), points[chosen], column, seed=SEED)
+    return Indices(keys, np.array(found["S1"]), np.array(found["S1_conf"]))
+
+
+def saltelli(keys: tuple[str, ...], numbers: np.ndarray, values: np.ndarray) -> Indices:
+    """First-order, second-order and total indices of a Saltelli design (Sobol' 2001, Saltelli et al. 2010).
+
+    Args:
+        keys: The keys.
+        numbers: Number of each sample in the design.
+        values: The column; a base point of which a sample is missing or not finite is left out with all its samples.
+    """
+    salib = _salib("sobol")
+    block = 2 * len(keys) + 2
+    known = np.isfinite(values)
+    base, counts = np.unique(numbers[known] // block, return_counts=True)
+    whole = base[counts == block]
+    column = values[known & np.isin(numbers // block, whole)].astype(float)
+    if len(column) < MIN_SAMPLES or np.ptp(column) == 0:
+        return _undefined(keys, total=True)
+    with _quiet():
+        found = salib.analyze(_problem(keys), column, calc_second_order=True, seed=SEED)
+    return Indices(keys, found["S1"], found["S1_conf"], found["ST"], found["ST_conf"], found["S2"])
+
+
+def _undefined(keys: tuple[str, ...], total: bool = False) -> Indices:
+    nothing = np.full(len(keys), np.nan)
+    if not total:
+        return Indices(keys, nothing, nothing)
+    return Indices(keys, nothing, nothing, nothing, nothing, np.full((len(keys), len(keys)), np.nan))
+
+
+def _problem(keys: tuple[str, ...]) -> dict[str, Any]:
+    return {"num_vars": len(keys), "names": list(keys), "bounds": [[0.0, 1.0]] * len(keys)}
+
+
+def _salib(method: str) -> Any:
+    try:
+        return importlib.import_module(f"SALib.analyze.{method}")
+    except ImportError as error:
+        raise MissingExtraError(
+            "Sensitivity needs SALib, which is not installed: pip install 'saltus[sensitivity]'."
+        ) from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the warnings of numpy and pandas from within SALib."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield

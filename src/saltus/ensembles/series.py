@@ -1,0 +1,131 @@
+"""The first samples of an ensemble over time, in the group `series` of its store.
+
+They are run one by one, by the engine for single runs, so that every moment between two steps is known.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from saltus.ensembles.errors import WriteError
+from saltus.ensembles.layout import consolidate, zarr_package
+from saltus.ensembles.work import ScenarioWork, on_device
+from saltus.errors import ScenarioError
+from saltus.io.files import atomic_write
+
+if TYPE_CHECKING:
+    from saltus.ensembles.store import Store
+    from saltus.hybrid import AbstractSystem
+    from saltus.simulation import Run
+
+GROUP = "series"
+
+
+def n_series(store: Store) -> int:
+    """How many samples the store has over time."""
+    try:
+        return int(json.loads((store.path / GROUP / "zarr.json").read_bytes())["attributes"]["samples"])
+    except (OSError, KeyError, ValueError):
+        return 0
+
+
+def write_series(work: ScenarioWork, store: Store, count: int, tell: Callable[[int], None] | None = None) -> None:
+    """Run the first samples of a finished ensemble and keep them over time, whole or not at all.
+
+    Args:
+        work: The ensemble.
+        store: Its store, in which these samples are done.
+        count: How many of its samples.
+        tell: Called with the number of samples that have been run.
+    """
+    count = min(count, store.samples)
+    if n_series(store) >= count:
+        return
+    times = _times(work, store, count)
+    values = work.draw(0, count)
+    try:
+        with atomic_write(store.path / f"{GROUP}.zarr") as temporary, on_device(work.device):
+            group = zarr_package().create_group(str(temporary), zarr_format=3, attributes={"samples": count})
+            _put_axis(group, "time", times, {"units": "s", "long_name": "time"})
+            for sample in range(count):
+                run = _run(work, {key: column[sample] for key, column in values.items()})
+                if run is not None:
+                    _put(group, run, sample, count, times)
+                if tell is not None:
+                    tell(sample + 1)
+        _settle(store)
+    except OSError as error:
+        raise WriteError(f"Cannot write to {str(store.path)!r}: {error.strerror or error}.") from error
+
+
+def _times(work: ScenarioWork, store: Store, count: int) -> np.ndarray:
+    """Evenly from the start to the end of the longest run [s]."""
+    chunks = range(-(-count // store.size))
+    stops = np.concatenate([store.read("stop_time", chunk) for chunk in chunks])[:count]
+    last = np.max(stops[np.isfinite(stops)], initial=0.0)
+    return np.linspace(0.0, last, work.scenario.solve.samples)
+
+
+def _run(work: ScenarioWork, values: dict[str, Any]) -> Run | None:
+    """The run of a sample; None where it cannot be built."""
+    from saltus.scenarios.keys import with_values
+
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in values.items()}
+    with contextlib.suppress(ScenarioError):
+        return with_values(work.scenario, plain).simulate()
+    return None
+
+
+def _put(group: Any, run: Run, sample: int, count: int, times: np.ndarray) -> None:
+    """The quantities of a run as one row of each variable."""
+    from saltus.io.dataset import observe
+
+    last = float(run.end.t)
+    inside = times <= last * (1 + 1e-12)  # the batch may have ended the same run a rounding later
+    observed = observe(run.system, run.states(np.minimum(times[inside], last)))
+    for name, rows in observed.items():
+        if name not in group:
+            _create(group, name, rows, run.system, count, len(times))
+        whole = np.full((len(times), *rows.shape[1:]), group[name].fill_value, group[name].dtype)
+        whole[inside] = rows
+        group[name][sample] = whole
+
+
+def _create(group: Any, name: str, rows: np.ndarray, system: AbstractSystem, count: int, n_times: int) -> None:
+    quantity = system.quantities()[name]
+    about: dict[str, Any] = {"units": quantity.units, "long_name": quantity.long_name}
+    if name == "mode":
+        about["flag_values"] = list(range(len(system.mode_names)))
+        about["flag_meanings"] = " ".join(word.replace(" ", "_") for word in system.mode_names)
+    group.create_array(
+        name,
+        shape=(count, n_times, *rows.shape[1:]),
+        chunks=(1, n_times, *(max(1, size) for size in rows.shape[1:])),
+        dtype=rows.dtype,
+        fill_value=np.nan if rows.dtype.kind == "f" else -1,
+        dimension_names=("sample", "time", *quantity.dims),
+        attributes=about,
+    )
+
+
+def _put_axis(group: Any, name: str, values: np.ndarray, about: dict[str, str]) -> None:
+    array = group.create_array(
+        name, shape=values.shape, chunks=values.shape, dtype=values.dtype, dimension_names=(name,), attributes=about
+    )
+    array[:] = values
+
+
+def _settle(store: Store) -> None:
+    """Give the finished group its name; the suffix was for the sake of `atomic_write`."""
+    import shutil
+
+    target = store.path / GROUP
+    if target.exists():
+        shutil.rmtree(target)
+    (store.path / f"{GROUP}.zarr").rename(target)
+    consolidate(store.path)

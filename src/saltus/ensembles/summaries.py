@@ -1,0 +1,119 @@
+"""What is kept of every run of an ensemble: how it ended, its extremes, its last state."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from saltus.hybrid.outcome import OUTCOMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from saltus.hybrid import AbstractSystem, State
+
+FAILED = "failed"  # a sample that could not be built
+OUTCOME_NAMES = (*OUTCOMES, FAILED)
+
+# Quantities whose largest size over a run is kept, where a system has them, and what that is called.
+PEAKS = {
+    "velocity": ("largest_speed", "largest speed of any body"),
+    "angular_velocity": ("largest_angular_speed", "largest angular speed of any body"),
+    "slip": ("largest_slip", "largest slip at any contact"),
+    "normal_force": ("largest_normal_force", "largest reaction of a support"),
+    "rod_force": ("largest_rod_force", "largest force in any rod, pull or push"),
+    "tension": ("largest_tension", "largest tension in any link"),
+    "edge_force": ("largest_edge_force", "largest force of the edge of the table"),
+}
+# Quantities of the last state that are kept.
+LAST = ("position", "velocity", "quaternion", "angular_velocity", "mode")
+HORIZONTAL_KINDS = ("sliding", "rails", "plane_ball")  # x and y are horizontal there
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """One number or small array per sample.
+
+    Args:
+        dims: Names of the dimensions after `sample`.
+        shape: Their lengths.
+        dtype: Type of the numbers.
+        units: SI units; "1" for pure numbers.
+        long_name: A phrase for a plot's axis.
+        attributes: More to say, such as the names of codes.
+    """
+
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    units: str
+    long_name: str
+    attributes: dict = dataclasses.field(default_factory=dict)
+
+
+def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
+    """What is kept of a run of this system."""
+    import equinox as eqx
+
+    known, real, whole = system.quantities(), np.dtype(float), np.dtype(np.int32)
+    shapes = eqx.filter_eval_shape(lambda system, state: system.observe(state), system, start)
+    codes = {"flag_values": list(range(len(OUTCOME_NAMES))), "flag_meanings": " ".join(OUTCOME_NAMES)}
+    kept = {
+        "outcome": Column((), (), whole, "1", "how the run ended", codes),
+        "stop_time": Column((), (), real, "s", "time at which the run ended"),
+        "events": Column((), (), whole, "1", "number of events"),
+        "energy_lost": Column((), (), real, "J", "energy lost in the run"),
+    }
+    if "position" in known and system.kind in HORIZONTAL_KINDS:
+        kept["run_out"] = Column((), (), real, "m", "largest horizontal distance between start and end")
+    for name in peaks(system):
+        label, phrase = PEAKS[name]
+        kept[label] = Column((), (), real, known[name].units, phrase)
+    for name in LAST:
+        if name in known:
+            about, shape = known[name], tuple(shapes[name].shape)
+            dtype = whole if name == "mode" else real
+            kept[f"final_{name}"] = Column(about.dims, shape, dtype, about.units, f"{about.long_name} at the end")
+    return kept
+
+
+def peaks(system: AbstractSystem) -> tuple[str, ...]:
+    """The quantities of the system whose largest size is kept."""
+    known = system.quantities()
+    return tuple(name for name in PEAKS if name in known)
+
+
+@functools.cache
+def watch(names: tuple[str, ...]) -> Callable[[AbstractSystem, State], object]:
+    """The function that gives the sizes of these quantities at an instant; the same one for the same names."""
+    import jax.numpy as jnp
+
+    def largest(system, state):
+        observed, known = system.observe(state), system.quantities()
+        if not names:
+            return jnp.zeros(0)
+        return jnp.stack([jnp.max(sizes(jnp, observed[name], known[name].dims), initial=0.0) for name in names])
+
+    return largest
+
+
+def sizes(xp, values, dims):
+    """Lengths of a vector quantity, or absolute values of another; NaN does not count."""
+    if dims and dims[-1] == "axis":
+        values = xp.sqrt(xp.sum(values**2, axis=-1))
+    return xp.nan_to_num(xp.abs(values))
+
+
+def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, object]:
+    """What follows from the first and the last state of one run; traced."""
+    import jax.numpy as jnp
+
+    first, last = system.observe(start), system.observe(end)
+    kept = {"energy_lost": last["dissipated_energy"] - first["dissipated_energy"]}
+    if "position" in last and system.kind in HORIZONTAL_KINDS:
+        way = (last["position"] - first["position"])[..., :2]
+        kept["run_out"] = jnp.max(jnp.sqrt(jnp.sum(way**2, axis=-1)))
+    return kept | {f"final_{name}": last[name] for name in LAST if name in last}

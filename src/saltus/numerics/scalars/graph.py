@@ -1,0 +1,281 @@
+"""Arithmetic written down instead of done: a graph of scalar operations in which nothing stands twice.
+
+Constants are folded, and what they make trivial is dropped: x + 0, x * 1, and x * 0 (whatever x is).
+Divisions become products with inverses, so that an inverse used often, or one of a constant, is cheap.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax
+import numpy as np
+from jax import lax
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Node:
+    """One scalar: an input, a constant, or an operation on others.
+
+    Args:
+        op: Name of the operation: that of the JAX primitive, or "input", "constant", "unknown".
+        args: What it is applied to.
+        dtype: Type of the value.
+        value: Value of a constant; place of an input; what an unknown operation is called.
+        bind: How to compute it, where the name alone does not tell.
+    """
+
+    op: str
+    args: tuple[Node, ...]
+    dtype: np.dtype
+    value: Any = None
+    bind: Callable | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether it is a constant."""
+        return self.op == "constant"
+
+    def equals(self, number: float | int) -> bool:
+        """Whether it is this constant."""
+        return self.op == "constant" and bool(self.value == number)
+
+
+_OPERATIONS = {
+    "add": lax.add, "sub": lax.sub, "mul": lax.mul, "div": lax.div, "neg": lax.neg, "rsqrt": lax.rsqrt,
+    "sqrt": lax.sqrt, "abs": lax.abs, "max": lax.max, "min": lax.min, "select": lax.select,
+    "and": lax.bitwise_and, "or": lax.bitwise_or, "not": lax.bitwise_not, "xor": lax.bitwise_xor,
+    "eq": lax.eq, "ne": lax.ne, "lt": lax.lt, "le": lax.le, "gt": lax.gt, "ge": lax.ge,
+}  # fmt: skip
+_FOLDED = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg, "abs": abs,
+    "max": np.maximum, "min": np.minimum, "sqrt": np.sqrt, "rsqrt": lambda x: 1.0 / np.sqrt(x),
+    "and": operator.and_, "or": operator.or_, "xor": operator.xor, "not": np.invert,
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
+_COMMUTATIVE = ("add", "mul", "max", "min", "and", "or", "eq", "ne")
+_TRUTHS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+class Scalars:
+    """Makes nodes; equal ones are made once."""
+
+    def __init__(self):
+        self._made: dict[Any, Node] = {}
+        self._order: dict[Node, int] = {}
+
+    def _once(self, key, node: Node) -> Node:
+        found = self._made.setdefault(key, node)
+        self._order.setdefault(found, len(self._order))
+        return found
+
+    def constant(self, value) -> Node:
+        """A number."""
+        value = np.asarray(value)[()]
+        return self._once(("constant", value.dtype, value.tobytes()), Node("constant", (), value.dtype, value))
+
+    def input(self, place, dtype) -> Node:
+        """A number that is given later."""
+        return self._once(("input", place), Node("input", (), np.dtype(dtype), place))
+
+    def unknown(self, name: str, dtype) -> Node:
+        """What cannot be written as scalar operations; harmless unless it is needed."""
+        return Node("unknown", (), np.dtype(dtype), name)
+
+    def number_of(self, node: Node) -> int:
+        """Its place in the order in which nodes were made: after what it is made of."""
+        return self._order[node]
+
+    def operation(self, op: str, *args: Node, dtype=None, key=(), bind: Callable | None = None) -> Node:
+        """The operation on these nodes, simplified."""
+        for arg in args:
+            if arg.op == "unknown":
+                return arg
+        if bind is None:
+            simple = self._simplified(op, args)
+            if simple is not None:
+                return simple
+        dtype = np.dtype(bool) if op in _TRUTHS else np.dtype(dtype or args[-1].dtype)
+        if args and all(arg.known for arg in args):
+            return self._folded(op, args, dtype, bind)
+        if op in _COMMUTATIVE:
+            args = tuple(sorted(args, key=self._order.__getitem__))
+        return self._once((op, key, dtype, *map(id, args)), Node(op, args, dtype, None, bind))
+
+    def _folded(self, op: str, args, dtype, bind) -> Node:
+        values = [arg.value for arg in args]
+        with np.errstate(all="ignore"):
+            if bind is None and op in _FOLDED:
+                return self.constant(np.asarray(_FOLDED[op](*values), dtype))
+            with jax.ensure_compile_time_eval():
+                return self.constant(np.asarray((bind or _OPERATIONS[op])(*map(np.asarray, values)), dtype))
+
+    def _simplified(self, op: str, args: tuple[Node, ...]) -> Node | None:
+        rule = _RULES.get(op)
+        return None if rule is None or all(arg.known for arg in args) else rule(self, *args)
+
+
+def _add(s: Scalars, a: Node, b: Node) -> Node | None:
+    if a.equals(0):
+        return b
+    if b.equals(0):
+        return a
+    if b.op == "neg":
+        return s.operation("sub", a, b.args[0])
+    return s.operation("sub", b, a.args[0]) if a.op == "neg" else None
+
+
+def _sub(s: Scalars, a: Node, b: Node) -> Node | None:
+    if b.equals(0):
+        return a
+    if a.equals(0):
+        return s.operation("neg", b)
+    return s.operation("add", a, b.args[0]) if b.op == "neg" else None
+
+
+def _mul(s: Scalars, a: Node, b: Node) -> Node | None:
+    for one, other in ((a, b), (b, a)):
+        if one.equals(0):
+            return one
+        if one.equals(1):
+            return other
+        if one.equals(-1):
+            return s.operation("neg", other)
+    if a.op == "neg" and b.op == "neg":
+        return s.operation("mul", a.args[0], b.args[0])
+    return None
+
+
+def _div(s: Scalars, a: Node, b: Node) -> Node | None:
+    if not np.issubdtype(b.dtype, np.floating):
+        return None
+    if b.op == "sqrt":
+        return s.operation("mul", a, s.operation("rsqrt", b.args[0]))
+    if a.equals(1):
+        return None
+    return s.operation("mul", a, s.operation("div", s.constant(np.ones((), b.dtype)), b))
+
+
+def _neg(s: Scalars, a: Node) -> Node | None:
+    return a.args[0] if a.op == "neg" else None
+
+
+def _abs(s: Scalars, a: Node) -> Node | None:
+    return s.operation("abs", a.args[0]) if a.op == "neg" else None
+
+
+def _and(s: Scalars, a: Node, b: Node) -> Node | None:
+    if a.dtype != bool:
+        return None
+    if a.known or b.known:
+        known, other = (a, b) if a.known else (b, a)
+        return other if known.value else known
+    return a if a is b else None
+
+
+def _or(s: Scalars, a: Node, b: Node) -> Node | None:
+    if a.dtype != bool:
+        return None
+    if a.known or b.known:
+        known, other = (a, b) if a.known else (b, a)
+        return known if known.value else other
+    return a if a is b else None
+
+
+def _not(s: Scalars, a: Node) -> Node | None:
+    return a.args[0] if a.op == "not" else None
+
+
+def _select(s: Scalars, condition: Node, yes: Node, no: Node) -> Node | None:
+    if condition.known:
+        return yes if condition.value else no
+    return yes if yes is no else None
+
+
+def _either(s: Scalars, a: Node, b: Node) -> Node | None:
+    return a if a is b else None
+
+
+_RULES = {
+    "add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _neg, "abs": _abs, "and": _and, "or": _or, "not": _not,
+    "select": _select, "max": _either, "min": _either,
+}  # fmt: skip
+
+
+def power(s: Scalars, a: Node, exponent: int) -> Node:
+    """A whole power, by repeated squaring."""
+    if exponent < 0:
+        return s.operation("div", s.constant(np.ones((), a.dtype)), power(s, a, -exponent))
+    if exponent == 0:
+        return s.constant(np.ones((), a.dtype))
+    half = power(s, a, exponent // 2) if exponent > 1 else None
+    if half is None:
+        return a
+    square = s.operation("mul", half, half)
+    return s.operation("mul", square, a) if exponent % 2 else square
+
+
+def needed(nodes: Iterable[Node]) -> list[Node]:
+    """These nodes and all they are made of, each after its parts.
+
+    Raises:
+        NotImplementedError: If one of them cannot be computed; the message names the operation.
+    """
+    found: dict[Node, None] = {}
+    stack = [(node, False) for node in reversed(list(nodes))]
+    while stack:
+        node, ready = stack.pop()
+        if node in found:
+            continue
+        if node.op == "unknown":
+            raise NotImplementedError(f"The operation {node.value!r} cannot be written as operations on scalars.")
+        if ready:
+            found[node] = None
+        else:
+            stack.append((node, True))
+            stack.extend((arg, False) for arg in reversed(node.args))
+    return list(found)
+
+
+def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like, operations=None) -> list[Any]:
+    """Values of nodes, from those of the inputs in `values`, which is filled with all that is computed.
+
+    Args:
+        nodes: What is asked for.
+        values: Values of inputs (and of anything else known), arrays of one shape.
+        like: Array of the shape that constants are given.
+        operations: Other ways to compute operations of these names (`scalars.quick`).
+    """
+    table = {**_OPERATIONS, **(operations or {})}
+    wanted = list(nodes)
+    stack = [(node, False) for node in reversed(wanted)]
+    while stack:
+        node, ready = stack.pop()
+        if node in values:
+            continue
+        if node.known:
+            values[node] = lax.full(like.shape, node.value, node.dtype)
+        elif ready:
+            operate = node.bind or table[node.op]
+            values[node] = operate(*(values[arg] for arg in node.args))
+        elif node.op in ("input", "unknown"):
+            raise NotImplementedError(f"The operation {node.value!r} cannot be written as operations on scalars.")
+        else:
+            stack.append((node, True))
+            stack.extend((arg, False) for arg in reversed(node.args))
+    return [values[node] for node in wanted]
+
+
+def cost(nodes: Iterable[Node]) -> Counter:
+    """How often each operation occurs."""
+    return Counter(node.op for node in needed(nodes) if node.args)
+
+
+def is_whole(value: float) -> bool:
+    """Whether a number is a small whole one."""
+    return math.isfinite(value) and value == int(value) and abs(value) <= 16

@@ -1,0 +1,150 @@
+"""A function of small arrays, element by element: its JAX program rewritten as operations on scalars.
+
+Where many lanes run the same small program, each element of each small array becomes a vector over the
+lanes: nothing is stacked, sliced or transposed any more, and what constants make trivial is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core as jex
+
+from saltus.numerics.scalars import elementwise, moving, solves, sums
+from saltus.numerics.scalars.arrays import as_constants, each, filled, rows_of
+from saltus.numerics.scalars.graph import Scalars
+
+LONG = 64  # turns; longer loops are not unrolled
+SMALL = 6  # unknowns; larger linear systems are not written out
+
+
+def scalarize(function: Callable, arguments: Any, given: Sequence[np.ndarray], scalars: Scalars) -> Any:
+    """The results of `function`, as arrays of nodes.
+
+    Args:
+        function: Takes and returns trees of arrays.
+        arguments: Arguments like those it is called with, one tuple.
+        given: For each leaf of the arguments an array of nodes of its shape.
+        scalars: Makes the nodes.
+    """
+    closed, shape = jax.make_jaxpr(function, return_shape=True)(*arguments)
+    outputs = _closed(scalars, closed, list(given))
+    return jax.tree.unflatten(jax.tree.structure(shape), outputs)
+
+
+def _closed(s: Scalars, closed, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    return _program(s, closed.jaxpr, [as_constants(s, c) for c in closed.consts], inputs)
+
+
+def _program(s: Scalars, jaxpr, constants: list[np.ndarray], inputs: list[np.ndarray]) -> list[np.ndarray]:
+    """The outputs of a JAX program."""
+    env: dict[Any, np.ndarray] = {}
+
+    def read(var) -> np.ndarray:
+        return as_constants(s, var.val) if isinstance(var, jex.Literal) else env[var]
+
+    for var, value in zip((*jaxpr.constvars, *jaxpr.invars), (*constants, *inputs), strict=True):
+        env[var] = value
+    for eqn in jaxpr.eqns:
+        name = eqn.primitive.name
+        rule = RULES.get(name)
+        values = [read(var) for var in eqn.invars]
+        try:
+            if rule is None:
+                raise NotImplementedError(name)
+            outputs = rule(s, eqn, *values)
+        except NotImplementedError as error:
+            told = str(error) or name
+            outputs = [filled(var.aval.shape, s.unknown(told, var.aval.dtype)) for var in eqn.outvars]
+        if isinstance(outputs, np.ndarray):
+            outputs = [outputs]
+        for var, value in zip(eqn.outvars, outputs, strict=True):
+            env[var] = value
+    return [read(var) for var in jaxpr.outvars]
+
+
+def _inner(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
+    for name in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
+        if name in eqn.params:
+            inner = eqn.params[name]
+            return _closed(s, inner, list(inputs)) if hasattr(inner, "consts") else _program(s, inner, [], list(inputs))
+    raise NotImplementedError(eqn.primitive.name)
+
+
+def _branched(s: Scalars, eqn, which, *inputs) -> list[np.ndarray]:
+    branches = eqn.params["branches"]
+    node = which.ravel()[0]
+    if node.known:
+        return _closed(s, branches[int(np.clip(node.value, 0, len(branches) - 1))], list(inputs))
+    ends = [_closed(s, branch, list(inputs)) for branch in branches]
+    out = ends[-1]
+    for k in range(len(branches) - 2, -1, -1):
+        first = s.operation("le", node, s.constant(np.asarray(k, node.dtype)))
+        out = [
+            each(lambda a, b, first=first: s.operation("select", first, a, b), x, y)
+            for x, y in zip(ends[k], out, strict=True)
+        ]
+    return out
+
+
+def _scanned(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
+    p = eqn.params
+    if p["length"] > LONG:
+        raise NotImplementedError(f"scan over {p['length']} turns")
+    fixed, carry = list(inputs[: p["num_consts"]]), list(inputs[p["num_consts"] : p["num_consts"] + p["num_carry"]])
+    rows = inputs[p["num_consts"] + p["num_carry"] :]
+    turns = range(p["length"])[::-1] if p["reverse"] else range(p["length"])
+    kept = {}
+    for k in turns:
+        ends = _closed(s, p["jaxpr"], [*fixed, *carry, *(rows_of(row)[k] for row in rows)])
+        carry, kept[k] = ends[: p["num_carry"]], ends[p["num_carry"] :]
+    stacked = [np.stack([kept[k][i] for k in range(p["length"])]) for i in range(len(eqn.outvars) - p["num_carry"])]
+    return [*carry, *stacked]
+
+
+def _looped(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
+    """A loop whose turns can be counted beforehand."""
+    p = eqn.params
+    n_test, n_body = p["cond_nconsts"], p["body_nconsts"]
+    for_test, for_body = list(inputs[:n_test]), list(inputs[n_test : n_test + n_body])
+    carry = list(inputs[n_test + n_body :])
+    for _ in range(LONG):
+        (going,) = _closed(s, p["cond_jaxpr"], [*for_test, *carry])
+        if not going.ravel()[0].known:
+            break
+        if not going.ravel()[0].value:
+            return carry
+        carry = _closed(s, p["body_jaxpr"], [*for_body, *carry])
+    raise NotImplementedError("while with an end that is computed")
+
+
+def _solved(s: Scalars, eqn, *inputs) -> np.ndarray | list[np.ndarray]:
+    """A linear solve, from its matrix: Gaussian elimination with the largest pivots of the columns."""
+    lengths, programs = eqn.params["const_lengths"], eqn.params["jaxprs"]
+    if len(eqn.outvars) != 1:
+        raise NotImplementedError("custom_linear_solve of several unknowns")
+    matrix_inputs, right = list(inputs[: lengths.matvec]), inputs[-1]
+    shape = right.shape
+    n = right.size
+    if n > SMALL:
+        raise NotImplementedError(f"linear solve with {n} unknowns")
+    unit = np.eye(n).reshape(n, *shape)
+    columns = [_closed(s, programs.matvec, [*matrix_inputs, as_constants(s, unit[k])])[0].ravel() for k in range(n)]
+    return solves.eliminated(s, np.stack(columns, axis=1), right.reshape(n, 1)).reshape(shape)
+
+
+RULES: dict[str, Callable[..., Any]] = {
+    **elementwise.RULES,
+    **moving.RULES,
+    **sums.RULES,
+    **dict.fromkeys(("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call"), _inner),
+    **dict.fromkeys(("custom_vjp_call_jaxpr", "remat", "checkpoint"), _inner),
+    "cond": _branched,
+    "scan": _scanned,
+    "while": _looped,
+    "custom_linear_solve": _solved,
+    "tridiagonal_solve": solves.tridiagonal,
+}

@@ -1,0 +1,93 @@
+"""Pictures of an ensemble: how its columns are distributed, and how likely large values are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from saltus.io.files import atomic_write
+from saltus.views.base import words
+from saltus.views.style import INK, SETTINGS, colour, new_figure, styled
+
+MAX_ROWS = 12
+
+
+class Curves(Protocol):
+    """What is drawn of a column: its histogram, and its exceedance curve with a band."""
+
+    label: str
+    edges: np.ndarray
+    counts: np.ndarray
+    values: np.ndarray
+    probability: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@styled
+def figure(columns: Sequence[Curves], outcomes: Mapping[str, int] | None = None, title: str = "") -> Figure:
+    """Outcomes on top, then a row for each column: histogram and exceedance curve.
+
+    Args:
+        columns: At most the first twelve are drawn.
+        outcomes: How often each outcome came up.
+        title: Stands above all.
+    """
+    shown = list(columns)[:MAX_ROWS]
+    heights = [0.5 + 0.25 * len(outcomes)] if outcomes else []
+    heights += [2.1] * len(shown)
+    drawing = new_figure(8.0, sum(heights) + 0.3)
+    grid = drawing.add_gridspec(max(len(heights), 1), 2, height_ratios=heights or None)
+    if outcomes:
+        _outcomes(drawing.add_subplot(grid[0, :]), outcomes)
+    for row, one in enumerate(shown, start=len(heights) - len(shown)):
+        _histogram(drawing.add_subplot(grid[row, 0]), one)
+        _exceedance(drawing.add_subplot(grid[row, 1]), one)
+    drawing.suptitle(title, x=0.01, ha="left", fontsize=10)
+    return drawing
+
+
+def save_figure(
+    columns: Sequence[Curves], path: str | os.PathLike, outcomes: Mapping[str, int] | None = None, title: str = ""
+) -> None:
+    """Write the picture (.png, .pdf, .svg), whole or not at all."""
+    drawn = figure(columns, outcomes, title)
+    with mpl.rc_context(SETTINGS), atomic_write(path) as temporary:
+        drawn.savefig(temporary, dpi=160)
+
+
+def _outcomes(axes: Axes, outcomes: Mapping[str, int]) -> None:
+    names, counts = [words(name) for name in outcomes], list(outcomes.values())
+    bars = axes.barh(names, counts, color=colour(0), height=0.6)
+    axes.bar_label(bars, labels=[f"{count} ({count / sum(counts):.3%})" for count in counts], padding=3, fontsize=8)
+    axes.set(xlim=(0, 1.3 * max(counts)), xlabel="samples")
+    axes.invert_yaxis()
+
+
+def _histogram(axes: Axes, column: Curves) -> None:
+    axes.stairs(column.counts, column.edges, fill=True, color=colour(0), alpha=0.6)
+    axes.stairs(column.counts, column.edges, color=INK, linewidth=0.6)
+    axes.set(xlabel=column.label, ylabel="samples", ylim=(0, None))
+
+
+def _exceedance(axes: Axes, column: Curves) -> None:
+    """The curve over the value, by the logarithm of the probability: rare large values are seen."""
+    if len(column.values) < 2:
+        text = f"always {column.values[0]:g}" if len(column.values) else "no finite values"
+        axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center")
+        axes.set_axis_off()
+        return
+    least = max(float(column.probability[column.probability > 0].min(initial=1.0)) / 2, 1e-12)
+    # What no sample exceeded has probability 0, which has no place on this axis; its band has.
+    axes.fill_between(
+        column.values, np.maximum(column.low, least), np.maximum(column.high, least), step="post", color=colour(1),
+        alpha=0.25, linewidth=0,
+    )  # fmt: skip
+    axes.step(column.values, np.maximum(column.probability, least), where="post", color=colour(1))
+    axes.set(yscale="log", ylim=(least, 1.2), xlabel=column.label, ylabel="probability to exceed")

@@ -1,0 +1,43 @@
+"""Small functions over many lanes, taken apart into single numbers."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from saltus.numerics.lanes import side_by_side
+from saltus.numerics.peaks import highest
+
+
+def _mixed(lane, common):
+    x, m = lane["x"], lane["m"]
+    solved = jnp.linalg.solve(m + 3.0 * jnp.eye(2), x[:2])
+    best = jnp.where(x > 0.5, x * common["scale"], jnp.sqrt(jnp.abs(x)))
+    return {"a": jnp.concatenate([solved, best[::-1]]), "b": jnp.max(best), "c": (m @ m).T, "d": jnp.sum(x) > 1.0}
+
+
+def _sorted(lane, common):
+    return jnp.sort(lane["x"]) + common["scale"]
+
+
+@pytest.mark.parametrize("function", [_mixed, _sorted])
+def test_lanes_side_by_side_are_as_vmap(function):
+    rng = np.random.default_rng(0)
+    lanes = {"x": jnp.asarray(rng.uniform(size=(3, 8))), "m": jnp.asarray(rng.uniform(size=(2, 2, 8)))}
+    common = {"scale": jnp.asarray(1.7)}
+    wanted = jax.vmap(function, in_axes=(-1, None), out_axes=-1)(lanes, common)
+    found = jax.jit(lambda lanes, common: side_by_side(function, lanes, common))(lanes, common)
+    assert jax.tree.structure(found) == jax.tree.structure(wanted)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def test_highest_point_of_a_parabola_is_found_between_samples_and_next_to_the_ends():
+    x = np.linspace(0.0, 1.0, 5)
+    tops = np.array([0.05, 0.4, 0.93])
+    samples = 2.0 - 3.0 * (x[:, None] - tops) ** 2
+    np.testing.assert_allclose(highest(jnp.asarray(samples)), 2.0, rtol=1e-14)
+
+
+def test_highest_point_of_a_slope_is_its_end():
+    assert float(highest(jnp.asarray([1.0, 2.0, 3.0, 4.0]))) == 4.0
