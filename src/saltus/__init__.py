@@ -8,10 +8,10 @@ from saltus import _jax_settings
 
 __version__ = "0.1.0"
 
-_MODULES = ("contacts", "diagnostics", "engines", "ensembles", "hybrid", "io", "laws", "links", "numerics", "papers",
-            "scenarios", "shapes", "surfaces", "systems", "validation", "views")  # fmt: skip
+_MODULES = ("calibration", "contacts", "diagnostics", "engines", "ensembles", "hybrid", "io", "laws", "links",
+            "numerics", "papers", "scenarios", "shapes", "surfaces", "systems", "validation", "views")  # fmt: skip
 _NAMES = {"simulate": "saltus.simulation", "Run": "saltus.simulation", "ensemble": "saltus.ensembles.runner",
-          "ScenarioError": "saltus.errors"}  # fmt: skip
+          "calibrate": "saltus.calibration", "ScenarioError": "saltus.errors"}  # fmt: skip
 
 _jax_settings.apply()
 

@@ -47,6 +47,15 @@ def note(condition: Any) -> None:
         notes.append(condition)
 
 
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Shape of an array, of a number or of a list, which may hold traced numbers."""
+    if hasattr(value, "shape"):
+        return tuple(value.shape)
+    if isinstance(value, list | tuple) and any(concrete(entry) is None for entry in value):
+        return (len(value), *shape_of(value[0]))
+    return np.shape(value)
+
+
 def _fail(name: str, rule: str, value: Any, advice: str) -> None:
     text = f"`{name}` must be {rule}, got {value}."
     raise ValueError(f"{text} {advice}" if advice else text)
@@ -105,7 +114,7 @@ def between(name: str, value: Any, low: float, high: float, advice: str = "") ->
 
 def shaped(name: str, value: Any, shape: tuple[int | None, ...], advice: str = "") -> None:
     """`value` has this shape; None stands for any length."""
-    found = np.shape(value)
+    found = shape_of(value)
     if len(found) != len(shape) or any(want is not None and want != n for n, want in zip(found, shape, strict=True)):
         wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
         _fail(name, f"of shape {wanted}", str(found), advice)

@@ -61,7 +61,7 @@ class Run:
         """The states at these times, stacked."""
         return self.trajectory.states(times, side)
 
-    def replay(self, system: AbstractSystem | None = None, start: State | None = None) -> Replay:
+    def replay(self, system: AbstractSystem | None = None, start: State | None = None, times=None) -> Replay:
         """The run taken again with other numbers, along the same steps and through the same events.
 
         For the run's own numbers it gives the run's own end; `jax.grad` and `jax.jacfwd` of it are
@@ -70,16 +70,18 @@ class Run:
 
         Args:
             system: The system with its numbers, perhaps traced; that of the run if not given.
-            start: Its start; that of the run if not given.
+            start: Its start; that of the run if not given. Its mode is that of the run's own start.
+            times: Times at which the states are wanted as well, within the run [s].
         """
-        if self.trajectory.replay is None:
+        again = getattr(self.trajectory, "replay", None)
+        if again is None:
             raise ValueError(f"A run of {type(self.system).__name__} cannot be replayed.")
         settled = [event.name for event in self.events if event.name.endswith("_settled")]
         if settled:
             raise ValueError(f"A run in which events pile up ({settled[0]}) cannot be replayed: they are too many.")
-        return self.trajectory.replay(
-            self.system if system is None else system, self.trajectory.start if start is None else start
-        )
+        ours = self.trajectory.start
+        start = ours if start is None else eqx.tree_at(lambda state: state.mode, start, ours.mode)
+        return again(self.system if system is None else system, start, times)
 
     def to_dataset(self, times: int | np.ndarray = 1001, attributes: dict | None = None) -> xr.Dataset:
         """The run as an xarray dataset with names and units; the instant of a jump appears twice.

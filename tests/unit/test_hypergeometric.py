@@ -53,3 +53,15 @@ def test_tables_themselves_can_be_batched():
 def test_parameters_without_a_finite_value_at_one_are_refused():
     with pytest.raises(ValueError, match="needs c > 0"):
         h.tabulate(((0.5, 0.5, 1.0),))
+
+
+def test_derivatives_in_several_directions_at_once_are_those_of_each():
+    # `jacfwd` batches the directions but not the point, which once led to endless recursion.
+    table = h.tabulate(parameters(2.5))
+
+    def values(x):
+        return table(x[0] * x[1])[0]
+
+    x = jnp.array([0.4, 0.9])
+    one_by_one = [jax.jvp(values, (x,), (direction,))[1] for direction in jnp.eye(2)]
+    np.testing.assert_allclose(jax.jacfwd(values)(x), one_by_one, rtol=1e-14)

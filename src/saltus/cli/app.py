@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from saltus.cli import calibrate as calibrate_verb
 from saltus.cli import check as check_verb
 from saltus.cli import cite as cite_verb
 from saltus.cli import ensemble as ensemble_verb
@@ -51,6 +52,7 @@ VERBS = {
     "ensemble": ensemble_verb,
     "summarize": summarize_verb,
     "hazard": hazard_verb,
+    "calibrate": calibrate_verb,
     "reproduce": reproduce_verb,
     "validate": validate_verb,
     "cite": cite_verb,

@@ -125,7 +125,7 @@ class _Crowd:
         members = list(change.members)
         if change.name is not None:
             self.ledger = self.ledger + change.ledger
-            self.memory.event(Recalled(change.name, change.index, self.t, change.data, self.memory))
+            self.memory.event(Recalled(change.name, change.index, self.t, change.data, change.members, self.memory))
         if members and change.name is not None:
             self.q[members], self.v[members] = change.q, change.v
             self.mode[members] = change.mode

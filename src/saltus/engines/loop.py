@@ -222,8 +222,8 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     def flow(states: State, times) -> State:
         return _moved_on(system, stepper, control, states, np.asarray(times))
 
-    def replayed(system: AbstractSystem, start: State) -> Replay:
-        return replay(system, start, knots.t, tuple(events), record.jumps, stepper, control)
+    def replayed(system: AbstractSystem, start: State, times=None) -> Replay:
+        return replay(system, start, knots.t, tuple(events), record.jumps, stepper, control, times)
 
     return Trajectory(knots, tuple(events), outcome, flow, record.steps, replayed)
 

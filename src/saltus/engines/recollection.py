@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus import checks
+from saltus.engines.replay import Replay
 from saltus.engines.stepwise import Walk
 from saltus.hybrid import Outcome, State
 from saltus.hybrid.trajectory import SIDES
@@ -19,8 +20,9 @@ from saltus.hybrid.trajectory import SIDES
 class Recalled:
     """An event of a crowd; its states before and after are put together when asked for."""
 
-    def __init__(self, name: str, index: int, t: float, data: dict[str, Any], memory: Recollection):
+    def __init__(self, name: str, index: int, t: float, data: dict[str, Any], members, memory: Recollection):
         self.name, self.index, self.t, self.data = name, index, t, data
+        self.members: tuple[int, ...] = tuple(members)
         self._memory = memory
 
     @functools.cached_property
@@ -108,10 +110,21 @@ class Recollection:
         self.events, self.outcome, self._until = tuple(self._events), outcome, t
         return self
 
+    def replay(self, system, start: State, times=None) -> Replay:
+        """The run taken again with other numbers; `system` offers `check_replay` and `again` for its events."""
+        from saltus.engines.crowd_replay import replay
+
+        return replay(self, system, start, times)
+
     @property
     def end(self) -> State:
         """The last state."""
         return self.at(self._until)
+
+    @property
+    def until(self) -> float:
+        """Time of the last state [s]."""
+        return self._until
 
     @property
     def knots(self) -> State:

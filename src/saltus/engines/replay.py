@@ -17,6 +17,8 @@ from saltus.engines.advance import Control, Stepper, taken
 from saltus.engines.flat import FlatSystem, pack
 from saltus.hybrid import AbstractSystem, Event, State
 
+SIZES = (32, 256)  # steps that are compiled together; longer ways go by powers of two
+
 
 class Replay(eqx.Module):
     """What a replayed run gives.
@@ -24,10 +26,14 @@ class Replay(eqx.Module):
     Args:
         end: The last state; its time depends on the parameters if an event ended the run.
         event_times: Times of the events [s].
+        after: The states after the events, stacked; None if there were none.
+        states: The states at the times that were asked for, stacked; None if none were.
     """
 
     end: State
     event_times: Float[Array, " events"]
+    after: State | None = None
+    states: State | None = None
 
 
 def replay(
@@ -38,6 +44,7 @@ def replay(
     jumps: list[int],
     stepper: Stepper,
     control: Control,
+    wanted=None,
 ) -> Replay:
     """The motion of `system` from `start` along the steps of an earlier run.
 
@@ -49,60 +56,122 @@ def replay(
         jumps: Index among the knots of the state after each event.
         stepper: The method of that run.
         control: How long its steps were.
+        wanted: Times at which the states are wanted [s].
     """
-    state, at, event_times = start, 0, []
-    for event, jump in zip(events, jumps, strict=True):
-        state = _along(system, state, _padded(times[at + 1 : jump]), stepper, control)
-        state, at = _through(system, state, event.name, jnp.asarray(event.index)), jump
-        event_times.append(state.t)
-    state = _along(system, state, _padded(times[at + 1 :]), stepper, control)
-    return Replay(state, jnp.stack(event_times) if event_times else jnp.zeros(0))
+    state, at, event_times, after, found = start, 0, [], [], []
+    looks = None if wanted is None or not len(wanted) else _Looks(times, np.asarray(wanted, float))
+    for event, jump in zip((*events, None), (*jumps, len(times)), strict=True):
+        asked = None if looks is None else looks.within(at, jump)
+        state, seen = _along(system, state, _padded(times[at + 1 : jump]), asked, stepper, control)
+        found.append(seen)
+        if event is not None:
+            (state, fired), at = _through(system, state, event.name, jnp.asarray(event.index)), jump
+            # Some jumps carry a motion on over its last moments, and their event is where those end.
+            event_times.append(fired if event.t == float(event.before.t) else state.t)
+            after.append(state)
+    return Replay(
+        end=state,
+        event_times=jnp.stack(event_times) if event_times else jnp.zeros(0),
+        after=jax.tree.map(lambda *leaves: jnp.stack(leaves), *after) if after else None,
+        states=None if looks is None else looks.gathered(found),
+    )
+
+
+class _Looks:
+    """The times at which states are wanted, each with the knot of the earlier run that it follows."""
+
+    def __init__(self, times: np.ndarray, wanted: np.ndarray):
+        if wanted.size and (wanted.min() < times[0] or wanted.max() > times[-1]):
+            raise ValueError(
+                f"The times {wanted.min():g} to {wanted.max():g} s are not all within the run, "
+                f"which covers {times[0]:g} to {times[-1]:g} s."
+            )
+        self.wanted, self.base = wanted, np.searchsorted(times, wanted, side="right") - 1
+        self.rows: list[np.ndarray] = []
+
+    def within(self, first: int, beyond: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Of those that follow the knots `first` to `beyond` - 1: the knots, counted from `first`, and the times."""
+        rows = np.flatnonzero((self.base >= first) & (self.base < beyond))
+        self.rows.append(rows)
+        if not rows.size:
+            return None
+        return _padded(self.base[rows] - first), _padded(self.wanted[rows])
+
+    def gathered(self, found: list[State | None]) -> State:
+        """The states in the order in which they were asked for."""
+        parts = [(rows, states) for rows, states in zip(self.rows, found, strict=True) if states is not None]
+        order = np.argsort(np.concatenate([rows for rows, _ in parts])) if parts else []
+        trimmed = [jax.tree.map(lambda x, rows=rows: x[: len(rows)], states) for rows, states in parts]
+        return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[order], *trimmed)
 
 
 def _padded(times: np.ndarray) -> np.ndarray:
-    """The times with the last one repeated up to a power of two, so that few lengths are compiled."""
+    """The times with the last one repeated, so that few lengths are compiled."""
     if times.size == 0:
         return times
-    return np.pad(times, (0, (1 << (times.size - 1).bit_length()) - times.size), mode="edge")
+    size = next((size for size in SIZES if size >= times.size), 1 << (times.size - 1).bit_length())
+    return np.pad(times, (0, size - times.size), mode="edge")
 
 
 @eqx.filter_jit
-def _along(system: AbstractSystem, state: State, times, stepper: Stepper, control: Control) -> State:
-    """The state after steps that end at these times."""
-    if times.size == 0:
-        return state
+def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: Control):
+    """The state after steps that end at these times, and the states that are asked for on the way."""
     flat = FlatSystem(system, state)
 
-    def step(carry, t_new):
-        t, y = carry
+    def moved(t, y, t_new):
         y_new, _ = taken(flat, stepper, control, t, y, t_new - t)
-        return (t_new, jnp.where(t_new > t, y_new, y)), None
+        return jnp.where(t_new > t, y_new, y)
 
-    (t, y), _ = jax.lax.scan(step, (state.t, flat.vector(state)), jnp.asarray(times))
-    return flat.state(t, y)
+    def step(carry, t_new):
+        y_new = moved(*carry, t_new)
+        return (t_new, y_new), None if asked is None else (t_new, y_new)
+
+    start = (state.t, flat.vector(state))
+    (t, y), knots = jax.lax.scan(step, start, jnp.asarray(times)) if times.size else (start, None)
+    if asked is None:
+        return flat.state(t, y), None
+    knots = jax.tree.map(lambda x: x[None], start) if knots is None else jax.tree.map(_before, start, knots)
+    base, wanted = (jnp.asarray(x) for x in asked)
+    ahead = jax.vmap(moved)(knots[0][base], knots[1][base], wanted)
+    return flat.state(t, y), jax.vmap(flat.state)(wanted, ahead)
+
+
+def _before(first, rest):
+    return jnp.concatenate([first[None], rest])
+
+
+def _through(system: AbstractSystem, state: State, name: str, index) -> tuple[State, Array]:
+    """The state after an event, and when its guard was zero.
+
+    A jump may hold loops of any length, which cannot be differentiated backwards; so its derivative
+    is taken forward, by the state and all traced numbers of the system, and the jump replaced by its linear part.
+    """
+    which = (jax.tree.map(_is_traced, system), jax.tree.map(eqx.is_inexact_array, state))
+    numbers, rest = eqx.partition((system, state), which)
+    about = jax.lax.stop_gradient(numbers)
+    slope, (y, mode) = _event_jacobian(*eqx.combine(about, rest), which, name, index)
+    y = y + slope @ (ravel_pytree(numbers)[0] - ravel_pytree(about)[0])
+    return FlatSystem(system, eqx.tree_at(lambda s: s.mode, state, mode)).state(y[-2], y[:-2]), y[-1]
+
+
+def _is_traced(leaf) -> bool:
+    return eqx.is_inexact_array(leaf) and isinstance(leaf, jax.core.Tracer)
 
 
 @eqx.filter_jit
-def _through(system: AbstractSystem, state: State, name: str, index) -> State:
-    """The state after an event.
-
-    A jump may hold loops of any length, which cannot be differentiated backwards; so its derivative
-    is taken forward, for all that it depends on, and the jump replaced by its linear part.
-    """
-    numbers, rest = eqx.partition((system, state), eqx.is_inexact_array)
+def _event_jacobian(system: AbstractSystem, state: State, which, name: str, index):
+    """How the state after an event and the two times of it depend on `which` numbers; these, and the mode after."""
+    numbers, rest = eqx.partition((system, state), which)
     x, unpacked = ravel_pytree(numbers)
 
     def event(x):
         system, state = eqx.combine(unpacked(x), rest)
         state = _at_zero(system, state, name, index)
         after = system.jump(state, name, index)
-        y = pack(after.q, after.v, jnp.append(after.ledger, after.t))
+        y = jnp.concatenate([pack(after.q, after.v, after.ledger), jnp.stack([after.t, state.t])])
         return y, (y, after.mode)
 
-    about = jax.lax.stop_gradient(x)
-    slope, (y, mode) = jax.jacfwd(event, has_aux=True)(about)
-    y = y + slope @ (x - about)
-    return FlatSystem(system, eqx.tree_at(lambda s: s.mode, state, mode)).state(y[-1], y[:-1])
+    return jax.jacfwd(event, has_aux=True)(x)
 
 
 def _at_zero(system: AbstractSystem, state: State, name: str, index) -> State:
@@ -116,5 +185,7 @@ def _at_zero(system: AbstractSystem, state: State, name: str, index) -> State:
         return jnp.atleast_1d(guard.function(flat.state(t, y)))[index]
 
     g, slope = jax.jvp(value, (state.t, y), (jnp.ones_like(state.t), rate))
-    late = -g / jax.lax.stop_gradient(slope)
+    slope = jax.lax.stop_gradient(slope)
+    # A guard without a slope changes only how the same motion is computed: its time is kept.
+    late = jnp.where(slope == 0.0, 0.0, -g / jnp.where(slope == 0.0, 1.0, slope))
     return flat.state(state.t + late, y + late * rate)

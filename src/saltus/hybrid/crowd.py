@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, Protocol
 
 import numpy as np
+from jaxtyping import Array
 
 from saltus.hybrid.outcome import Outcome
 from saltus.hybrid.state import State
@@ -78,6 +79,15 @@ class Band:
     contacts: dict[str, list]
     at_once: frozenset[tuple[str, int]]
     until: float
+
+
+class Again(Protocol):
+    """What a replayed event of a crowd gives: its time, and the rows of its members and the ledger after it."""
+
+    t: Array
+    q: Array
+    v: Array
+    ledger: Array
 
 
 class Plan(Protocol):

@@ -14,7 +14,6 @@ from saltus import checks
 from saltus.hybrid.event import Event
 from saltus.hybrid.outcome import Outcome
 from saltus.hybrid.state import State
-from saltus.hybrid.system import AbstractSystem
 
 SIDES = ("before", "after")
 
@@ -32,7 +31,7 @@ class Trajectory:
         flow: `flow(states, times)`: smooth motion of stacked states to these times, each
             within the step that follows its knot.
         steps: Steps tried.
-        replay: `replay(system, start)`: the same steps and events with other numbers; None where
+        replay: `replay(system, start, times)`: the same steps and events with other numbers; None where
             an engine cannot do that.
     """
 
@@ -41,7 +40,7 @@ class Trajectory:
     outcome: Outcome
     flow: Callable[[State, jax.Array], State]
     steps: int = 0
-    replay: Callable[[AbstractSystem, State], Any] | None = None
+    replay: Callable[..., Any] | None = None
 
     @property
     def start(self) -> State:

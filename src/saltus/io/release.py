@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from saltus import checks
 from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Laid:
     pairs: list[tuple[int, int]]
 
 
-def points(surface: AbstractSurface, places: Sequence[Sequence[float]]) -> np.ndarray:
+def points(surface: AbstractSurface, places: Sequence[Sequence[Any]]) -> np.ndarray:
     """Masses at given places, all of which must lie on the surface."""
     position = np.asarray(places, float)
     _check_on_surface(surface, position, "point")
@@ -221,7 +222,10 @@ def _checked(surface: AbstractSurface, position: np.ndarray, spacing: float) -> 
 
 
 def _check_on_surface(surface: AbstractSurface, position: np.ndarray, word: str) -> None:
-    on = np.asarray(surface.margin(position[:, 0], position[:, 1])) > 0.0
+    margin = checks.concrete(surface.margin(position[:, 0], position[:, 1]))
+    if margin is None:
+        return
+    on = margin > 0.0
     if not on.all():
         x, y = position[np.argmin(on)]
         raise ScenarioError(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
+import equinox as eqx
 import jax
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 
@@ -28,3 +31,21 @@ def by_forward_jacobian(function: Callable[..., Array]) -> Callable[..., Array]:
         return function(*primals), sum(c * t for c, t in zip(columns, tangents, strict=True))
 
     return wrapped
+
+
+def linearised(function: Callable[..., Any], *args: Any) -> Any:
+    """`function(*args)` with a first derivative in both directions, whatever loops it holds.
+
+    For functions of arbitrary trees of arrays that return one array. The Jacobian is taken in forward mode, so there
+    should be few numbers in `args`; the function is then replaced by its linear part.
+    """
+    numbers, rest = eqx.partition(args, eqx.is_inexact_array)
+    x, unpacked = ravel_pytree(numbers)
+
+    def of(x):
+        value = function(*eqx.combine(unpacked(x), rest))
+        return value, value
+
+    about = jax.lax.stop_gradient(x)
+    slope, value = jax.jacfwd(of, has_aux=True)(about)
+    return value + slope @ (x - about)

@@ -59,8 +59,7 @@ class HypergeometricTable(eqx.Module):
         return _at_few_points(self, x)
 
 
-@jax.custom_batching.custom_vmap
-def _at_few_points(table: HypergeometricTable, x: Array) -> tuple[Array, ...]:
+def _by_blocks(table: HypergeometricTable, x: Array) -> tuple[Array, ...]:
     """Sums over all coefficients in square blocks: a short program that compiles fast."""
     n = table.coefficients.shape[-1] // 2
     near, y, centred = _pieces(x)
@@ -73,8 +72,14 @@ def _at_few_points(table: HypergeometricTable, x: Array) -> tuple[Array, ...]:
     return tuple(jnp.where(near, 1.0 + x * sums[..., i], sums[..., i] + branch * sums[..., n + i]) for i in range(n))
 
 
+_at_few_points = jax.custom_batching.custom_vmap(_by_blocks)
+
+
 @_at_few_points.def_vmap
 def _batched(axis_size, in_batched, table, x):
+    if not any(jax.tree.leaves(in_batched)):  # only derivatives are batched
+        values = _by_blocks(table, x)
+        return values, (False,) * len(values)
     if any(jax.tree.leaves(in_batched[0])):
         axes = jax.tree.map(lambda flag: 0 if flag else None, in_batched[0])
         values = jax.vmap(_at_many_points, (axes, 0 if in_batched[1] else None))(table, x)

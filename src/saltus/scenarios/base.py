@@ -32,6 +32,11 @@ Triple = Annotated[list[float], pydantic.Field(min_length=3, max_length=3)]
 EndTime = Annotated[float, pydantic.Field(gt=0, allow_inf_nan=True)]
 
 
+def is_known(value: Any) -> bool:
+    """Whether a value of a scenario is a plain number or text, not one that JAX traces."""
+    return isinstance(value, int | float | str)
+
+
 class Solve(Model):
     """The table [solve]: how far, how exactly, and how densely sampled."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import pydantic
 
-from saltus.scenarios.base import Model, Nonnegative, Positive, Scenario, Triple
+from saltus.scenarios.base import Model, Nonnegative, Positive, Scenario, Triple, is_known
 
 if TYPE_CHECKING:
     from saltus.hybrid import State
@@ -45,8 +45,9 @@ class ShapeTable(Model):
         from saltus.shapes import Ball, Ellipsoid, Superellipsoid
 
         exponents = self.exponents if isinstance(self.exponents, list) else [self.exponents] * 3
-        if all(exponent == 2.0 for exponent in exponents):
-            return Ball(self.axes[0]) if len(set(self.axes)) == 1 else Ellipsoid(self.axes)
+        if all(is_known(exponent) and exponent == 2.0 for exponent in exponents):
+            is_ball = all(map(is_known, self.axes)) and len(set(self.axes)) == 1
+            return Ball(self.axes[0]) if is_ball else Ellipsoid(self.axes)
         return Superellipsoid(self.axes, exponents)
 
 
@@ -125,9 +126,9 @@ class ImpactTable(Model):
         """The law of impact these numbers mean."""
         from saltus.laws.impact import Elastic, Newton, Stronge
 
-        if self.mu > 0.0:
+        if not is_known(self.mu) or self.mu > 0.0:
             return Stronge(self.restitution, self.mu)
-        return Elastic() if self.restitution == 1.0 else Newton(self.restitution)
+        return Elastic() if is_known(self.restitution) and self.restitution == 1.0 else Newton(self.restitution)
 
 
 class BodiesScenario(Scenario):

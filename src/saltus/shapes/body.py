@@ -112,9 +112,10 @@ class Body(eqx.Module):
         spin = rotation.rotate_back(self.quaternion, self.angular_velocity)
         return jnp.sqrt(jnp.sum(self.inertia * spin**2) / jnp.min(self.inertia))
 
-    def after(self, duration: Array | float, gravity=0.0) -> Body:
-        """The body after free motion for a time of either sign [s]."""
-        return _after(self, jnp.asarray(duration, float), jnp.broadcast_to(jnp.asarray(gravity, float), (3,)))
+    def after(self, duration: Array | float, gravity=0.0, compact: bool = False) -> Body:
+        """The body after free motion for a time of either sign [s]; `compact` is quick to compile."""
+        gravity = jnp.broadcast_to(jnp.asarray(gravity, float), (3,))
+        return _after(self, jnp.asarray(duration, float), gravity, compact)
 
     def moved(self, center: Array, velocity: Array, quaternion: Array, angular_velocity: Array) -> Body:
         """The same body in another place and motion."""
@@ -129,8 +130,8 @@ class Body(eqx.Module):
 
 
 @eqx.filter_jit
-def _after(body: Body, duration: Array, gravity: Array) -> Body:
-    q, omega = rotation.free_rotation(body.quaternion, body.angular_velocity, body.inertia, duration)
+def _after(body: Body, duration: Array, gravity: Array, compact: bool) -> Body:
+    q, omega = rotation.free_rotation(body.quaternion, body.angular_velocity, body.inertia, duration, compact)
     center = body.center + duration * body.velocity + 0.5 * duration * duration * gravity
     return body.moved(center, body.velocity + duration * gravity, q, omega)
 

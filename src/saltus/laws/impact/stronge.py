@@ -106,7 +106,7 @@ class Contact(eqx.Module):
             return jnp.where(before, middle, low), jnp.where(before, high, middle)
 
         low, high = jax.lax.fori_loop(0, BISECTIONS, halve, (low, high))
-        return _polar(0.5 * (low + high))[0]
+        return _polar(_with_slope(lambda angle: turning(angle)[0], 0.5 * (low + high)))[0]
 
 
 def _polar(angle: Array) -> tuple[Array, Array]:
@@ -152,10 +152,20 @@ def _press(parts: Contact, start: Progress, left) -> Progress:
         short = left(progress) > 0.0
         return jnp.where(short, middle, low), jnp.where(short, high, middle), progress
 
-    ended = jax.lax.fori_loop(0, BISECTIONS, halve, (jnp.zeros_like(full), full, there))[2]
+    low, high, _ = jax.lax.fori_loop(0, BISECTIONS, halve, (jnp.zeros_like(full), full, there))
+    ended = _slip_step(parts, here, _with_slope(lambda step: left(_slip_step(parts, here, step)), 0.5 * (low + high)))
     stopped = left(there) > 0.0
     finished = _finish_straight(parts, there, left)
     return jax.tree.map(lambda a, b: jnp.where(stopped, a, b), finished, ended)
+
+
+def _with_slope(function, zero: Array) -> Array:
+    """A zero that was found by bisection, with the derivative that it has by what the function depends on."""
+    zero = jax.lax.stop_gradient(zero)
+    value, slope = jax.jvp(function, (zero,), (jnp.ones_like(zero),))
+    slope = jax.lax.stop_gradient(slope)
+    change = jnp.where(slope == 0.0, 0.0, -value / jnp.where(slope == 0.0, 1.0, slope))
+    return zero + (change - jax.lax.stop_gradient(change))
 
 
 def _finish_straight(parts: Contact, start: Progress, left) -> Progress:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
@@ -326,9 +325,7 @@ class Chain(AbstractSystem):
 
 
 def _per_piece(name: str, value: Any, count: int, what: str) -> Float[Array, " count"]:
-    if isinstance(value, list):
-        value = jnp.asarray(value, float)
-    if np.ndim(value) == 0:
+    if checks.shape_of(value) == ():
         checks.positive(name, value)
         return jnp.full(count, jnp.asarray(value, float))
     checks.shaped(name, value, (count,), f"Give one number for all, or {count} of them, {what}, from the free end.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid import State
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
 
 
-def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int) -> State:
+def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int | Array) -> State:
     """The chain at rest with a piece over the edge; stuck where static friction holds it."""
     if (overhang is None) == (edge is None):
         raise ValueError("Give either `overhang`, the length over the edge, or `edge`, the place of the edge particle.")
@@ -26,27 +27,24 @@ def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int) ->
         raise ValueError("`angle` goes with `overhang`; the place `edge` has its own direction.")
     _check_hanging(chain, hanging)
     _check_edge(chain, edge, hanging)
-    zeros = np.zeros(hanging)
-    state = from_angles(chain, zeros, edge, zeros, (0.0, 0.0), 0.0)
+    state = hung(chain, hanging, jnp.zeros(chain.n_links), edge, jnp.zeros(chain.n_links), (0.0, 0.0), 0.0)
     return stuck_where_held(chain, state)
 
 
-def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int, Any]:
+def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int | Array, Any]:
     """Number of hanging links and place of the edge particle."""
     lengths, over = checks.concrete(chain.length), checks.concrete(overhang)
-    if over is None or lengths is None:  # numbers that are not known yet: over the edge is a piece of the first link
-        checks.note((overhang > 0.0) & (overhang < chain.length[0] * (1.0 - 1e-12)))
-        hanging, rest = 0, overhang
-    else:
-        total = float(lengths.sum())
-        if not 0.0 < over < total:
-            raise ValueError(
-                f"`overhang` must be > 0 and less than the chain of {total:g} m, got {float(over):g}. "
-                "At rest with nothing over the edge the chain stays where it is."
-            )
-        # Within rounding of a whole number of links, the next particle is in the edge.
-        hanging = int(np.searchsorted(np.cumsum(lengths) * (1.0 - 1e-12), over, side="right"))
-        rest = max(float(over) - float(lengths[:hanging].sum()), 0.0)
+    if over is None or lengths is None:
+        return _split_traced(chain.length, overhang, angle)
+    total = float(lengths.sum())
+    if not 0.0 < over < total:
+        raise ValueError(
+            f"`overhang` must be > 0 and less than the chain of {total:g} m, got {float(over):g}. "
+            "At rest with nothing over the edge the chain stays where it is."
+        )
+    # Within rounding of a whole number of links, the next particle is in the edge.
+    hanging = int(np.searchsorted(np.cumsum(lengths) * (1.0 - 1e-12), over, side="right"))
+    rest = max(float(over) - float(lengths[:hanging].sum()), 0.0)
     if angle is None:
         angle = math.pi / 2 if hanging == 0 else 0.0
     checks.between("angle", angle, -math.pi / 2, math.pi / 2, "It is in radians, from the downward vertical.")
@@ -55,15 +53,29 @@ def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int, Any]:
     return hanging, jnp.stack([rest * jnp.cos(angle), rest * jnp.sin(angle)])
 
 
-def _check_hanging(chain: Chain, hanging: int) -> None:
+def _split_traced(lengths: Array, overhang: Any, angle: Any) -> tuple[Array, Array]:
+    """The same for numbers that are not known yet."""
+    ends = jnp.cumsum(lengths)
+    checks.note((overhang > 0.0) & (overhang < ends[-1]))
+    hanging = jnp.sum(ends * (1.0 - 1e-12) <= overhang)
+    rest = overhang - jnp.where(hanging > 0, ends[jnp.maximum(hanging - 1, 0)], 0.0)
+    if angle is not None:
+        return hanging, jnp.stack([rest * jnp.cos(angle), rest * jnp.sin(angle)])
+    flat = hanging == 0
+    return hanging, jnp.stack([jnp.where(flat, 0.0, rest), jnp.where(flat, rest, 0.0)])
+
+
+def _check_hanging(chain: Chain, hanging: int | Array) -> None:
+    if checks.concrete(hanging) is None:
+        return
     if int(hanging) != hanging or not 0 <= hanging < chain.n_links:
         raise ValueError(f"`hanging` must be a whole number from 0 to {chain.n_links - 1}, got {hanging}.")
 
 
-def _check_edge(chain: Chain, edge: Any, hanging: int) -> None:
+def _check_edge(chain: Chain, edge: Any, hanging: int | Array) -> None:
     checks.shaped("edge", edge, (2,), "It is the place (down, outward) of the edge particle.")
     place = checks.concrete(edge)
-    if place is None or checks.concrete(chain.length) is None:
+    if place is None or checks.concrete(chain.length) is None or checks.concrete(hanging) is None:
         return
     reach, length = float(np.hypot(*place)), float(chain.length[hanging])
     if place[0] < 0.0:
@@ -87,8 +99,8 @@ def from_particles(chain: Chain, position: Any, velocity: Any, t: float) -> Stat
     squared = jnp.sum(link**2, axis=1)
     rate = (link[:, 0] * relative[:, 1] - link[:, 1] * relative[:, 0]) / squared
     lengths = checks.concrete(jnp.sqrt(squared))
-    wanted = np.asarray(chain.length[:k])
-    if lengths is not None and lengths.size and np.abs(lengths / wanted - 1).max() > 1e-6:
+    wanted = checks.concrete(chain.length[:k])
+    if lengths is not None and wanted is not None and lengths.size and np.abs(lengths / wanted - 1).max() > 1e-6:
         worst = int(np.argmax(np.abs(lengths / wanted - 1)))
         raise ValueError(
             f"Link {worst + 1} is {lengths[worst]:.9g} m long in `position`, but its length is {wanted[worst]:.9g} m."
@@ -104,8 +116,15 @@ def from_angles(chain: Chain, angle: Any, edge: Any, angle_rate: Any, edge_veloc
     checks.shaped("angle_rate", angle_rate, (k,))
     checks.shaped("edge", edge, (2,))
     checks.shaped("edge_velocity", edge_velocity, (2,))
-    angles = jnp.full(n, jnp.pi / 2).at[:k].set(jnp.asarray(angle, float))
+    angles = jnp.zeros(n).at[:k].set(jnp.asarray(angle, float))
     rates = jnp.zeros(n).at[:k].set(jnp.asarray(angle_rate, float))
+    return hung(chain, k, angles, edge, rates, edge_velocity, t)
+
+
+def hung(chain: Chain, k: Any, angles: Array, edge: Any, rates: Array, edge_velocity: Any, t: float) -> State:
+    """The state with k hanging links, of which the first k angles and rates tell."""
+    n = chain.n_links
+    angles = jnp.where(jnp.arange(n) < k, angles, jnp.pi / 2)
     edge, edge_velocity = jnp.asarray(edge, float), jnp.asarray(edge_velocity, float)
     zero, no = jnp.zeros(()), jnp.asarray(False)
     place = Motion(angles, chain.length if chain.strings else None, edge, zero, jnp.asarray(t, float))

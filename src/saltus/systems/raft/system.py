@@ -69,15 +69,15 @@ class Raft(AbstractSystem):
         checks.positive("mass", masses, "Every mass needs a weight to be held on the surface.")
         checks.nonnegative("mu", mu)
         checks.positive("gravity", gravity)
-        if np.ndim(masses) != 1 or np.size(masses) == 0:
+        if len(checks.shape_of(masses)) != 1 or checks.shape_of(masses)[0] == 0:
             raise ValueError(f"`masses` must be a list of at least one number, got {masses}.")
-        n = int(np.shape(masses)[0])
-        if np.ndim(mu) and np.shape(mu) != (n,):
-            raise ValueError(f"`mu` must be one number or {n}, one per mass, got {np.size(mu)} numbers.")
+        n = checks.shape_of(masses)[0]
+        if checks.shape_of(mu) not in ((), (n,)):
+            raise ValueError(f"`mu` must be one number or {n}, one per mass, got {len(mu)} numbers.")
         pairs = _checked_pairs(rods, n)
         for name, value in (("stiffness", stiffness), ("damping", damping), ("strength", strength)):
-            if np.ndim(value) and np.shape(value) != (len(pairs),):
-                raise ValueError(f"`{name}` must be one number or {len(pairs)}, one per rod, got {np.size(value)}.")
+            if checks.shape_of(value) not in ((), (len(pairs),)):
+                raise ValueError(f"`{name}` must be one number or {len(pairs)}, one per rod, got {len(value)}.")
         self.surface = surface
         self.mass = jnp.asarray(masses, float)
         self.mu = jnp.broadcast_to(jnp.asarray(mu, float), (n,))

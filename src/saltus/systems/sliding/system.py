@@ -96,11 +96,11 @@ class SlidingMasses(AbstractSystem):
         checks.between("restitution", restitution, 0.0, 1.0)
         checks.one_of("formulation", formulation, FORMULATIONS)
         checks.one_of("friction_reaction", friction_reaction, REACTIONS)
-        if np.ndim(masses) != 1 or np.size(masses) == 0:
+        if len(checks.shape_of(masses)) != 1 or checks.shape_of(masses)[0] == 0:
             raise ValueError(f"`masses` must be a list of at least one number, got {masses}.")
-        n = int(np.shape(masses)[0])
-        if np.ndim(mu) and np.shape(mu) != (n,):
-            raise ValueError(f"`mu` must be one number or {n}, one per mass, got {np.size(mu)} numbers.")
+        n = checks.shape_of(masses)[0]
+        if checks.shape_of(mu) not in ((), (n,)):
+            raise ValueError(f"`mu` must be one number or {n}, one per mass, got {len(mu)} numbers.")
         pairs = _checked_pairs(rods, n)
         self.surface = surface
         self.mass = jnp.asarray(masses, float)
