@@ -102,6 +102,7 @@ def rod_geometry(rods: Rods, position: Vectors) -> Rod:
     return Rod(difference.square() * inverse, inverse, difference * inverse)
 
 
+@eqx.filter_jit  # traced once, though nearly everything asks for it
 def forces(
     where: Places,
     rods: Rods,
@@ -159,6 +160,7 @@ def forces(
     )
 
 
+@eqx.filter_jit
 def constrained_change(where: Places, rods: Rods, mode, mass: PerMass, mismatch: Float[Array, "r k"]) -> list[Vectors]:
     """Smallest changes (mass-weighted) of the masses, along the surface, that change the rods by `-mismatch`.
 
