@@ -46,6 +46,7 @@ class Places(eqx.Module):
         return vectors - self.normal * self.normal.dot(vectors)
 
 
+@eqx.filter_jit
 def places(surface: AbstractSurface, q, v, free: Bool[Array, " n"] | None) -> Places:
     """Where the masses are; those not `free` lie on the surface (None: all of them)."""
     x, y = q[:, 0], q[:, 1]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from saltus import checks
 from saltus.hybrid import Rate, State
 from saltus.systems.sliding.contact import FREE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
@@ -74,7 +76,10 @@ def with_reaction_sign(system: SlidingMasses, state: State, which, sweeps: int =
         return jnp.where(which & (mode < STICK), jnp.where(pulled, PULLED, SLIP), mode)
 
     where = system.places(state)
-    mode = jax.lax.fori_loop(0, sweeps, sweep, state.mode) if sweeps > 1 else sweep(0, state.mode)
+    if sweeps > 1 and checks.concrete(state.q) is None:
+        mode = jax.lax.fori_loop(0, sweeps, sweep, state.mode)  # inside a program: once, not so many times
+    else:
+        mode = functools.reduce(lambda mode, k: sweep(k, mode), range(sweeps), state.mode)
     return eqx.tree_at(lambda s: s.mode, state, mode)
 
 
