@@ -3,10 +3,12 @@
 import importlib
 import json
 import re
+import sys
 from pathlib import Path
 
 from mkdocs.structure.files import File
 
+sys.path.insert(0, str(Path(__file__).parent))
 ROOT = Path(__file__).parents[1]
 VALIDATED = Path(__file__).parent / "validation.json"
 PICTURES = Path(__file__).parent / "pictures"
@@ -28,6 +30,21 @@ def on_files(files, config):
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
     return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Put measured numbers where a page has {{name}}."""
+    if page.file.src_uri != "laws.md":
+        return markdown
+    measured = _measured()
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: measured[found.group(1)], markdown)
+
+
+def _measured():
+    """Errors of all laws, by name."""
+    import measure_laws
+
+    return measure_laws.measured(json.loads(VALIDATED.read_text("utf-8")))
 
 
 def _papers():

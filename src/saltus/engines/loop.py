@@ -236,18 +236,18 @@ def _moved_on(system, stepper, control, states: State, times) -> State:
     block = int(np.clip(65536 // size, 1, 256))
     n_blocks = 1 if n <= block else BLOCKS
     portion = n_blocks * block
+    n_portions = -(-n // portion)
 
     def portions(x):
         x = np.asarray(x)
         filled = np.concatenate([x, np.broadcast_to(x[-1:], (-n % portion, *x.shape[1:]))])
-        return filled.reshape(-1, n_blocks, block, *x.shape[1:])
+        return filled.reshape(n_portions, n_blocks, block, *x.shape[1:])
 
     if n == 0:
         return states
     portioned = jax.tree.map(portions, (states, times))
     moved = [
-        _move_blocks(system, stepper, control, *jax.tree.map(lambda x, k=k: x[k], portioned))
-        for k in range(-(-n // portion))
+        _move_blocks(system, stepper, control, *jax.tree.map(lambda x, k=k: x[k], portioned)) for k in range(n_portions)
     ]
 
     def joined(*parts):

@@ -168,8 +168,9 @@ class SlidingMasses(AbstractSystem):
 
     def forces(self, state: State, where: Places | None = None) -> Forces:
         """Rod forces, reactions of the surface and accelerations; `where` are its places, if known."""
+        where = self.places(state) if where is None else where
         return forces(
-            self.places(state) if where is None else where, self.rods, state.mode, self.mass, self.mu_signed(state.mode), self.gravity,
+            where, self.rods, state.mode, self.mass, self.mu_signed(state.mode), self.gravity,
             tangent=self.formulation == "tangent",
         )  # fmt: skip
 
