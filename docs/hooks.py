@@ -3,12 +3,11 @@
 import importlib
 import json
 import re
-import sys
+import runpy
 from pathlib import Path
 
 from mkdocs.structure.files import File
 
-sys.path.insert(0, str(Path(__file__).parent))
 ROOT = Path(__file__).parents[1]
 VALIDATED = Path(__file__).parent / "validation.json"
 PICTURES = Path(__file__).parent / "pictures"
@@ -42,9 +41,8 @@ def on_page_markdown(markdown, page, config, files):
 
 def _measured():
     """Errors of all laws, by name."""
-    import measure_laws
-
-    return measure_laws.measured(json.loads(VALIDATED.read_text("utf-8")))
+    measured = runpy.run_path(str(Path(__file__).parent / "measure_laws.py"))["measured"]
+    return measured(json.loads(VALIDATED.read_text("utf-8")))
 
 
 def _papers():
