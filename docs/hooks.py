@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import runpy
 from pathlib import Path
 
 from mkdocs.structure.files import File
@@ -28,6 +29,20 @@ def on_files(files, config):
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
     return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Put measured numbers where a page has {{name}}."""
+    if page.file.src_uri != "laws.md":
+        return markdown
+    measured = _measured()
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: measured[found.group(1)], markdown)
+
+
+def _measured():
+    """Errors of all laws, by name."""
+    measured = runpy.run_path(str(Path(__file__).parent / "measure_laws.py"))["measured"]
+    return measured(json.loads(VALIDATED.read_text("utf-8")))
 
 
 def _papers():

@@ -6,6 +6,7 @@ import pytest
 
 import saltus as sl
 from saltus.errors import ScenarioError
+from saltus.laws.impact.engagement import ENGAGEMENTS, ChosenEngagement
 from saltus.numerics.tridiagonal import solve_tridiagonal
 from saltus.scenarios import entries, load
 
@@ -167,3 +168,35 @@ def test_command_line_warns_of_a_law_that_creates_energy_in_one_line(capsys):
     assert call(["run", "chain-printed-law", "--set", "links=1"]) == 0
     told = capsys.readouterr().err.strip().splitlines()
     assert len(told) == 1 and "creates energy" in told[0]
+
+
+def test_a_chain_with_room_for_more_links_moves_as_one_without():
+    masses, lengths = [1.0, 2.0, 0.5, 1.5], [1.0, 0.7, 1.2]
+    options = {"mass": masses, "length": lengths, "gravity": 9.81, "table_friction": 0.1, "ends_off_table": True}
+    runs = []
+    for room in (None, 7):
+        chain = sl.systems.Chain(3, room=room, **options)
+        runs.append(sl.simulate(chain, chain.start(edge=(0.3, 0.0), hanging=1), until=100.0, rtol=1e-12))
+    exact, roomy = runs
+    assert [event.name for event in roomy.events] == [event.name for event in exact.events]
+    assert roomy.outcome.name == "finished"
+    # Both runs are right to the tolerance; steps differ because errors are averaged over more numbers.
+    np.testing.assert_allclose([e.t for e in roomy.events], [e.t for e in exact.events], rtol=1e-10)
+    narrow, wide = (run.to_dataset(times=50) for run in runs)
+    assert wide.position.shape[1:] == (8, 2)
+    assert np.isnan(wide.position.values[:, 4:]).all() and np.isnan(wide.tension.values[:, 3:]).all()
+    # The instants differ by 1e-10 of the time, hence the places by as much.
+    np.testing.assert_allclose(wide.position.values[:, :4], narrow.position.values, atol=1e-7)
+    np.testing.assert_allclose(wide.kinetic_energy, narrow.kinetic_energy, rtol=1e-7, atol=1e-9)
+    with pytest.raises(ValueError, match="`room` must be a whole number of links >= 3, got 2"):
+        sl.systems.Chain(3, room=2)
+
+
+@pytest.mark.parametrize("name", ENGAGEMENTS)
+def test_a_chosen_law_is_that_law(name):
+    law, chosen = ENGAGEMENTS[name](), ChosenEngagement(name)
+    assert (chosen.name, chosen.creates_energy) == (law.name, law.creates_energy)
+    one, other = eqx.filter_jit(law)(0.4, 3.0, 0.6, 0.1), eqx.filter_jit(chosen)(0.4, 3.0, 0.6, 0.1)
+    # The same formulas in another program: rounding only.
+    np.testing.assert_allclose(one.velocity, other.velocity, rtol=1e-14)
+    np.testing.assert_allclose(one.loss, other.loss, rtol=1e-13)

@@ -1,3 +1,4 @@
+import importlib
 import json
 import math
 
@@ -9,6 +10,7 @@ from saltus import validation
 from saltus.cli import app
 from saltus.errors import ScenarioError
 from saltus.validation import Check, difference, fact, runner
+from saltus.validation.parts import parts
 
 STATE = {
     "surface": {"kind": "plane", "formula": "sx*x + sy*y", "params": {"sx": 0.0, "sy": 0.0}},
@@ -104,3 +106,34 @@ def test_a_surface_without_a_class_comes_from_its_formula():
 
 def test_every_topic_has_shipped_cases():
     assert {topic.name for topic in runner.read(runner.shipped())} == set(runner.TOPICS)
+
+
+@pytest.mark.parametrize("name", runner.TOPICS)
+def test_the_groups_that_files_may_have_are_those_that_can_be_checked(name):
+    module = importlib.import_module(f"saltus.validation.{name}")
+    assert runner.TOPICS[name] == tuple(module.GROUPS)
+
+
+def test_every_case_is_in_one_part_and_alike_ones_stay_together():
+    topics = runner.read(runner.shipped())
+    found = parts(topics)
+    numbers = sorted(number for part in found for number, _ in part.cases)
+    assert numbers == list(range(sum(len(topic.cases) for topic in topics)))
+    (chains,) = [part for part in found if part.topic == "chain"]
+    assert {case["group"] for _, case in chains.cases} == set(runner.TOPICS["chain"])
+    assert len([part for part in found if part.topic == "sliding"]) > 10
+
+
+def test_results_come_in_the_order_of_the_file_whoever_has_them_first(tmp_path):
+    cases = [{**instants(), "id": "first"}, {"id": "other", "group": "illposed"}, {**instants(), "id": "last"}]
+    results = list(validation.run(validation.read([write(tmp_path / "a.json", cases)])))
+    assert [result.case for result in results] == ["first", "other", "last"]
+    assert [group.group for group in validation.by_group(results[::-1])] == ["instants", "illposed"]
+
+
+@pytest.mark.slow
+def test_other_processes_find_the_same(tmp_path):
+    cases = [{**instants(), "id": "first"}, {"id": "other", "group": "illposed"}, {**instants(m=[-1.0]), "id": "wrong"}]
+    topics = validation.read([write(tmp_path / "a.json", cases)])
+    here, there = validation.run(topics), validation.run(topics, workers=2)
+    assert sorted(there, key=lambda result: result.number) == list(here)

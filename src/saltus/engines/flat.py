@@ -18,6 +18,26 @@ def pack(q, v, ledger) -> Flat:
     return jnp.concatenate([q.ravel(), v.ravel(), ledger])
 
 
+# Traced once per kind of system: the flow, the search of events and the states between steps share them.
+
+
+@eqx.filter_jit
+def _rate(system: AbstractSystem, state: State) -> Flat:
+    rate = system.rate(state)
+    return pack(rate.q, rate.v, rate.ledger)
+
+
+@eqx.filter_jit
+def _project(system: AbstractSystem, state: State) -> Flat:
+    moved = system.project(state)
+    return pack(moved.q, moved.v, moved.ledger)
+
+
+@eqx.filter_jit
+def _guard_values(system: AbstractSystem, state: State) -> list[Array]:
+    return [jnp.atleast_1d(guard.function(state)) for guard in system.guards()]
+
+
 class FlatSystem(eqx.Module):
     """A system in the mode of `like`, with its flowing parts packed into one vector."""
 
@@ -41,8 +61,7 @@ class FlatSystem(eqx.Module):
 
     def rate(self, t: Scalar, y: Flat) -> Flat:
         """Time derivative of the vector."""
-        rate = self.system.rate(self.state(t, y))
-        return pack(rate.q, rate.v, rate.ledger)
+        return _rate(self.system, self.state(t, y))
 
     def rough(self, t: Scalar, y: Flat) -> Bool[Array, ""] | None:
         """Whether the rate is not smooth near this vector; None if it is so everywhere."""
@@ -50,12 +69,11 @@ class FlatSystem(eqx.Module):
 
     def project(self, t: Scalar, y: Flat) -> Flat:
         """The nearest vector that satisfies the constraints."""
-        return self.vector(self.system.project(self.state(t, y)))
+        return _project(self.system, self.state(t, y))
 
     def guards(self, t: Scalar, y: Flat) -> Float[Array, " g"]:
         """All guard values, one after the other."""
-        state = self.state(t, y)
-        values = [jnp.atleast_1d(guard.function(state)) for guard in self.system.guards()]
+        values = _guard_values(self.system, self.state(t, y))
         return jnp.concatenate(values) if values else jnp.zeros(0)
 
     def armed(self) -> Bool[Array, " g"]:
@@ -69,11 +87,7 @@ class FlatSystem(eqx.Module):
 
     def guard_sizes(self) -> tuple[int, ...]:
         """How many values each guard has; nothing is computed."""
-
-        def values(system, state):
-            return [jnp.atleast_1d(guard.function(state)) for guard in system.guards()]
-
-        return tuple(value.size for value in eqx.filter_eval_shape(values, self.system, self.like))
+        return tuple(value.size for value in eqx.filter_eval_shape(_guard_values, self.system, self.like))
 
     def guard_numbers(self) -> tuple[Int[Array, " g"], Int[Array, " g"]]:
         """For each of all guard values the number of its guard, and its number within that guard."""

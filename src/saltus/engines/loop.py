@@ -22,6 +22,7 @@ from saltus.hybrid.trajectory import Trajectory
 Progress = Callable[[float, int], None]
 
 FOREVER = 1e12  # [s]; what `until = inf` means: a run without an end must be ended by a guard
+BLOCKS = 4  # blocks of states that are moved on by one call, where one block is not enough
 RECORD = 1 << 21  # numbers kept per advance: the record of a large system is shorter
 
 
@@ -112,11 +113,11 @@ def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
         before = state
         limit = pile_up.limit(rule.name, index, float(before.t))
         if limit is None:
-            after = _jump(system, before, rule.name, jnp.asarray(index))
+            after = _jump(system, before, rule.name, jnp.asarray(index, int))
             name = rule.name
         else:
             at_limit = eqx.tree_at(lambda s: s.t, before, jnp.asarray(limit, float))
-            after, name = _settle(system, at_limit, rule.name, jnp.asarray(index)), f"{rule.name}_settled"
+            after, name = _settle(system, at_limit, rule.name, jnp.asarray(index, int)), f"{rule.name}_settled"
             if after is None:
                 return Outcome("accumulation", _piling_up(rule.name, limit, before)), before
         data = system.event_data(name, index, before, after)
@@ -129,7 +130,7 @@ def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
             return _ended_by(rule, index, float(before.t)), state
         if not due.any():
             return None, state
-        still = np.array(_still_due(system, state, jnp.asarray(due)))
+        still = np.array(_still_due(system, state, jax.device_put(due)))
         if not still.any():
             return None, state
         due, guard = still, int(np.argmax(still))
@@ -229,19 +230,31 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
 
 
 def _moved_on(system, stepper, control, states: State, times) -> State:
-    """Each state moved on to its time by one step, in blocks of a few sizes so that little is compiled."""
+    """Each state moved on to its time by one step, in blocks of two sizes so that little is compiled."""
     n = len(times)
     size = max(states.q.size // max(n, 1), 1)
     block = int(np.clip(65536 // size, 1, 256))
-    n_blocks = 1 << max(-(-n // block) - 1, 0).bit_length()
+    n_blocks = 1 if n <= block else BLOCKS
+    portion = n_blocks * block
+    n_portions = -(-n // portion)
 
-    def in_blocks(x):
+    def portions(x):
         x = np.asarray(x)
-        filled = np.concatenate([x, np.broadcast_to(x[-1:], (n_blocks * block - n, *x.shape[1:]))])
-        return filled.reshape(n_blocks, block, *x.shape[1:])
+        filled = np.concatenate([x, np.broadcast_to(x[-1:], (-n % portion, *x.shape[1:]))])
+        return filled.reshape(n_portions, n_blocks, block, *x.shape[1:])
 
-    moved = _move_blocks(system, stepper, control, jax.tree.map(in_blocks, states), in_blocks(times))
-    return jax.tree.map(lambda x: x.reshape(n_blocks * block, *x.shape[2:])[:n], moved)
+    if n == 0:
+        return states
+    portioned = jax.tree.map(portions, (states, times))
+    moved = [
+        _move_blocks(system, stepper, control, *jax.tree.map(lambda x, k=k: x[k], portioned)) for k in range(n_portions)
+    ]
+
+    def joined(*parts):
+        # By NumPy: JAX would compile for every number of states.
+        return jax.device_put(np.concatenate([np.asarray(x).reshape(portion, *x.shape[2:]) for x in parts])[:n])
+
+    return jax.tree.map(joined, *moved)
 
 
 @eqx.filter_jit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array
@@ -14,6 +15,18 @@ from saltus.hybrid.state import State
 def always(state: State) -> Array:
     """A guard that is watched in every mode."""
     return jnp.asarray(True)
+
+
+def once(function: Callable[[State], Any]) -> Callable[[State], Any]:
+    """The function, computed once for a state that several guards of one list ask it for."""
+    last: list[Any] = [None, None]
+
+    def remembered(state: State) -> Any:
+        if last[0] is not state:
+            last[:] = state, function(state)
+        return last[1]
+
+    return remembered
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from saltus import checks
@@ -53,11 +52,11 @@ class Trajectory:
         return self._knot(-1)
 
     def _knot(self, index: int) -> State:
-        return jax.tree.map(lambda x: jnp.asarray(x[index]), self.knots)
+        return jax.tree.map(lambda x: jax.device_put(x[index]), self.knots)
 
     def at(self, t: float, side: str = "after") -> State:
         """The state at one time."""
-        return jax.tree.map(lambda x: x[0], self.states(np.asarray([t], float), side))
+        return jax.tree.map(lambda x: jax.device_put(np.asarray(x)[0]), self.states(np.asarray([t], float), side))
 
     def states(self, times, side: str = "after") -> State:
         """The states at these times, stacked."""
@@ -74,5 +73,5 @@ class Trajectory:
         else:
             base = np.searchsorted(t, times, side="left")
             base = np.where(t[np.minimum(base, t.size - 1)] == times, base, base - 1)
-        from_knots = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)[base]), self.knots)
-        return self.flow(from_knots, jnp.asarray(times))
+        from_knots = jax.tree.map(lambda x: jax.device_put(np.asarray(x)[base]), self.knots)
+        return self.flow(from_knots, jax.device_put(times))

@@ -20,35 +20,41 @@ import numpy as np
 
 from saltus import systems
 from saltus.hybrid import Event, State
-from saltus.laws.impact.engagement import ENGAGEMENTS
-from saltus.simulation import Run, observe, simulate
+from saltus.laws.impact.engagement import ChosenEngagement, Engagement
+from saltus.simulation import Run, simulate
 from saltus.validation.check import Check, difference, fact
 
 ULP = float(np.finfo(float).eps)
 ROUNDING = 8 * ULP
 EXACT = 1e-13  # for closed forms, relative
 RTOL = 1e-15  # the step that rounding allows: truncation stays below it
-LOOKS = 4  # samples per step of the run when minima are searched
-REFINED = 33  # samples around each minimum, twice
+ROOM = 40  # links that a chain has room for, or a multiple of that
+LOOKS = 2  # samples per step of the run when minima are searched
+PORTIONS = (256, 1024)  # states that are looked at by one call
+REFINED, ROUNDS = 9, 3  # samples around each minimum, so many times
 MISSED = {"Te_min": 1e-6, "T_min": 1e-6, "theta_min": 0.05, "y_min": 1e-3}  # by samples, of a quantity's range
 
 Case = dict[str, Any]
 
 
 def chain(parameters: Case) -> systems.Chain:
-    """The chain of a case; it ends its run as the last particle leaves the table."""
-    given = parameters.get("chain", {})
+    """The chain of a case; it ends its run as the last particle leaves the table.
+
+    Chains of all lengths and laws are built alike, so that they share what is compiled.
+    """
+    given, links = parameters.get("chain", {}), parameters["n"]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*creates energy.*")
         return systems.Chain(
-            parameters["n"],
+            links,
             mass=given.get("m", 1.0),
             length=given.get("l", 1.0),
             gravity=given.get("g", 1.0),
             table_friction=given.get("mu", 0.0),
             edge_friction=given.get("mu_edge", 0.0),
-            engagement=parameters.get("law", "limit"),
+            engagement=ChosenEngagement(parameters.get("law", "limit")),
             ends_off_table=True,
+            room=-(-links // ROOM) * ROOM,
         )
 
 
@@ -60,8 +66,22 @@ def slide(parameters: Case, until: float = math.inf) -> Run:
 
 
 @eqx.filter_jit
-def _balance(moving: systems.Chain, state: State):
-    return moving.balance(state)
+def _results(moving: systems.Chain, state: State) -> Case:
+    now, rate = moving.balance(state), moving.rate(state)
+    return moving.observe(state) | {"forces": now.tension, "acceleration": rate.v}
+
+
+def instant(moving: systems.Chain, state: State) -> Case:
+    """Results of one state down to the end of the chain; with the tensions of the hanging links and the edge link."""
+    seen, links = jax.device_get(_results(moving, state)), int(moving.links)
+    of_particles, of_links = ("position", "velocity"), ("tension", "link_length", "link_angle", "slack")
+    ends = dict.fromkeys(of_particles, links + 1) | dict.fromkeys(of_links, links)
+    return {name: value[: ends[name]] if name in ends else value for name, value in seen.items()}
+
+
+@eqx.filter_jit
+def _crossed(moving: systems.Chain, state: State, last: bool) -> State:
+    return moving.jump(state, "exit" if last else "crossing", jnp.asarray(0))
 
 
 def crossings(run: Run) -> list[Event]:
@@ -76,7 +96,7 @@ def closed_form(case: Case) -> list[Check]:
     """A particle that hangs straight down: time and speed of the first crossing, and what follows."""
     run, values = slide(case["params"]), case["values"]
     first = crossings(run)[0]
-    seen = observe(run.system, first.after)
+    seen = instant(run.system, first.after)
     found = {
         "t_first": first.t,
         "V_first": first.data["table_speed"],
@@ -94,13 +114,11 @@ def rhs(case: Case) -> list[Check]:
     moving = chain(parameters)
     q, v = np.asarray(parameters["q"]), np.asarray(parameters["v"])
     state = moving.state_of(q[:k], q[k:], v[:k], v[k:])
-    now, seen = _balance(moving, state), observe(moving, state)
-    rate = np.asarray(moving.rate(state).v)
-    n = moving.n_links
+    seen, n = instant(moving, state), moving.n_links
     found = {
-        "acc": np.concatenate([rate[:k], rate[n : n + 2]]),
-        "T": now.tension[:k],
-        "Te": now.tension[k],
+        "acc": np.concatenate([seen["acceleration"][:k], seen["acceleration"][n : n + 2]]),
+        "T": seen["forces"][:k],
+        "Te": seen["forces"][k],
         "edge_force_on_link": seen["edge_force"],
         "E": seen["kinetic_energy"] + seen["potential_energy"],
         "table_speed": seen["table_speed"],
@@ -109,12 +127,17 @@ def rhs(case: Case) -> list[Check]:
     return [difference(key, found[key], wanted, allowed * max(1.0, _size(wanted))) for key, wanted in values.items()]
 
 
+@jax.jit
+def _jerked(law: ChosenEngagement, phi, mt, a) -> Engagement:
+    return law(phi, mt, a)
+
+
 def jerk(case: Case) -> list[Check]:
     """The scaled jump of each law."""
     phi, mt, a = (case["params"][key] for key in ("phi", "mt", "a"))
     checks = []
     for law, wanted in case["values"].items():
-        jump = ENGAGEMENTS[law]()(phi, mt, a)
+        jump = _jerked(ChosenEngagement(law), phi, mt, a)
         allowed = float(case["accuracy"][law])
         found = {"J": jump.impulse, "v": jump.velocity, "dE": jump.loss}
         for key, value in wanted.items():
@@ -129,11 +152,10 @@ def crossing(case: Case) -> list[Check]:
     parameters, values = case["params"], case["values"]
     moving = chain(parameters)
     before = moving.state(parameters["p"], parameters["v"])
-    last = parameters["k"] + 1 == parameters["n"]
-    after = moving.jump(before, "exit" if last else "crossing", jnp.asarray(0))
+    after = _crossed(moving, before, parameters["k"] + 1 == parameters["n"])
     told = moving.event_data("crossing", 0, before, after)
     found = {
-        "v": observe(moving, after)["velocity"][: parameters["k"] + 2],
+        "v": instant(moving, after)["velocity"][: parameters["k"] + 2],
         "J": told["impulse"],
         "a": told["response"],
         "phi": told["angle"],
@@ -179,9 +201,9 @@ def run(case: Case) -> list[Check]:
 
 
 def _at_exit(went: Run, after: State) -> Case:
-    seen = observe(went.system, after)
-    position, velocity = np.asarray(seen["position"]), np.asarray(seen["velocity"])
-    mass = np.asarray(went.system.mass)
+    seen = instant(went.system, after)
+    position, velocity = seen["position"], seen["velocity"]
+    mass = np.asarray(went.system.mass)[: len(position)]
     place, speed = mass @ position / mass.sum(), mass @ velocity / mass.sum()
     arm, relative = position - place, velocity - speed
     return {
@@ -199,17 +221,17 @@ def _snapshots(went: Run, values: Case, allowed: Case) -> list[Check]:
     """States between crossings; the references have them in double precision, with as much error as they state."""
     checks = []
     times = values.get("snap_t", [])
-    states = went.states(times) if len(times) else None
+    states = jax.device_get(went.states(times)) if len(times) else None
     for row, t in enumerate(times):
         state = jax.tree.map(lambda x, row=row: x[row], states)
-        seen, tension = observe(went.system, state), np.asarray(_balance(went.system, state).tension)
+        seen = instant(went.system, state)
         k = values["snap_k"][row]
         checks.append(fact(f"{k} links hang at t = {t:g}", int(state.mode[0]) == k))
         found = {
             "snap_p": seen["position"][: k + 1],
             "snap_v": seen["velocity"][: k + 1],
-            "snap_T": tension[:k],
-            "snap_Te": tension[k],
+            "snap_T": seen["forces"][:k],
+            "snap_Te": seen["forces"][k],
         }
         checks += [
             difference(f"{key} at t = {t:g}", found[key], values[key][row], 2 * float(allowed[key]))
@@ -223,7 +245,7 @@ def _flight(went: Run, duration: float, values: Case, allowed: Case) -> list[Che
     """The free flight after the exit: the same system, which has nothing left to end it."""
     exit_time = float(went.end.t)
     flown = simulate(went.system, went.end, exit_time + duration, rtol=RTOL, atol=1e-17)
-    seen = observe(went.system, flown.end)
+    seen = instant(went.system, flown.end)
     return [
         difference("free_p", seen["position"], values["free_p"], float(allowed["free_p"])),
         difference("free_v", seen["velocity"], values["free_v"], float(allowed["free_v"])),
@@ -252,12 +274,18 @@ def _extremes(system: systems.Chain, states: State) -> Case:
     return jax.vmap(one)(states)
 
 
-def _looked_at(went: Run, times: np.ndarray) -> dict[str, np.ndarray]:
-    """`_extremes` at these times; padded to a power of two, so that few sizes are compiled."""
-    size = max(256, 1 << (len(times) - 1).bit_length())
-    padded = np.concatenate([times, np.full(size - len(times), times[-1])])
-    found = _extremes(went.system, went.states(padded))
-    return {key: np.asarray(value)[: len(times)] for key, value in found.items()}
+def _seen(system: systems.Chain, states: State) -> dict[str, np.ndarray]:
+    """`_extremes` of stacked states, in portions of two sizes, so that little is compiled."""
+    states = jax.device_get(states)
+    count = len(states.t)
+    portion = next(size for size in PORTIONS if count <= size or size == PORTIONS[-1])
+    last = jax.tree.map(lambda x: np.repeat(x[-1:], -count % portion, axis=0), states)
+    filled = jax.tree.map(lambda *x: np.concatenate(x), states, last)
+    parts = [
+        _extremes(system, jax.tree.map(lambda x, first=first: x[first : first + portion], filled))
+        for first in range(0, count, portion)
+    ]
+    return {key: np.concatenate([part[key] for part in parts])[:count] for key in parts[0]}
 
 
 def _minima(went: Run, crossed: list[Event], values: Case, allowed: Case) -> list[Check]:
@@ -266,19 +294,19 @@ def _minima(went: Run, crossed: list[Event], values: Case, allowed: Case) -> lis
     times = np.append((knots[:-1, None] + np.diff(knots)[:, None] * steps).ravel(), knots[-1])
     bounds = [float(went.trajectory.start.t), *(event.t for event in crossed)]
     phases = [times[(times >= begin) & (times < end)] for begin, end in itertools.pairwise(bounds)]
-    at_ends = _extremes(went.system, jax.tree.map(lambda *x: jnp.stack(x), *(event.before for event in crossed)))
-    seen = _looked_at(went, np.concatenate(phases))
+    seen = _seen(went.system, went.states(np.concatenate(phases)))
+    ends = _seen(went.system, jax.tree.map(lambda *x: np.stack(x), *(event.before for event in crossed)))
     edges = np.cumsum([0, *(len(phase) for phase in phases)])
-    per_phase = [{key: value[i:j] for key, value in seen.items()} for i, j in itertools.pairwise(edges)]
+    samples = {key: [value[i:j] for i, j in itertools.pairwise(edges)] for key, value in seen.items()}
+    lowest = _refined(went, phases, samples)
     checks = []
-    for key, ends in at_ends.items():
-        samples = [phase[key] for phase in per_phase]
-        lowest = np.minimum(_refined(went, key, phases, samples), np.asarray(ends))
-        lowest = np.where(np.isfinite(lowest), lowest, np.nan)
-        span = np.array([np.ptp(sample) if np.isfinite(sample).all() else 0.0 for sample in samples])
+    for key in seen:
+        found = np.minimum(lowest[key], ends[key])
+        found = np.where(np.isfinite(found), found, np.nan)
+        span = np.array([np.ptp(sample) if np.isfinite(sample).all() else 0.0 for sample in samples[key]])
         if key == "y_min":
-            lowest, span = lowest.min(), span.max()
-        checks.append(_minimum(key, lowest, values[key], float(allowed[key]), MISSED[key] * span))
+            found, span = found.min(), span.max()
+        checks.append(_minimum(key, found, values[key], float(allowed[key]), MISSED[key] * span))
     return checks
 
 
@@ -292,18 +320,30 @@ def _minimum(key: str, found: Any, wanted: Any, tolerance: float, missed: Any) -
     return Check(key, float(np.nanmax(error, initial=0.0)), tolerance)
 
 
-def _refined(went: Run, key: str, times: list[np.ndarray], values: list[np.ndarray]) -> np.ndarray:
-    """The minimum of each phase, looked at again around the lowest sample."""
-    lowest = np.array([value.min() for value in values])
-    for _ in range(2):
-        around = []
-        for t, value in zip(times, values, strict=True):
-            i = int(np.argmin(value))
-            around.append(np.linspace(t[max(i - 1, 0)], t[min(i + 1, len(t) - 1)], REFINED))
-        seen = _looked_at(went, np.concatenate(around))[key].reshape(len(around), REFINED)
-        times, values = around, list(seen)
-        lowest = np.minimum(lowest, seen.min(axis=1))
+def _refined(went: Run, phases: list[np.ndarray], samples: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
+    """The minimum of each quantity in each phase, looked at again around the lowest sample."""
+    times = {key: phases for key in samples}
+    lowest = {key: np.array([value.min() for value in values]) for key, values in samples.items()}
+    for _ in range(ROUNDS):
+        times = {key: [_around(*x) for x in zip(times[key], samples[key], strict=True)] for key in samples}
+        seen = _seen(went.system, went.states(np.concatenate([t for around in times.values() for t in around])))
+        size = len(phases) * REFINED
+        for place, key in enumerate(times):
+            samples = samples | {key: list(seen[key][place * size : (place + 1) * size].reshape(-1, REFINED))}
+            lowest[key] = np.minimum(lowest[key], [value.min() for value in samples[key]])
     return lowest
+
+
+def _around(times: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Times between the neighbours of the lowest value, and where the parabola through the three is lowest."""
+    i = min(max(int(np.argmin(values)), 1), len(times) - 2)
+    (t0, t1, t2), (f0, f1, f2) = times[i - 1 : i + 2], values[i - 1 : i + 2]
+    with np.errstate(invalid="ignore"):  # nothing hangs in the first phase: its least tension is infinite
+        left, right = (t1 - t0) * (f1 - f2), (t1 - t2) * (f1 - f0)
+        bend = left - right
+    lowest = t1 - 0.5 * ((t1 - t0) * left - (t1 - t2) * right) / bend if np.isfinite(bend) and bend != 0.0 else t1
+    even = np.linspace(t0, t2, REFINED - 1)
+    return np.sort(np.append(even, np.clip(lowest, t0, t2)))
 
 
 GROUPS = {"closed_form": closed_form, "rhs": rhs, "jerk": jerk, "crossing": crossing, "run": run}

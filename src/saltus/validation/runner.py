@@ -7,31 +7,36 @@ import importlib
 import json
 import math
 import multiprocessing
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from saltus import _jax_settings
 from saltus.checks import suggestion
 from saltus.errors import ScenarioError
 from saltus.validation.check import Check
+from saltus.validation.parts import Part, Topic, parts
 
+# The groups of each topic; known here so that files are read before JAX is imported.
 TOPICS = {
-    "chain": "saltus.validation.chain",
-    "impact": "saltus.validation.impact",
-    "friction": "saltus.validation.friction",
-    "sliding": "saltus.validation.sliding",
-}
-PART = 4  # cases that a process takes at a time: neighbours often share what is compiled
-
-
-@dataclasses.dataclass(frozen=True)
-class Topic:
-    """A reference file: its topic, and its cases as they stand in it."""
-
-    name: str
-    path: Path
-    cases: list[dict[str, Any]]
+    "chain": ("closed_form", "rhs", "jerk", "crossing", "run"),
+    "impact": (
+        "mass_properties", "free_rotation", "signed_gap", "impulse", "first_contact", "classification",
+        "paradox_event", "sustained_contact", "normal_acceleration_form", "near_paradox_from_past",
+    ),
+    "friction": (
+        "exact_functions", "exact_functions_other_exponent", "contact_dimensional", "contact_vector",
+        "pade_coefficients", "pade_values", "pade_max_error", "rails_state", "slip_to_roll_point_contact",
+        "point_contact_events", "roll_stick_limit_point_contact", "pivot_spin_down", "groove_spin_down",
+        "terminal_ratio", "terminal_ratio_incline", "critical_slope", "symmetric_stop", "trajectory_rails",
+        "rail_contact_lost", "plane_point_contact", "trajectory_plane", "butterfly_state",
+        "trajectory_butterfly_roll", "trajectory_butterfly_slip", "lift_off_circle", "butterfly_lift_off",
+    ),
+    "sliding": ("trajectory", "events", "instants", "illposed"),
+}  # fmt: skip
+LONG_RUNS = ("chain",)  # topics of many runs of one program, which is then better compiled with some care
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +47,7 @@ class CaseResult:
     group: str
     case: str
     checks: tuple[Check, ...]
+    number: int = 0  # in the row of all cases
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +131,7 @@ def _read(path: Path) -> Topic:
         raise ScenarioError(
             f"Unknown topic {name!r} in {str(path)!r}.{suggestion(name, TOPICS)} Known: {', '.join(TOPICS)}."
         )
-    groups = list(_groups(name))
+    groups = TOPICS[name]
     for index, case in enumerate(cases):
         group = case.get("group") if isinstance(case, dict) else None
         if group not in groups:
@@ -136,34 +142,45 @@ def _read(path: Path) -> Topic:
     return Topic(name, path, cases)
 
 
-def _groups(topic: str) -> dict[str, Any]:
-    return importlib.import_module(TOPICS[topic]).GROUPS
+def run(topics: Sequence[Topic], workers: int = 0) -> Iterator[CaseResult]:
+    """Check all cases: in this process, in their order, or by so many others, as they get ready.
 
-
-def run(topics: Sequence[Topic], workers: int = 1) -> Iterator[CaseResult]:
-    """Check case after case, in this process or by several others; the order is that of the files."""
-    parts = [
-        (topic.name, first, topic.cases[first : first + PART])
-        for topic in topics
-        for first in range(0, len(topic.cases), PART)
-    ]
-    if min(workers, len(parts)) <= 1:
-        for part in parts:
-            yield from _run_part(part)
+    Nearly all of the time goes into compilation. The other processes compile with little care, and cases
+    that share a program stay together.
+    """
+    found = parts(topics)
+    if workers < 1 or len(found) <= 1:
+        for one in sorted((one for part in found for one in _numbered(part)), key=lambda one: one[1]):
+            yield _run_case(*one)
         return
     # Not forked: the libraries under JAX hold threads, which a fork does not carry over.
-    with ProcessPoolExecutor(min(workers, len(parts)), multiprocessing.get_context("spawn")) as pool:
-        for results in pool.map(_run_part, parts):
-            yield from results
+    spawn = multiprocessing.get_context("spawn")
+    settings = (_jax_settings.quick_to_compile(),)
+    with ProcessPoolExecutor(min(workers, len(found)), spawn, _prepare, settings) as pool:
+        for done in as_completed([pool.submit(_run_part, part) for part in found]):
+            yield from done.result()
 
 
-def _run_part(part: tuple[str, int, list[dict[str, Any]]]) -> list[CaseResult]:
-    topic, first, cases = part
-    groups = _groups(topic)
-    return [
-        CaseResult(topic, case["group"], str(case.get("id", first + k)), tuple(_checks(groups[case["group"]], case)))
-        for k, case in enumerate(cases)
-    ]
+def _numbered(part: Part) -> list[tuple[str, int, dict[str, Any]]]:
+    return [(part.topic, number, case) for number, case in part.cases]
+
+
+def _prepare(environment: dict[str, str]) -> None:
+    """The settings of a new process, before it imports JAX."""
+    os.environ.update(environment)
+
+
+def _run_part(part: Part) -> list[CaseResult]:
+    """The results of a part, in a process of its own."""
+    import jax
+
+    jax.config.update("jax_disable_most_optimizations", part.topic not in LONG_RUNS)
+    return [_run_case(*one) for one in _numbered(part)]
+
+
+def _run_case(topic: str, number: int, case: dict[str, Any]) -> CaseResult:
+    checker = importlib.import_module(f"saltus.validation.{topic}").GROUPS[case["group"]]
+    return CaseResult(topic, case["group"], str(case.get("id", number)), tuple(_checks(checker, case)), number)
 
 
 def _checks(checker, case: dict[str, Any]) -> list[Check]:
@@ -178,8 +195,8 @@ def _checks(checker, case: dict[str, Any]) -> list[Check]:
 
 
 def by_group(results: Iterable[CaseResult]) -> list[GroupResult]:
-    """Results gathered by topic and group, in the order in which they came."""
+    """Results gathered by topic and group, in the order of the files."""
     gathered: dict[tuple[str, str], list[CaseResult]] = {}
-    for result in results:
+    for result in sorted(results, key=lambda result: result.number):
         gathered.setdefault((result.topic, result.group), []).append(result)
     return [GroupResult(topic, group, tuple(found)) for (topic, group), found in gathered.items()]

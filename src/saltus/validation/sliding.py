@@ -213,11 +213,13 @@ def _sign_changes(run: Run) -> np.ndarray:
     """Times at which the force of the first rod passes through zero."""
     from scipy.optimize import brentq
 
-    force = jax.jit(lambda state: run.system.forces(state).rod_force[0])
+    def force(t):
+        return float(observe(run.system, run.at(t))["rod_force"][0])
+
     times = np.linspace(float(run.trajectory.start.t), float(run.end.t), 4001)
-    values = np.asarray(jax.vmap(force)(run.states(times)))
+    values = np.asarray(_seen(run.system, run.states(times))[0]["rod_force"])[:, 0]
     changes = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) < 0)
-    return np.array([brentq(lambda t: float(force(run.at(t))), times[i], times[i + 1], xtol=1e-13) for i in changes])
+    return np.array([brentq(force, times[i], times[i + 1], xtol=1e-13) for i in changes])
 
 
 def _size(case: Case) -> float:
@@ -241,7 +243,7 @@ def events(case: Case) -> list[Check]:
     checks = [fact(f"runs to t = {until:g} ({run.outcome.name})", float(run.end.t) >= until)]
     if case.get("exact", {}).get("moves") is False:
         times = np.linspace(0.0, until, 11)
-        place = np.asarray(jax.vmap(run.system.observe)(run.states(times))["position"])[..., :2]
+        place = np.asarray(_seen(run.system, run.states(times))[0]["position"])[..., :2]
         wanted = np.broadcast_to(pairs(case["q0"]), place.shape)
         checks.append(difference("positions of masses at rest", place, wanted, 0.0))
         checks.append(fact("no event at rest", not run.events))

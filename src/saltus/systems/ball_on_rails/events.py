@@ -288,8 +288,8 @@ class _Look:
 
         The instant does not matter, so the slope of this guard is left out: half of the compiled program.
         """
-        ball, state = self.ball, jax.lax.stop_gradient(state)
-        gain = self.ball.contacts(state).acceleration
+        ball, gain = self.ball, jax.lax.stop_gradient(self(state).acceleration)
+        state = jax.lax.stop_gradient(state)
         momentum = creep.momentum(ball, state.v)
         growth = creep.momentum(ball, gain) / jnp.where(momentum == 0.0, 1.0, momentum)
         off = (gain - growth * state.v) * ball.lengths

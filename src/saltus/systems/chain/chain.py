@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
@@ -19,6 +19,7 @@ from saltus.systems.chain.layout import PULLS, Motion, Regime, units, unpack
 from saltus.systems.chain.tension import Pull, edge_last, forces, velocity_changes
 
 LINKS = ("rod", "string")
+NOTHING = 1e-150  # mass of what is beyond the end of a chain: no sum feels it
 ROUGH = 0.2  # length of the edge link, in links, below which constant steps go by collocation
 
 
@@ -67,6 +68,8 @@ class Chain(AbstractSystem):
             energy, "printed" (as in the article) and "frozen".
         material: "rod" (links may push) or "string" (a link that would push goes slack).
         ends_off_table: Whether the run ends as the last particle leaves the table.
+        room: Links that arrays have room for, >= `links`; None: just as many. Chains of different lengths with
+            the same room share one compiled program; results beyond the end of a chain are NaN.
 
     References:
         Chain sliding off a table, Am. J. Phys. 61(3), 1993; Vrbik, Simulating n-link chain sliding off a
@@ -83,6 +86,7 @@ class Chain(AbstractSystem):
     static_friction: Float[Array, ""]
     edge_friction: Float[Array, ""]
     engagement: AbstractEngagement
+    used: Int[Array, ""] | None
     material: str = eqx.field(static=True)
     ends_off_table: bool = eqx.field(static=True)
 
@@ -99,6 +103,7 @@ class Chain(AbstractSystem):
         engagement: str | AbstractEngagement = "limit",
         material: str = "rod",
         ends_off_table: bool = False,
+        room: int | None = None,
     ):
         if int(links) != links or links < 1:
             raise ValueError(f"`links` must be a whole number >= 1, got {links}. It has one particle more than links.")
@@ -107,8 +112,14 @@ class Chain(AbstractSystem):
             checks.one_of("engagement", engagement, ENGAGEMENTS)
             engagement = ENGAGEMENTS[engagement]()
         checks.one_of("material", material, LINKS)
-        self.mass = _per_piece("mass", mass, links + 1, "one per particle")
-        self.length = _per_piece("length", length, links, "one per link")
+        if room is not None and (int(room) != room or room < links):
+            raise ValueError(f"`room` must be a whole number of links >= {links}, got {room}.")
+        spare = 0 if room is None else int(room) - links
+        lengths = _per_piece("length", length, links, "one per link")
+        masses = _per_piece("mass", mass, links + 1, "one per particle")
+        self.mass = jnp.concatenate([masses, jnp.full(spare, NOTHING)])
+        self.length = jnp.concatenate([lengths, jnp.full(spare, jnp.mean(lengths))])
+        self.used = None if room is None else jnp.asarray(links)
         checks.positive("gravity", gravity)
         checks.nonnegative("table_friction", table_friction)
         checks.nonnegative("edge_friction", edge_friction)
@@ -134,8 +145,18 @@ class Chain(AbstractSystem):
 
     @property
     def n_links(self) -> int:
-        """Number of links."""
+        """Number of links that arrays have room for: that of the chain, unless `room` was given."""
         return self.length.size
+
+    @property
+    def links(self) -> int | Int[Array, ""]:
+        """Number of links of the chain."""
+        return self.n_links if self.used is None else self.used
+
+    @property
+    def weight(self) -> Float[Array, ""]:
+        """Mean weight of a particle [N]."""
+        return self.gravity * jnp.sum(self.mass) / (self.links + 1)
 
     # Starts
 
@@ -213,7 +234,7 @@ class Chain(AbstractSystem):
         stuck = regime.stuck if stuck is None else stuck
         along, across = units(place.angle)
         carrying = jnp.where(self.taut(regime)[:, None], along, 0.0)
-        on_table = regime.hanging < self.n_links
+        on_table = regime.hanging < self.links
         directions = edge_last(carrying, jnp.where(on_table, edge.direction, 0.0), regime.hanging)
         table = jnp.where(on_table, self.table_mass(regime.hanging), 1.0)
         capstan = self.capstan(edge.angle)
@@ -260,7 +281,7 @@ class Chain(AbstractSystem):
         )
 
     def _friction_power(self, now: Balance) -> Float[Array, " 3"]:
-        moving = (now.regime.hanging < self.n_links) & ~now.regime.stuck
+        moving = (now.regime.hanging < self.links) & ~now.regime.stuck
         table = self.table_friction * self.gravity * now.table_mass
         over_edge = now.tension[now.regime.hanging] * (1.0 - 1.0 / now.capstan)
         return jnp.where(moving, now.edge.speed, 0.0) * jnp.stack([table, over_edge, jnp.zeros(())])
@@ -269,7 +290,7 @@ class Chain(AbstractSystem):
         """At the start of a phase, where the direction of the short edge link turns like 1/r for a small error."""
         place, _, regime = unpack(state, self.strings)
         near = jnp.sum(place.edge**2) < (ROUGH * jnp.mean(self.length)) ** 2
-        return near & (regime.hanging > 0) & (regime.hanging < self.n_links)
+        return near & (regime.hanging > 0) & (regime.hanging < self.links)
 
     def project(self, state: State) -> State:
         """While the table part sticks, the edge particle back on its circle."""

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.hybrid import Guard, State
+from saltus.hybrid.guard import once
 from saltus.systems.chain.layout import LOOSE, UNTOLD, Regime
 
 if TYPE_CHECKING:
@@ -44,20 +45,10 @@ class _View:
 
     def __init__(self, chain: Chain):
         self.chain = chain
-        self._state, self._balance = None, None
-
-    def now(self, state: State):
-        """The forces along the chain in this state."""
-        if self._state is not state:
-            self._state, self._balance = state, self.chain.balance(state)
-        return self._balance
+        self.now = once(chain.balance)
 
     def regime(self, state: State) -> Regime:
         return Regime.of(state.mode)
-
-    @property
-    def weight(self) -> Array:
-        return self.chain.gravity * jnp.mean(self.chain.mass)
 
     @property
     def speed_scale(self) -> Array:
@@ -67,17 +58,17 @@ class _View:
         return jnp.arange(self.chain.n_links) < self.regime(state).hanging
 
     def on_table(self, state: State) -> Array:
-        return self.regime(state).hanging < self.chain.n_links
+        return self.regime(state).hanging < self.chain.links
 
     def slides(self, state: State) -> Array:
         return self.on_table(state) & ~self.regime(state).stuck
 
     def left_to_cross(self, state: State) -> Array:
-        length = self.chain.length[jnp.minimum(self.regime(state).hanging, self.chain.n_links - 1)]
+        length = self.chain.length[jnp.minimum(self.regime(state).hanging, self.chain.links - 1)]
         return 1.0 - self.now(state).edge.length / length
 
     def last_follows(self, state: State) -> Array:
-        return self.slides(state) & (self.regime(state).hanging == self.chain.n_links - 1)
+        return self.slides(state) & (self.regime(state).hanging == self.chain.links - 1)
 
     def more_follow(self, state: State) -> Array:
         return self.slides(state) & ~self.last_follows(state)
@@ -87,7 +78,7 @@ class _View:
         now = self.now(state)
         unit = MARGIN * jnp.sqrt(jnp.mean(self.chain.length) / self.chain.gravity)
         clock = 1.0 - (state.t - now.place.since) / unit
-        return jnp.where(now.regime.loose == UNTOLD, clock, now.tension[:-1] / self.weight + MARGIN)
+        return jnp.where(now.regime.loose == UNTOLD, clock, now.tension[:-1] / self.chain.weight + MARGIN)
 
     def tension_watched(self, state: State) -> Array:
         return self.hangs(state) & (self.regime(state).loose != LOOSE)
@@ -101,7 +92,7 @@ class _View:
 
     def edge_force(self, state: State) -> Array:
         now = self.now(state)
-        return now.tension[now.regime.hanging] * now.edge.direction[0] / self.weight
+        return now.tension[now.regime.hanging] * now.edge.direction[0] / self.chain.weight
 
     def edge_watched(self, state: State) -> Array:
         return self.on_table(state) & ~self.regime(state).lifted
@@ -113,7 +104,7 @@ class _View:
     def grip(self, state: State) -> Array:
         now = self.now(state)
         holding = self.chain.static_friction * now.table_mass * self.chain.gravity
-        return (holding - now.tension[now.regime.hanging] / now.capstan) / self.weight
+        return (holding - now.tension[now.regime.hanging] / now.capstan) / self.chain.weight
 
     def table_speed(self, state: State) -> Array:
         return self.now(state).edge.speed / self.speed_scale

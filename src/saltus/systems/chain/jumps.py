@@ -106,7 +106,7 @@ def cross(chain: Chain, state: State, index: Array, last: bool = False) -> State
 def _noting_pushes(chain: Chain, state: State) -> State:
     """Rods that push from a jump on, for the guard to tell."""
     place, velocity, regime = unpack(state, chain.strings)
-    pushes = chain.balance(state).tension[:-1] < -strings.PUSHES * chain.gravity * jnp.mean(chain.mass)
+    pushes = chain.balance(state).tension[:-1] < -strings.PUSHES * chain.weight
     news = pushes & (jnp.arange(chain.n_links) < regime.hanging) & (regime.loose == PULLS)
     return rebuilt(state, place, velocity, regime._replace(loose=jnp.where(news, UNTOLD, regime.loose)))
 

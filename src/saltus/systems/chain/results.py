@@ -84,7 +84,7 @@ def observe(chain: Chain, state: State) -> dict[str, Array]:
     now = chain.balance(state)
     regime, edge, tension = now.regime, now.edge, now.tension
     k = regime.hanging
-    on_table = k < chain.n_links
+    on_table = k < chain.links
     pull = tension[k]
     inside = pull / now.capstan
     index = jnp.arange(chain.n_links)
@@ -112,7 +112,18 @@ def observe(chain: Chain, state: State) -> dict[str, Array]:
     }
     # The lengths of rods should stay what they are, and diagnostics look at that; those of strings change.
     name = "distance" if chain.strings else "link_length"
-    return seen | {name: jnp.where((index == k) & on_table, bent, lengths)}
+    return _to_the_end(chain, seen | {name: jnp.where((index == k) & on_table, bent, lengths)})
+
+
+def _to_the_end(chain: Chain, seen: dict[str, Array]) -> dict[str, Array]:
+    """Results with NaN for what is beyond the end of a chain that has room for more links."""
+    if chain.used is None:
+        return seen
+    for name, value in seen.items():
+        if name != "slack" and QUANTITIES[name].dims[:1] in (("particle",), ("link",)):
+            there = jnp.arange(value.shape[0]) < chain.links + (QUANTITIES[name].dims[0] == "particle")
+            seen[name] = jnp.where(there.reshape(-1, *(1,) * (value.ndim - 1)), value, jnp.nan)
+    return seen
 
 
 def event_data(chain: Chain, guard: str, index: int, before: State, after: State) -> dict[str, Any]:

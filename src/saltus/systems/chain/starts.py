@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -33,9 +34,10 @@ def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int | A
 
 def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int | Array, Any]:
     """Number of hanging links and place of the edge particle."""
-    lengths, over = checks.concrete(chain.length), checks.concrete(overhang)
+    used = chain.length[: int(chain.links)]
+    lengths, over = checks.concrete(used), checks.concrete(overhang)
     if over is None or lengths is None:
-        return _split_traced(chain.length, overhang, angle)
+        return _split_traced(used, overhang, angle)
     total = float(lengths.sum())
     if not 0.0 < over < total:
         raise ValueError(
@@ -68,8 +70,8 @@ def _split_traced(lengths: Array, overhang: Any, angle: Any) -> tuple[Array, Arr
 def _check_hanging(chain: Chain, hanging: int | Array) -> None:
     if checks.concrete(hanging) is None:
         return
-    if int(hanging) != hanging or not 0 <= hanging < chain.n_links:
-        raise ValueError(f"`hanging` must be a whole number from 0 to {chain.n_links - 1}, got {hanging}.")
+    if int(hanging) != hanging or not 0 <= hanging < int(chain.links):
+        raise ValueError(f"`hanging` must be a whole number from 0 to {int(chain.links) - 1}, got {hanging}.")
 
 
 def _check_edge(chain: Chain, edge: Any, hanging: int | Array) -> None:
@@ -89,33 +91,46 @@ def _check_edge(chain: Chain, edge: Any, hanging: int | Array) -> None:
         raise ValueError(f"`edge` must be nearer than the link's length of {length:g} m, got {reach:g} m.")
 
 
+def _arrays(*values: Any) -> Any:
+    """NumPy for known numbers, of which nothing need be compiled; JAX's NumPy for traced ones."""
+    return jnp if any(checks.concrete(value) is None for value in values) else np
+
+
 def from_particles(chain: Chain, position: Any, velocity: Any, t: float) -> State:
     """The state with these particles off the table."""
     checks.shaped("position", position, (None, 2), "One row (down, outward) per particle off the table.")
     checks.shaped("velocity", velocity, np.shape(position))
-    position, velocity = jnp.asarray(position, float), jnp.asarray(velocity, float)
+    xp = _arrays(position, velocity)
+    position, velocity = xp.asarray(position, float), xp.asarray(velocity, float)
     k = position.shape[0] - 1
     link, relative = position[:-1] - position[1:], velocity[:-1] - velocity[1:]
-    squared = jnp.sum(link**2, axis=1)
+    squared = xp.sum(link**2, axis=1)
     rate = (link[:, 0] * relative[:, 1] - link[:, 1] * relative[:, 0]) / squared
+<<<<<<< HEAD
     lengths = checks.concrete(jnp.sqrt(squared))
     wanted = checks.concrete(chain.length[:k])
     if lengths is not None and wanted is not None and lengths.size and np.abs(lengths / wanted - 1).max() > 1e-6:
+=======
+    lengths = checks.concrete(xp.sqrt(squared))
+    wanted = np.asarray(chain.length[:k])
+    if lengths is not None and lengths.size and np.abs(lengths / wanted - 1).max() > 1e-6:
+>>>>>>> validate
         worst = int(np.argmax(np.abs(lengths / wanted - 1)))
         raise ValueError(
             f"Link {worst + 1} is {lengths[worst]:.9g} m long in `position`, but its length is {wanted[worst]:.9g} m."
         )
-    return from_angles(chain, jnp.arctan2(link[:, 1], link[:, 0]), position[-1], rate, velocity[-1], t)
+    return from_angles(chain, xp.arctan2(link[:, 1], link[:, 0]), position[-1], rate, velocity[-1], t)
 
 
 def from_angles(chain: Chain, angle: Any, edge: Any, angle_rate: Any, edge_velocity: Any, t: float) -> State:
     """The state with these hanging links and this edge particle."""
     n, k = chain.n_links, np.shape(angle)[0]
-    if k > n:
-        raise ValueError(f"At most {n} links can hang, got {k} angles.")
+    if k > int(chain.links):
+        raise ValueError(f"At most {int(chain.links)} links can hang, got {k} angles.")
     checks.shaped("angle_rate", angle_rate, (k,))
     checks.shaped("edge", edge, (2,))
     checks.shaped("edge_velocity", edge_velocity, (2,))
+<<<<<<< HEAD
     angles = jnp.zeros(n).at[:k].set(jnp.asarray(angle, float))
     rates = jnp.zeros(n).at[:k].set(jnp.asarray(angle_rate, float))
     return hung(chain, k, angles, edge, rates, edge_velocity, t)
@@ -125,6 +140,11 @@ def hung(chain: Chain, k: Any, angles: Array, edge: Any, rates: Array, edge_velo
     """The state with k hanging links, of which the first k angles and rates tell."""
     n = chain.n_links
     angles = jnp.where(jnp.arange(n) < k, angles, jnp.pi / 2)
+=======
+    xp = _arrays(angle, angle_rate)
+    angles = jnp.asarray(xp.concatenate([xp.asarray(angle, float), np.full(n - k, np.pi / 2)]))
+    rates = jnp.asarray(xp.concatenate([xp.asarray(angle_rate, float), np.zeros(n - k)]))
+>>>>>>> validate
     edge, edge_velocity = jnp.asarray(edge, float), jnp.asarray(edge_velocity, float)
     zero, no = jnp.zeros(()), jnp.asarray(False)
     place = Motion(angles, chain.length if chain.strings else None, edge, zero, jnp.asarray(t, float))
@@ -133,6 +153,7 @@ def hung(chain: Chain, k: Any, angles: Array, edge: Any, rates: Array, edge_velo
     return State(jnp.asarray(t, float), place.vector(), velocity.vector(), jnp.zeros(3), regime.integers())
 
 
+@eqx.filter_jit
 def stuck_where_held(chain: Chain, state: State) -> State:
     """The state, stuck if static friction holds the table part."""
     place, _, regime = unpack(state, chain.strings)

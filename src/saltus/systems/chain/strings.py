@@ -92,7 +92,7 @@ def _jolt(chain: Chain, place: Motion, velocity: Motion, regime: Regime, index: 
     edge = Edge.of(place, velocity)
     along, across = units(place.angle)
     carrying = jnp.where(chain.taut(regime)[:, None], along, 0.0)
-    on_table = k < chain.n_links
+    on_table = k < chain.links
     directions = edge_last(carrying, jnp.where(on_table, edge.direction, 0.0), k)
     if folds:
         directions = cut_where_folded(directions, index)
@@ -136,7 +136,7 @@ def _tensile(chain: Chain, state: State, undecided: Bool[Array, " n"]) -> State:
     Its matrix is positive definite, so that the solution is unique and changing the first link
     that is wrong, again and again, reaches it (Murty 1974).
     """
-    weight = chain.gravity * jnp.mean(chain.mass)
+    weight = chain.weight
 
     def wrong(loose):
         trial = _with_loose(chain, state, loose)

@@ -126,8 +126,8 @@ def _in_modes(system: SlidingMasses, state: State) -> State:
             (jnp.where(resting[:, None], 0.0, state.v), jnp.where(resting, STICK, state.mode)),
         )
         state = jax.lax.cond(resting.any(), lambda s: jumps.set_off(system, s), lambda s: s, at_rest)
-    for _ in range(jumps.SIGN_SWEEPS if system.has_friction else 1):
-        state = jumps.with_reaction_sign(system, state, state.mode != FREE)
+    sweeps = jumps.SIGN_SWEEPS if system.has_friction else 1
+    state = jumps.with_reaction_sign(system, state, state.mode != FREE, sweeps)
     if not system.adhesion:
         lifted = (system.forces(state).normal_force < 0.0) & (state.mode == SLIP)
         state = eqx.tree_at(lambda s: s.mode, state, jnp.where(lifted, FREE, state.mode))

@@ -46,6 +46,7 @@ class Places(eqx.Module):
         return vectors - self.normal * self.normal.dot(vectors)
 
 
+@eqx.filter_jit
 def places(surface: AbstractSurface, q, v, free: Bool[Array, " n"] | None) -> Places:
     """Where the masses are; those not `free` lie on the surface (None: all of them)."""
     x, y = q[:, 0], q[:, 1]
@@ -102,6 +103,7 @@ def rod_geometry(rods: Rods, position: Vectors) -> Rod:
     return Rod(difference.square() * inverse, inverse, difference * inverse)
 
 
+@eqx.filter_jit  # traced once, though nearly everything asks for it
 def forces(
     where: Places,
     rods: Rods,
@@ -155,6 +157,7 @@ def forces(
     )
 
 
+@eqx.filter_jit
 def constrained_change(where: Places, rods: Rods, mode, mass: PerMass, mismatch: Float[Array, "r k"]) -> list[Vectors]:
     """Smallest changes (mass-weighted) of the masses, along the surface, that change the rods by `-mismatch`.
 

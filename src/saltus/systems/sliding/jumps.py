@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from saltus import checks
 from saltus.hybrid import Rate, State
 from saltus.systems.sliding.contact import FREE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
@@ -64,12 +66,20 @@ def _onset(system: SlidingMasses, state: State, resting) -> Onset:
     )  # fmt: skip
 
 
-def with_reaction_sign(system: SlidingMasses, state: State, which) -> State:
-    """Masses `which` slip pressed or pulled, as the reaction of the surface has it."""
+def with_reaction_sign(system: SlidingMasses, state: State, which, sweeps: int = 1) -> State:
+    """Masses `which` slip pressed or pulled, as the reaction of the surface has it; looked at so many times."""
     if not system.adhesion:
         return state
-    pulled = system.forces(state).normal_force < 0.0
-    mode = jnp.where(which & (state.mode < STICK), jnp.where(pulled, PULLED, SLIP), state.mode)
+
+    def sweep(_, mode):
+        pulled = system.forces(eqx.tree_at(lambda s: s.mode, state, mode), where).normal_force < 0.0
+        return jnp.where(which & (mode < STICK), jnp.where(pulled, PULLED, SLIP), mode)
+
+    where = system.places(state)
+    if sweeps > 1 and checks.concrete(state.q) is None:
+        mode = jax.lax.fori_loop(0, sweeps, sweep, state.mode)  # inside a program: once, not so many times
+    else:
+        mode = functools.reduce(lambda mode, k: sweep(k, mode), range(sweeps), state.mode)
     return eqx.tree_at(lambda s: s.mode, state, mode)
 
 
@@ -99,11 +109,15 @@ def _runge_kutta(system: SlidingMasses, state: State, h) -> State:
         q, v, ledger = state.q + h * rate.q, state.v + h * rate.v, state.ledger + h * rate.ledger
         return State(state.t + h, q, v, ledger, state.mode)
 
-    k1 = system.rate(state)
-    k2 = system.rate(moved(k1, 0.5 * h))
-    k3 = system.rate(moved(k2, 0.5 * h))
-    k4 = system.rate(moved(k3, h))
-    mean = jax.tree.map(lambda a, b, c, d: (a + 2.0 * b + 2.0 * c + d) / 6.0, k1, k2, k3, k4)
+    def stage(total, k):
+        rate, mean = total
+        ahead, weight = k
+        rate = system.rate(moved(rate, ahead * h))
+        return (rate, jax.tree.map(lambda m, r: m + weight * r, mean, rate)), None
+
+    none = jax.tree.map(jnp.zeros_like, Rate(state.q, state.v, state.ledger))
+    stages = jnp.array([0.0, 0.5, 0.5, 1.0]), jnp.array([1.0, 2.0, 2.0, 1.0]) / 6.0
+    (_, mean), _ = jax.lax.scan(stage, (none, none), stages)
     return system.project(moved(mean, h))
 
 

@@ -110,10 +110,13 @@ def _largest_smallest(margins, members, unit, n: int):
         values = jnp.where(members, margins(unit * x), jnp.inf)
         return -width * jax.nn.logsumexp(-values / width)
 
+    def slope_twice(x, width):
+        slope = jax.grad(smooth_minimum)(x, width)
+        return slope, slope
+
     def sharpen(x, width):
         def improve(x, _):
-            slope = jax.grad(smooth_minimum)(x, width)
-            bend = jax.hessian(smooth_minimum)(x, width)
+            bend, slope = jax.jacfwd(slope_twice, has_aux=True)(x, width)
             step = jnp.linalg.solve(bend - 1e-9 * jnp.eye(n), -slope)
             tries = x + jnp.array([1.0, 0.3, 0.1, 0.01, 0.0])[:, None] * jnp.where(jnp.isfinite(step), step, 0.0)
             values = jax.vmap(lambda x: smooth_minimum(x, width))(tries)

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
-from saltus.hybrid.guard import always
+from saltus.hybrid.guard import always, once
 from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
 from saltus.numerics.vectors import Vectors
@@ -137,9 +137,7 @@ class SlidingMasses(AbstractSystem):
         state = State.of(0.0, q, v, jnp.zeros(1 + len(self.rods)), mode)
         lengths = rod_geometry(self.rods, self.places(state).position).length
         state = State(state.t, q, v, jnp.concatenate([jnp.zeros(1), lengths]), mode)
-        for _ in range(jumps.SIGN_SWEEPS if self.has_friction else 0):
-            state = jumps.with_reaction_sign(self, state, mode == SLIP)
-        return state
+        return jumps.with_reaction_sign(self, state, mode == SLIP, jumps.SIGN_SWEEPS) if self.has_friction else state
 
     def start(self, position, velocity=None, *, project: bool = False) -> State:
         """The state at the beginning, checked, with each mass in its right mode.
@@ -168,10 +166,11 @@ class SlidingMasses(AbstractSystem):
             return self.mu
         return jnp.where(mode == PULLED, -self.mu, self.mu)
 
-    def forces(self, state: State) -> Forces:
-        """Rod forces, reactions of the surface and accelerations."""
+    def forces(self, state: State, where: Places | None = None) -> Forces:
+        """Rod forces, reactions of the surface and accelerations; `where` are its places, if known."""
+        where = self.places(state) if where is None else where
         return forces(
-            self.places(state), self.rods, state.mode, self.mass, self.mu_signed(state.mode), self.gravity,
+            where, self.rods, state.mode, self.mass, self.mu_signed(state.mode), self.gravity,
             tangent=self.formulation == "tangent",
         )  # fmt: skip
 
@@ -186,7 +185,8 @@ class SlidingMasses(AbstractSystem):
 
     def rate(self, state: State) -> Rate:
         """Velocities, accelerations, and the power of friction; rods keep their nominal lengths."""
-        where, now = self.places(state), self.forces(state)
+        where = self.places(state)
+        now = self.forces(state, where)
         moving = state.mode != STICK
         power = jnp.where(state.mode < STICK, self.mu_signed(state.mode) * now.normal_force * where.speed, 0.0)
         return Rate(
@@ -215,30 +215,43 @@ class SlidingMasses(AbstractSystem):
 
     def guards(self) -> tuple[Guard, ...]:
         """Stop and release, sign of the reaction or lift-off and landing, borders of validity."""
+        see = once(self._seen)
+
+        def relative_reaction(state):
+            return see(state)[1].normal_force / (self.mass * self.gravity)
+
         guards = []
         if self.has_friction:
             guards += [
-                Guard("stop", lambda s: self.places(s).speed - jumps.STOP_SPEED,
+                Guard("stop", lambda s: see(s)[0].speed - jumps.STOP_SPEED,
                       lambda s: (s.mode < STICK) & (self.mu > 0.0)),
-                Guard("release", self._held_margin, self._may_be_released),
+                Guard("release", lambda s: self._held_margin(s, *see(s)), self._may_be_released),
             ]  # fmt: skip
         if self.adhesion:
             guards += [
-                Guard("pull", self._relative_reaction, lambda s: s.mode == SLIP),
-                Guard("press", lambda s: -self._relative_reaction(s), lambda s: s.mode == PULLED),
+                Guard("pull", relative_reaction, lambda s: s.mode == SLIP),
+                Guard("press", lambda s: -relative_reaction(s), lambda s: s.mode == PULLED),
             ]
         else:
             guards += [
-                Guard("lift_off", self._relative_reaction, lambda s: (s.mode == SLIP) | (s.mode == STICK)),
+                Guard("lift_off", relative_reaction, lambda s: (s.mode == SLIP) | (s.mode == STICK)),
                 Guard("landing", self._gap, lambda s: s.mode == FREE),
             ]
-        return (*guards, *self._borders())
+        return (*guards, *self._borders(see, relative_reaction))
 
-    def _borders(self) -> list[Guard]:
+    def _seen(self, state: State) -> tuple[Places, Forces]:
+        where = self.places(state)
+        return where, self.forces(state, where)
+
+    def _borders(self, see, relative_reaction) -> list[Guard]:
         """Where the equations or the surface end."""
 
         def border(name, function, armed, ends, message):
             return Guard(name, function, armed, ends, "Stopped at t = {t:.9g} s: " + message, border=True)
+
+        def agreement(state):
+            """Relative reaction, counted in the direction that the mode says."""
+            return jnp.where(state.mode == PULLED, -1.0, 1.0) * relative_reaction(state) + ILL_POSED
 
         borders = [
             border("left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]) - RIM, always, "left_domain",
@@ -247,32 +260,24 @@ class SlidingMasses(AbstractSystem):
         if not (self.has_friction and len(self.rods)):
             return borders
         borders.append(
-            border("ill_posed", lambda s: self.forces(s).denominator * jnp.min(self.mass) - ILL_POSED,
+            border("ill_posed", lambda s: see(s)[1].denominator * jnp.min(self.mass) - ILL_POSED,
                    lambda s: ~self.locked(s.mode), "ill_posed",
                    "the denominator D of rod {index} is not above zero, so the accelerations are not unique "
                    "(Painlevé). Lower mu, or start elsewhere.")
         )  # fmt: skip
         if self.adhesion and self.friction_reaction == "abs":
             borders.append(
-                border("no_reaction", self._agreement, lambda s: (s.mode <= PULLED) & (self.mu > 0.0), "ill_posed",
+                border("no_reaction", agreement, lambda s: (s.mode <= PULLED) & (self.mu > 0.0), "ill_posed",
                        "no reaction on mass {index}, pressing or pulling, agrees with the friction that it causes "
                        "(Painlevé). Lower mu, or start elsewhere.")
             )  # fmt: skip
         return borders
 
-    def _agreement(self, state: State) -> Float[Array, " n"]:
-        """Relative reaction, counted in the direction that the mode says."""
-        return jnp.where(state.mode == PULLED, -1.0, 1.0) * self._relative_reaction(state) + ILL_POSED
-
-    def _relative_reaction(self, state: State) -> Float[Array, " n"]:
-        return self.forces(state).normal_force / (self.mass * self.gravity)
-
     def _gap(self, state: State) -> Float[Array, " n"]:
         """Height of each mass over the surface, a hair more: just after lift-off it grows as time cubed."""
         return state.q[:, 2] - self.surface.height(state.q[:, 0], state.q[:, 1]) + jumps.HAIR
 
-    def _held_margin(self, state: State) -> Float[Array, " n"]:
-        where, now = self.places(state), self.forces(state)
+    def _held_margin(self, state: State, where: Places, now: Forces) -> Float[Array, " n"]:
         return held_margin(where, self.rods, state.mode, self.mass, self.mu, self.gravity, now)
 
     def _may_be_released(self, state: State):
@@ -309,9 +314,9 @@ class SlidingMasses(AbstractSystem):
 
     def observe(self, state: State) -> dict[str, Array]:
         """All results at one instant."""
-        where, now = self.places(state), self.forces(state)
+        where, now = self._seen(state)
         locked = self.locked(state.mode)
-        kinetic, potential = self.energies(state)
+        kinetic, potential = self._energies(where)
         momentum = where.velocity.map(lambda part: jnp.sum(self.mass * part))
         at_locked = jnp.zeros(state.mode.shape, bool).at[self.rods.first].max(locked).at[self.rods.second].max(locked)
         reaction_unknown = at_locked & (not self.surface.flat)
@@ -331,7 +336,9 @@ class SlidingMasses(AbstractSystem):
 
     def energies(self, state: State) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Kinetic and potential energy [J]."""
-        where = self.places(state)
+        return self._energies(self.places(state))
+
+    def _energies(self, where: Places) -> tuple[Float[Array, ""], Float[Array, ""]]:
         kinetic = 0.5 * jnp.sum(self.mass * where.velocity.square())
         return kinetic, jnp.sum(self.mass * self.gravity * where.position.z)
 
