@@ -28,7 +28,8 @@ def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int | A
         raise ValueError("`angle` goes with `overhang`; the place `edge` has its own direction.")
     _check_hanging(chain, hanging)
     _check_edge(chain, edge, hanging)
-    state = hung(chain, hanging, jnp.zeros(chain.n_links), edge, jnp.zeros(chain.n_links), (0.0, 0.0), 0.0)
+    zeros = np.zeros(chain.n_links)
+    state = hung(chain, hanging, zeros, edge, zeros, (0.0, 0.0), 0.0)
     return stuck_where_held(chain, state)
 
 
@@ -106,15 +107,9 @@ def from_particles(chain: Chain, position: Any, velocity: Any, t: float) -> Stat
     link, relative = position[:-1] - position[1:], velocity[:-1] - velocity[1:]
     squared = xp.sum(link**2, axis=1)
     rate = (link[:, 0] * relative[:, 1] - link[:, 1] * relative[:, 0]) / squared
-<<<<<<< HEAD
-    lengths = checks.concrete(jnp.sqrt(squared))
+    lengths = checks.concrete(xp.sqrt(squared))
     wanted = checks.concrete(chain.length[:k])
     if lengths is not None and wanted is not None and lengths.size and np.abs(lengths / wanted - 1).max() > 1e-6:
-=======
-    lengths = checks.concrete(xp.sqrt(squared))
-    wanted = np.asarray(chain.length[:k])
-    if lengths is not None and lengths.size and np.abs(lengths / wanted - 1).max() > 1e-6:
->>>>>>> validate
         worst = int(np.argmax(np.abs(lengths / wanted - 1)))
         raise ValueError(
             f"Link {worst + 1} is {lengths[worst]:.9g} m long in `position`, but its length is {wanted[worst]:.9g} m."
@@ -130,21 +125,16 @@ def from_angles(chain: Chain, angle: Any, edge: Any, angle_rate: Any, edge_veloc
     checks.shaped("angle_rate", angle_rate, (k,))
     checks.shaped("edge", edge, (2,))
     checks.shaped("edge_velocity", edge_velocity, (2,))
-<<<<<<< HEAD
-    angles = jnp.zeros(n).at[:k].set(jnp.asarray(angle, float))
-    rates = jnp.zeros(n).at[:k].set(jnp.asarray(angle_rate, float))
+    xp, spare = _arrays(angle, angle_rate), np.zeros(n - k)
+    angles, rates = (xp.concatenate([xp.asarray(part, float), spare]) for part in (angle, angle_rate))
     return hung(chain, k, angles, edge, rates, edge_velocity, t)
 
 
-def hung(chain: Chain, k: Any, angles: Array, edge: Any, rates: Array, edge_velocity: Any, t: float) -> State:
+def hung(chain: Chain, k: Any, angles: Any, edge: Any, rates: Any, edge_velocity: Any, t: float) -> State:
     """The state with k hanging links, of which the first k angles and rates tell."""
     n = chain.n_links
-    angles = jnp.where(jnp.arange(n) < k, angles, jnp.pi / 2)
-=======
-    xp = _arrays(angle, angle_rate)
-    angles = jnp.asarray(xp.concatenate([xp.asarray(angle, float), np.full(n - k, np.pi / 2)]))
-    rates = jnp.asarray(xp.concatenate([xp.asarray(angle_rate, float), np.zeros(n - k)]))
->>>>>>> validate
+    angles = jnp.asarray(_arrays(k, angles).where(np.arange(n) < k, angles, np.pi / 2))
+    rates = jnp.asarray(rates)
     edge, edge_velocity = jnp.asarray(edge, float), jnp.asarray(edge_velocity, float)
     zero, no = jnp.zeros(()), jnp.asarray(False)
     place = Motion(angles, chain.length if chain.strings else None, edge, zero, jnp.asarray(t, float))
