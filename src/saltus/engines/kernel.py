@@ -128,7 +128,6 @@ def lanes_program(system, state: State, like, varying, home: bool, watch: Watch,
     """The scalar program of these lanes; made once for each kind of system."""
     arrays, static = eqx.partition(system, eqx.is_array)
     leaves, tree = jax.tree.flatten(arrays)
-    like = jax.tree.map(lambda x: jnp.asarray(x) if isinstance(x, np.ndarray | np.generic) else x, like)
     numbers = jax.tree.leaves(eqx.filter(like, eqx.is_array)) if like is not None else leaves
     varying = tuple(varying) if varying is not None and like is not None else (True,) * len(leaves)
     baked = tuple(None if v else np.asarray(x).tobytes() for v, x in zip(varying, numbers, strict=True))
