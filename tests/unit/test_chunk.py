@@ -104,11 +104,15 @@ def test_words_and_whole_numbers_are_values_too():
 
 
 @pytest.mark.slow
-def test_constant_steps_run_together_too(pair):
-    stepped = validate({**PAIR, "solve": {"until": 1.0, "method": "rk4", "step": 0.01}})
-    values = {"friction.mu": np.linspace(0.05, 0.25, 4)}
-    found = chunk.run(stepped, values)
-    _agrees_with_single_runs(stepped, values, found, (0, 3), rtol=1e-9)
+def test_constant_steps_run_together_too_and_see_masses_stop():
+    start = {"masses": [{**PAIR["masses"][0], "velocity": [0.05, 0.2]}, {**PAIR["masses"][1], "velocity": [0.05, 0.2]}]}
+    values = {"friction.mu": np.array([0.1, 0.15, 0.2])}
+    stepped = chunk.run(validate({**PAIR, **start, "solve": {"until": 3.0, "method": "rk4", "step": 0.002}}), values)
+    adaptive = chunk.run(validate({**PAIR, **start, "solve": {"until": 3.0}}), values)
+    assert (stepped["events"] == adaptive["events"]).all()
+    assert stepped["events"].min() >= 1
+    # RK4 with steps of 2 ms, and friction that turns fast near a stop.
+    np.testing.assert_allclose(stepped["final_position"], adaptive["final_position"], atol=1e-6)
 
 
 @pytest.mark.slow

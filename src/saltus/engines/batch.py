@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from saltus.engines.advance import Carry, Control, Status, Trial, judged, search, still_due, target, tried
+from saltus.engines.advance import Carry, Control, Status, Trial, advance, judged, search, still_due, target, tried
 from saltus.engines.flat import FlatSystem
 from saltus.engines.loop import FOREVER, same_types
 from saltus.engines.search import GLANCES, cubic
@@ -33,7 +33,9 @@ LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
 PATIENCE = 64  # steps between two looks at who has ended
 LOOKS = 64  # doubtful steps that are looked into in one call
+LOOKS_ON_GPU = 1 << 14
 DUE_AT_ONCE = 8  # jumps at one instant
+CAREFUL_METHOD, CAREFUL = "dopri8", (1e-10, 1e-12)  # for constant steps that may hold an event: rtol and atol
 
 
 class Lanes(eqx.Module):
@@ -115,14 +117,15 @@ def run(
     lanes = _numpy(programs.begin(varying, shared, start, until))
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
     size = -(-len(lanes.number) // LANES) * LANES
+    looks = LOOKS if on_cpu else min(size, LOOKS_ON_GPU)
     while (lanes.status == Status.going).any():
         going = np.flatnonzero(lanes.status == Status.going)
         moved = programs.flow(_rows(lanes, _filled(going, size), going.size), shared, plan.control)
         _put(lanes, going, moved)
         doubtful = np.flatnonzero(lanes.status == Status.doubtful)
-        for some in np.split(doubtful, range(LOOKS, doubtful.size, LOOKS)):
+        for some in np.split(doubtful, range(looks, doubtful.size, looks)):
             if some.size:
-                looked = programs.look(_rows(lanes, _filled(some, LOOKS), some.size), shared, plan.control)
+                looked = programs.look(_rows(lanes, _filled(some, looks), some.size), shared, plan.control)
                 _put(lanes, some, looked)
         if progress is not None:
             progress(going.size - int((lanes.status == Status.going).sum()))
@@ -146,7 +149,7 @@ def _by_kernel(varying, shared, start: State, until: float, plan: Plan) -> Lanes
     ends = run_lanes(
         system, jax.tree.map(jnp.asarray, start), plan.watch, until=until, step=float(plan.control.step),
         max_events=plan.max_events, like=eqx.combine(jax.tree.map(lambda x: x[0], varying), shared),
-        varying=tuple(jax.tree.leaves(differs)),
+        varying=tuple(jax.tree.leaves(differs)), careful=CAREFUL_METHOD,
     )  # fmt: skip
     ends, none = jax.tree.map(np.asarray, ends), np.zeros(count)
     return Lanes(
@@ -363,7 +366,7 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
 def _look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int) -> Lanes:
     """The search in a doubtful step, and the jumps that are due."""
     system = eqx.combine(lane.varying, shared)
-    found = search(system, lane.state, lane.t_next, stepper, control)
+    found, status, over = _searched(system, lane, control, stepper)
     guards = system.guards()
     ends = jnp.asarray([guard.ends is not None for guard in guards])
     jumps = [functools.partial(_jump, system, name=guard.name) for guard in guards]
@@ -391,13 +394,34 @@ def _look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int
     duration = state.t - lane.t_event
     h = jnp.where(found.event, jnp.minimum(lane.h, jnp.maximum(4.0 * duration, 1e-6 * lane.h)), lane.h)
     events = lane.events + count
-    status = jnp.where(found.event | (state.t < lane.until), Status.going, Status.reached)
-    status = jnp.where(events >= max_events, Status.full, status)
+    status = jnp.where(status != Status.going, status, jnp.where(state.t < lane.until, Status.going, Status.reached))
+    status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
     status = jnp.where(ended_by >= 0, Status.event, status)
+    ended_by = jnp.where(status == Status.over, over, ended_by)
     return dataclasses.replace(
         lane, state=state, h=h, status=status, ended_by=ended_by, events=events, largest=largest,
         t_event=jnp.where(found.event, state.t, lane.t_event),
     )  # fmt: skip
+
+
+def _searched(system: AbstractSystem, lane: Lanes, control: Control, stepper):
+    """What a doubtful step holds, its status (going, unless the flow itself ended in it), and the border it met.
+
+    A constant step is taken anew by adaptive ones: where friction brings a mass to rest it turns round faster than a
+    constant step can see.
+    """
+    if not control.fixed:
+        return search(system, lane.state, lane.t_next, stepper, control), jnp.asarray(Status.going), jnp.asarray(-1)
+    tight = Control(*(jnp.asarray(x) for x in CAREFUL), jnp.asarray(0.0), lane.state.t, fixed=False, project=True)
+    went, found = advance(system, lane.state, jnp.asarray(0.0), lane.t_next, careful_stepper(), tight)
+    going = (went.status == Status.event) | (went.status == Status.reached)
+    found = eqx.tree_at(lambda f: (f.state, f.event), found, (went.state, went.status == Status.event))
+    return found, jnp.where(going, Status.going, went.status), found.owner[went.over]
+
+
+def careful_stepper() -> ExplicitStepper:
+    """The method by which constant steps with an event in them are taken anew."""
+    return stepper(CAREFUL_METHOD)
 
 
 def _along(system: AbstractSystem, first: State, last: State, watch):
