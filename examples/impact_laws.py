@@ -1,8 +1,8 @@
 """A ball with backspin meets a wall under three laws of impact.
 
 Without friction (elastic, Newton) the spin is kept and has no influence; with friction it holds the ball back, and near
-the normal throws it back to where it came from. Notice the corner of the rough law: left of it the contact sticks before
-the impact is over, right of it the ball slides all the way through.
+the normal throws it back to where it came from. Notice the corner of the rough law: left of it the contact sticks
+before the impact is over, right of it the ball slides all the way through.
 """
 
 import jax
