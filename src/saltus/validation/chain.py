@@ -27,7 +27,7 @@ from saltus.validation.check import Check, difference, fact
 ULP = float(np.finfo(float).eps)
 ROUNDING = 8 * ULP
 EXACT = 1e-13  # for closed forms, relative
-RTOL = 1e-15  # the step that rounding allows: truncation stays below it
+RTOL = 4e-16  # the step that rounding allows: truncation stays below it; errors are averaged over all of the room
 ROOM = 40  # links that a chain has room for, or a multiple of that
 LOOKS = 2  # samples per step of the run when minima are searched
 PORTIONS = (256, 1024)  # states that are looked at by one call

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import importlib
 import json
 import math
@@ -168,6 +169,7 @@ def _numbered(part: Part) -> list[tuple[str, int, dict[str, Any]]]:
 def _prepare(environment: dict[str, str]) -> None:
     """The settings of a new process, before it imports JAX."""
     os.environ.update(environment)
+    gc.set_threshold(200_000, 20, 100)  # tracing makes many objects that live on: looking at them often takes time
 
 
 def _run_part(part: Part) -> list[CaseResult]:

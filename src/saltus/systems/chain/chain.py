@@ -117,9 +117,9 @@ class Chain(AbstractSystem):
         spare = 0 if room is None else int(room) - links
         lengths = _per_piece("length", length, links, "one per link")
         masses = _per_piece("mass", mass, links + 1, "one per particle")
-        self.mass = jnp.concatenate([masses, jnp.full(spare, NOTHING)])
-        self.length = jnp.concatenate([lengths, jnp.full(spare, jnp.mean(lengths))])
-        self.used = None if room is None else jnp.asarray(links)
+        self.mass = _extended(masses, NOTHING, spare)
+        self.length = _extended(lengths, lengths.mean(), spare)
+        self.used = None if room is None else jnp.asarray(links, int)
         checks.positive("gravity", gravity)
         checks.nonnegative("table_friction", table_friction)
         checks.nonnegative("edge_friction", edge_friction)
@@ -345,13 +345,24 @@ class Chain(AbstractSystem):
         }
 
 
-def _per_piece(name: str, value: Any, count: int, what: str) -> Float[Array, " count"]:
+def _per_piece(name: str, value: Any, count: int, what: str) -> Any:
+    """One number per piece: by NumPy where they are known, so that nothing is compiled for each length."""
     if checks.shape_of(value) == ():
         checks.positive(name, value)
-        return jnp.full(count, jnp.asarray(value, float))
-    checks.shaped(name, value, (count,), f"Give one number for all, or {count} of them, {what}, from the free end.")
-    checks.positive(name, value)
-    return jnp.asarray(value, float)
+    else:
+        checks.shaped(name, value, (count,), f"Give one number for all, or {count} of them, {what}, from the free end.")
+        checks.positive(name, value)
+    known = checks.concrete(value)
+    return (
+        np.broadcast_to(known, (count,)) if known is not None else jnp.broadcast_to(jnp.asarray(value, float), (count,))
+    )
+
+
+def _extended(values: Any, value: Any, count: int) -> Float[Array, " m"]:
+    """An array with so many entries more."""
+    if isinstance(values, np.ndarray):
+        return jnp.asarray(np.append(values, np.full(count, value)), float)
+    return jnp.concatenate([values, jnp.full(count, value)])
 
 
 def _not_less(name: str, value: Any, other_name: str, other: Any) -> None:
