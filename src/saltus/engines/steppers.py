@@ -68,9 +68,9 @@ class ExplicitStepper(eqx.Module):
         a, c = jnp.asarray(a), jnp.asarray((*self.c, 1.0)[:n])
 
         def weighted(w, k):
-            # A sum fuses with what follows, but it is slow for long rows.
+            # A sum fuses with what follows, but it is slow for long rows and for lanes side by side.
             if y.ndim == 1 and y.size < 1000:
-                return jnp.sum(w.reshape(-1, *(1,) * y.ndim) * k, axis=0)
+                return jnp.sum(w[:, None] * k, axis=0)
             return jnp.tensordot(w, k, axes=1)
 
         def stage(i, k):

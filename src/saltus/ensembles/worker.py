@@ -22,11 +22,8 @@ REPORTS = 0.2  # seconds between two reports of progress
 
 def environment(present: dict[str, str]) -> dict[str, str]:
     """The environment of a worker: one thread each, since there is a worker for every core; and no GPU."""
-    flags = present.get("XLA_FLAGS", "")
-    if "xla_cpu_multi_thread_eigen" not in flags:
-        flags = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
     single = {name: "1" for name in ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    return {**present, **single, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    return {**present, **single, "JAX_PLATFORMS": "cpu"}
 
 
 def main() -> None:
