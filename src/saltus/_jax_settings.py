@@ -22,7 +22,7 @@ def cache_directory() -> Path | None:
     return Path(base) / "saltus" / "jax"
 
 
-SMALL_LOOP = 1_000_000  # bytes; loops with less in them are compiled as one piece, not kernel by kernel
+SMALL_LOOP = 1_000_000_000  # bytes; loops with less in them are compiled as one piece, not kernel by kernel
 QUICK_EMITTERS = ("0.9", "0.10")  # versions of jaxlib that know the flag (an unknown one ends the process)
 
 

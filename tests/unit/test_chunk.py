@@ -119,7 +119,7 @@ def test_constant_steps_run_together_too_and_see_masses_stop():
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("chain-friction", {"table_friction": (0.05, 0.2), "overhang": (2.0, 3.0)}),
+        ("chain-friction", {"table_friction": (0.3, 0.5), "overhang": (0.055, 0.065)}),
         ("plane-spin-down", {"friction.mu": (0.1, 0.3)}),
         ("rails-to-rest", {"friction.mu": (0.1, 0.2), "start.velocity": (1.0, 2.0)}),
         ("butterfly-slip", {"friction.mu": (0.1, 0.3)}),

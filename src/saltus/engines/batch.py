@@ -24,7 +24,7 @@ from saltus.engines.loop import FOREVER, same_types
 from saltus.engines.search import GLANCES, cubic
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper, stepper
 from saltus.hybrid import AbstractSystem, State
-from saltus.numerics.lanes import side_by_side
+from saltus.numerics.lanes import MANY, side_by_side
 from saltus.numerics.peaks import highest
 
 Watch = Callable[[AbstractSystem, State], Float[Array, " k"]]
@@ -34,6 +34,7 @@ SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; l
 PATIENCE = 64  # steps between two looks at who has ended
 LOOKS = 64  # doubtful steps that are looked into in one call
 LOOKS_ON_GPU = 1 << 14
+CALM = 16  # steps without doubt after which a lane that was looked into goes on with the others
 DUE_AT_ONCE = 8  # jumps at one instant
 EARLY, AHEAD = 1 / 16, 4.0  # constant steps: where the first fall of a guard is seen, and how far it is followed
 CAREFUL_METHOD, CAREFUL = "dopri8", (1e-10, 1e-12)  # for constant steps that may hold an event: rtol and atol
@@ -214,6 +215,10 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
         number = jnp.arange(none.size)
         return Lanes(number, varying, state, until, 0.0 * state.t, zero, state.t, none, zero, zero, state.t, peaks)
 
+    def limited(lanes):
+        full = (lanes.status == Status.going) & (lanes.steps >= max_steps)
+        return dataclasses.replace(lanes, status=jnp.where(full, Status.full, lanes.status))
+
     def flow(lanes, shared, control):
         width = _width(lanes, shared, stepper, control, one_by_one)
 
@@ -222,8 +227,7 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
                 moved = _flow_one(some, shared, control, stepper, watch)
             else:
                 moved = _flow_together(some, shared, control, stepper, watch)
-            full = (moved.status == Status.going) & (moved.steps >= max_steps)
-            return dataclasses.replace(moved, status=jnp.where(full, Status.full, moved.status))
+            return limited(moved)
 
         if width is None:
             return each(block, lanes, one_by_one)
@@ -238,10 +242,16 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
             _look, shared=shared, control=control, stepper=stepper, watch=watch, max_events=max_events
         )
 
-        def unless_idle(lane):
-            return jax.lax.cond(lane.number < 0, lambda lane: lane, one, lane)
+        def until_calm(lane):
+            def doubtful(lane):
+                return lane.status == Status.doubtful
 
-        return each(unless_idle if one_by_one else one, lanes, one_by_one)
+            def on(lane):
+                return limited(_flow_one(one(lane), shared, control, stepper, watch, CALM))
+
+            return jax.lax.while_loop(doubtful, on, lane)
+
+        return each(until_calm if one_by_one else one, lanes, one_by_one)
 
     return _Programs(*(eqx.filter_jit(part) for part in (begin, flow, look)))
 
@@ -260,6 +270,8 @@ def _width(lanes: Lanes, shared, stepper, control: Control, one_by_one: bool) ->
         return None
     if not one_by_one:
         return lanes.number.size
+    if sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(shared, eqx.is_array))) > MANY:
+        return None  # tables, such as those of a terrain, cannot be taken apart
     numbers = state.q.size + state.v.size + state.ledger.size
     return LANES if 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL else None
 
@@ -273,14 +285,14 @@ def _carry(lanes: Lanes, y, control: Control) -> Carry:
     )  # fmt: skip
 
 
-def _flow_one(lane: Lanes, shared, control: Control, stepper, watch) -> Lanes:
+def _flow_one(lane: Lanes, shared, control: Control, stepper, watch, patience: int = PATIENCE) -> Lanes:
     """A few steps of one lane by itself."""
     system = eqx.combine(lane.varying, shared)
     flat = FlatSystem(system, lane.state)
     armed, borders = flat.armed(), flat.borders()
 
     def going_on(carry):
-        return (carry[0].status == Status.going) & (carry[0].steps < PATIENCE)
+        return (carry[0].status == Status.going) & (carry[0].steps < patience)
 
     def step(carry):
         before, largest = carry
