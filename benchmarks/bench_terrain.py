@@ -1,6 +1,8 @@
 """Terrain against analytic surfaces in a batch, and how the cost of a raft grows with its masses.
 
-`python benchmarks/bench_terrain.py batch` or `raft` runs one part only; both run on whatever device JAX finds.
+`python benchmarks/bench_terrain.py batch`, `ensemble` or `raft` runs one part only, on whatever device JAX finds. The
+first is the bare right-hand side in steps of RK4; the second is what an ensemble does: adaptive steps, guards and
+extremes.
 """
 
 from __future__ import annotations
@@ -83,6 +85,35 @@ def batch(report: Report) -> None:
             )
 
 
+def ensemble(report: Report) -> None:
+    """One mass with friction from a release area, 2 s, as the engine of ensembles runs it."""
+    from saltus.engines import batch
+    from saltus.engines.advance import Control
+    from saltus.engines.steppers import stepper
+    from saltus.ensembles import summaries
+
+    rng, size = np.random.default_rng(0), 2048
+    q, v = jnp.asarray(0.5 + rng.uniform(-0.1, 0.1, (size, 1, 2))), jnp.asarray(rng.normal(size=(size, 1, 2)))
+    control = Control(*map(jnp.asarray, (1e-7, 1e-11, 0.0, 0.0)), fixed=False, project=True)
+    costs = {}
+    for name, surface in surfaces():
+        system = sl.systems.SlidingMasses(surface, [1.0], [], mu=0.1)
+        start = jax.jit(jax.vmap(system.state))(q, v)
+        plan = batch.Plan(stepper("dopri8"), control, summaries.watch(summaries.peaks(system)), 64, 100_000)
+        same = jax.tree.map(lambda x: None, system)
+
+        def run(same=same, system=system, start=start, plan=plan):
+            return batch.run(same, system, start, 2.0, plan)
+
+        run()
+        wall, lanes = best_of(run, 5)
+        costs[name] = wall / lanes.steps.sum()
+        report.line(
+            f"ensemble of {size}: {name:11s} {costs[name] * 1e6:5.2f} us per step, {size / wall:6.0f} samples/s; "
+            f"the terrain takes {costs['Terrain'] / costs[name]:4.1f} x as long per step"
+        )
+
+
 def raft(report: Report) -> None:
     x, y = np.meshgrid(np.arange(201) * 10.0, np.arange(121) * 10.0)
     ground = 600 * np.exp(-x / 600) + (y - 600) ** 2 / 1500 + 8 * np.sin(x / 70) * np.sin(y / 60)
@@ -111,11 +142,11 @@ def raft(report: Report) -> None:
 
 
 def main() -> None:
-    parts = sys.argv[1:] or ["batch", "raft"]
+    parts = sys.argv[1:] or ["batch", "ensemble", "raft"]
     report = Report("terrain", "jaxlib", "rasterio")
     report.line(f"device: {jax.devices()[0].device_kind}")
     for part in parts:
-        {"batch": batch, "raft": raft}[part](report)
+        {"batch": batch, "ensemble": ensemble, "raft": raft}[part](report)
     report.write()
 
 
