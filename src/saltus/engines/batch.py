@@ -18,11 +18,25 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from saltus.engines.advance import Carry, Control, Status, Trial, advance, judged, search, still_due, target, tried
+from saltus.engines import steppers
+from saltus.engines.advance import (
+    Carry,
+    Control,
+    Flow,
+    Searched,
+    Status,
+    Trial,
+    advance,
+    judged,
+    search,
+    still_due,
+    target,
+    tried,
+)
 from saltus.engines.flat import FlatSystem
 from saltus.engines.loop import FOREVER, same_types
 from saltus.engines.search import GLANCES, cubic
-from saltus.engines.steppers import ExplicitStepper, ImplicitStepper, stepper
+from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.lanes import MANY, side_by_side
 from saltus.numerics.peaks import highest
@@ -111,9 +125,13 @@ def run(
     on_cpu = jax.default_backend() == "cpu"
     if not on_cpu and _for_kernel(plan, until):
         try:
-            return _by_kernel(varying, shared, start, float(np.min(until)), plan)
+            lanes = _by_kernel(varying, shared, start, float(np.min(until)), plan)
         except NotImplementedError:  # the system cannot be written as operations on scalars
             pass
+        else:
+            if progress is not None:
+                progress(int(np.broadcast_to(goes, start.t.shape).sum()))
+            return lanes
     programs = _made(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
     until = np.broadcast_to(np.minimum(until, FOREVER), start.t.shape).astype(float)
     lanes = _numpy(programs.begin(varying, shared, start, until))
@@ -136,7 +154,7 @@ def run(
 
 def _for_kernel(plan: Plan, until) -> bool:
     """Whether the runs are of the sort that the kernel for GPUs is made for."""
-    return plan.control.fixed and plan.stepper.b == stepper("rk4").b and np.ptp(until) == 0.0
+    return plan.control.fixed and plan.stepper.b == steppers.stepper("rk4").b and np.ptp(until) == 0.0
 
 
 def _by_kernel(varying, shared, start: State, until: float, plan: Plan) -> Lanes:
@@ -396,6 +414,26 @@ def _look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int
     """The search in a doubtful step, and the jumps that are due."""
     system = eqx.combine(lane.varying, shared)
     found, status, over = _searched(system, lane, control, stepper)
+    seen = _larger(lane.largest, _along(system, lane.state, found.state, watch), True)
+    state, ended_by, count, largest = fired(system, found, seen, watch)
+    # As in a single run: the flow after a jump may be much quicker than before it.
+    duration = state.t - lane.t_event
+    h = jnp.where(found.event, jnp.minimum(lane.h, jnp.maximum(4.0 * duration, 1e-6 * lane.h)), lane.h)
+    events = lane.events + count
+    status = jnp.where(status != Status.going, status, jnp.where(state.t < lane.until, Status.going, Status.reached))
+    status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
+    status = jnp.where(ended_by >= 0, Status.event, status)
+    ended_by = jnp.where(status == Status.over, over, ended_by)
+    return dataclasses.replace(
+        lane, state=state, h=h, status=status, ended_by=ended_by, events=events, largest=largest,
+        t_event=jnp.where(found.event, state.t, lane.t_event),
+    )  # fmt: skip
+
+
+def fired(system: AbstractSystem, found: Searched, largest, watch: Watch):
+    """The jumps that are due at an event: the state after them, the guard that ended the run or -1, how many, and the
+    largest values with those after each.
+    """
     guards = system.guards()
     ends = jnp.asarray([guard.ends is not None for guard in guards])
     jumps = [functools.partial(_jump, system, name=guard.name) for guard in guards]
@@ -413,24 +451,9 @@ def _look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int
         left = still_due(system, after, due.at[which].set(False))
         return after, left, ended_by, count + 1, jnp.maximum(largest, jnp.nan_to_num(watch(system, after)))
 
-    begin = _larger(lane.largest, _along(system, lane.state, found.state, watch), True)
-    due = found.due & found.event
-    zero = jnp.asarray(0)
-    state, _, ended_by, count, largest = jax.lax.while_loop(
-        due_left, jump, (found.state, due, jnp.asarray(-1), zero, begin)
-    )
-    # As in a single run: the flow after a jump may be much quicker than before it.
-    duration = state.t - lane.t_event
-    h = jnp.where(found.event, jnp.minimum(lane.h, jnp.maximum(4.0 * duration, 1e-6 * lane.h)), lane.h)
-    events = lane.events + count
-    status = jnp.where(status != Status.going, status, jnp.where(state.t < lane.until, Status.going, Status.reached))
-    status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
-    status = jnp.where(ended_by >= 0, Status.event, status)
-    ended_by = jnp.where(status == Status.over, over, ended_by)
-    return dataclasses.replace(
-        lane, state=state, h=h, status=status, ended_by=ended_by, events=events, largest=largest,
-        t_event=jnp.where(found.event, state.t, lane.t_event),
-    )  # fmt: skip
+    begin = (found.state, found.due & found.event, jnp.asarray(-1), jnp.asarray(0), largest)
+    state, _, ended_by, count, largest = jax.lax.while_loop(due_left, jump, begin)
+    return state, ended_by, count, largest
 
 
 def _searched(system: AbstractSystem, lane: Lanes, control: Control, stepper):
@@ -441,16 +464,16 @@ def _searched(system: AbstractSystem, lane: Lanes, control: Control, stepper):
     """
     if not control.fixed:
         return search(system, lane.state, lane.t_next, stepper, control), jnp.asarray(Status.going), jnp.asarray(-1)
-    tight = Control(*(jnp.asarray(x) for x in CAREFUL), jnp.asarray(0.0), lane.state.t, fixed=False, project=True)
-    went, found = advance(system, lane.state, jnp.asarray(0.0), lane.t_next, careful_stepper(), tight)
+    went, found = carefully(system, lane.state, lane.t_next, CAREFUL_METHOD)
     going = (went.status == Status.event) | (went.status == Status.reached)
     found = eqx.tree_at(lambda f: (f.state, f.event), found, (went.state, went.status == Status.event))
     return found, jnp.where(going, Status.going, went.status), found.owner[went.over]
 
 
-def careful_stepper() -> ExplicitStepper:
-    """The method by which constant steps with an event in them are taken anew."""
-    return stepper(CAREFUL_METHOD)
+def carefully(system: AbstractSystem, state: State, until, method: str) -> tuple[Flow, Searched]:
+    """Adaptive steps to a time or to an event."""
+    tight = Control(*(jnp.asarray(x) for x in CAREFUL), jnp.asarray(0.0), state.t, fixed=False, project=True)
+    return advance(system, state, jnp.asarray(0.0), until, steppers.stepper(method), tight)
 
 
 def _along(system: AbstractSystem, first: State, last: State, watch):

@@ -14,15 +14,14 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from saltus import checks
-from saltus.engines.advance import Control, Searched, Status, advance, flow, search, still_due, target
+from saltus.engines.advance import Control, Searched, Status, flow, search, target
+from saltus.engines.batch import carefully, fired
 from saltus.engines.kernel import flow_lanes
 from saltus.engines.lanewise import Watch
 from saltus.engines.loop import same_types
 from saltus.engines.steppers import METHODS, stepper
 from saltus.hybrid import AbstractSystem, State
 
-DUE_AT_ONCE = 8  # jumps at one instant
-RTOL, ATOL = 1e-10, 1e-12  # of adaptive steps in a constant one
 LOOKED, LOOKED_ON_CPU = 1 << 16, 256  # lanes that are looked into together: one size, so that little is compiled
 
 
@@ -140,8 +139,7 @@ def _same_method(system: AbstractSystem, state: State, until, control: Control) 
 def _adaptive(system: AbstractSystem, state: State, until, control: Control, careful: str) -> _Careful:
     """Adaptive steps to the end of the constant one, or to an event."""
     end = target(control, state.t, control.step, until)
-    tight = Control(jnp.asarray(RTOL), jnp.asarray(ATOL), jnp.asarray(0.0), state.t, fixed=False, project=True)
-    went, found = advance(system, state, jnp.asarray(0.0), end, stepper(careful), tight)
+    went, found = carefully(system, state, end, careful)
     return _Careful(went.state, went.status, found.owner[went.over], found, jnp.asarray(0))
 
 
@@ -154,25 +152,9 @@ def _look(
     else:
         looked = _adaptive(system, now.state, until, control, careful)
     found, event = looked.found, looked.status == Status.event
-    guards = system.guards()
-    ends = jnp.asarray([guard.ends is not None for guard in guards])
-    jumps = [functools.partial(_jump, system, name=guard.name) for guard in guards]
-
-    def due_left(carry):
-        _, due, ended_by, count = carry
-        return due.any() & (ended_by < 0) & (count < DUE_AT_ONCE)
-
-    def jump(carry):
-        state, due, _, count = carry
-        number = jnp.where(count == 0, found.guard, jnp.argmax(due))
-        owner = found.owner[number]
-        after = jax.lax.switch(owner, jumps, state, found.element[number])
-        ended_by = jnp.where(ends[owner], owner, -1)
-        return after, still_due(system, after, due.at[number].set(False)), ended_by, count + 1
-
     seen = jnp.maximum(now.largest, jnp.nan_to_num(watch(system, looked.state)))
-    begin = (same_types(now.state, looked.state), found.due & event, jnp.asarray(-1), jnp.asarray(0))
-    state, _, ended_by, count = jax.lax.while_loop(due_left, jump, begin)
+    found = eqx.tree_at(lambda f: (f.state, f.event), found, (same_types(now.state, looked.state), event))
+    state, ended_by, count, seen = fired(system, found, seen, watch)
     events = now.events + count
     over = looked.status == Status.over
     stopped = over | (looked.status == Status.not_finite) | (looked.status == Status.stalled)
@@ -181,7 +163,3 @@ def _look(
     status = jnp.where(event & (ended_by >= 0), Status.event, status)
     status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
     return Ends(state, status, ended_by, events, now.steps + looked.steps, seen)
-
-
-def _jump(system, state, index, *, name):
-    return same_types(state, system.jump(state, name, index))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from saltus.ensembles import members, summaries
+from saltus.ensembles.layout import plain
 from saltus.ensembles.summaries import FAILED, OUTCOME_NAMES, Column
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
@@ -63,7 +64,7 @@ def _alike(values: Values, count: int) -> Iterator[tuple[np.ndarray, dict]]:
     choices = {key: column for key, column in values.items() if column.dtype.kind != "f"}
     groups: dict[tuple, list[int]] = {}
     for row in range(count) if choices else ():
-        groups.setdefault(tuple(members.plain(column[row]) for column in choices.values()), []).append(row)
+        groups.setdefault(tuple(plain(column[row]) for column in choices.values()), []).append(row)
     if not choices:
         groups[()] = list(range(count))
     for chosen, rows in groups.items():

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from saltus import checks
+from saltus.ensembles.layout import plain
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
@@ -31,11 +32,6 @@ def in_radians(scenario: Scenario, values: Values) -> Values:
     """The values with angles given as `<key>_deg` under their own keys."""
     degrees = {f"{name}_deg": name for name in scenario.angles}
     return {degrees.get(key, key): np.radians(column) if key in degrees else column for key, column in values.items()}
-
-
-def plain(value: Any) -> Any:
-    """A number or word without numpy about it."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def valid(scenario: Scenario, values: Values) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 
 from saltus.ensembles.errors import WriteError
 from saltus.ensembles.layout import consolidate, zarr_package
+from saltus.ensembles.members import sample_values
 from saltus.ensembles.work import ScenarioWork, on_device
 from saltus.errors import ScenarioError
 from saltus.io.files import atomic_write
@@ -53,7 +54,7 @@ def write_series(work: ScenarioWork, store: Store, count: int, tell: Callable[[i
             group = zarr_package().create_group(str(temporary), zarr_format=3, attributes={"samples": count})
             _put_axis(group, "time", times, {"units": "s", "long_name": "time"})
             for sample in range(count):
-                run = _run(work, {key: column[sample] for key, column in values.items()})
+                run = _run(work, sample_values(values, sample))
                 if run is not None:
                     _put(group, run, sample, count, times)
                 if tell is not None:
@@ -75,9 +76,8 @@ def _run(work: ScenarioWork, values: dict[str, Any]) -> Run | None:
     """The run of a sample; None where it cannot be built."""
     from saltus.scenarios.keys import with_values
 
-    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in values.items()}
     with contextlib.suppress(ScenarioError):
-        return with_values(work.scenario, plain).simulate()
+        return with_values(work.scenario, values).simulate()
     return None
 
 
