@@ -67,8 +67,8 @@ class Result:
 
     @property
     def names(self) -> list[str]:
-        """The columns with numbers that mean themselves."""
-        return sorted(
+        """The columns with numbers that mean themselves; those with one number per sample first."""
+        found = [
             str(name)
             for name, variable in self._dataset.data_vars.items()
             if variable.dims[:1] == ("sample",)
@@ -76,7 +76,8 @@ class Result:
             and variable.dtype.kind in "fiub"
             and name not in ("done", "parameter")
             and "flag_values" not in variable.attrs
-        )
+        ]
+        return sorted(found, key=lambda name: (self._dataset[name].ndim, name))
 
     @property
     def keys(self) -> list[str]:
