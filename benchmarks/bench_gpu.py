@@ -128,7 +128,7 @@ def to_rest(report: Report, count: int, until: float, friction=(0.05, 0.1)) -> N
 
     def run():
         return jax.block_until_ready(
-            run_lanes(system, start, watch, until=until, step=STEP, like=like, varying=VARYING, careful="dopri8")
+            run_lanes(system, start, watch, until=until, step=STEP, like=like, varying=VARYING)
         )
 
     began = time.perf_counter()

@@ -13,7 +13,7 @@ import time
 import numpy as np
 from stamp import Report
 
-FEW, MANY = 256, 1 << 16
+FEW, MANY = 256, 1 << 17
 KEYS = {"friction.mu": (0.01, 0.03), "masses.0.mass": (0.8, 1.2)}
 
 

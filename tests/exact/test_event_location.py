@@ -10,8 +10,6 @@ import pytest
 from tests.toys import BouncingBall, Clock, Oscillator, RootFlow, ball, clock_start
 
 from saltus.engines import EventDriven, FixedStep
-from saltus.engines.advance import Control, Status, advance
-from saltus.engines.steppers import stepper
 from saltus.hybrid import State
 
 G = 9.81
@@ -162,21 +160,6 @@ def _compilations() -> int:
     from saltus.engines import loop
 
     return sum(f._cached._cache_size() for f in (loop._flow, loop._search, loop._jump))
-
-
-def test_batch_advances_every_member_to_its_own_event():
-    heights = jnp.array([0.5, 1.0, 2.0])
-    control = Control(jnp.asarray(1e-10), jnp.asarray(1e-12), jnp.asarray(0.0), jnp.asarray(0.0), False, True)
-
-    def to_floor(height):
-        start = State.of(q=[0.0], v=[0.0])
-        start = State(start.t, height[None], start.v, start.ledger, start.mode)
-        went, found = advance(ball(0.5), start, jnp.asarray(0.0), jnp.asarray(10.0), stepper("dopri8"), control)
-        return went.status, found.state.t
-
-    status, t = jax.jit(jax.vmap(to_floor))(heights)
-    assert (np.asarray(status) == Status.event).all()
-    np.testing.assert_allclose(np.asarray(t), np.sqrt(2 * np.asarray(heights) / G), rtol=1e-13)
 
 
 def test_chattering_at_one_instant_ends_instead_of_hanging():

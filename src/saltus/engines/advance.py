@@ -1,9 +1,8 @@
 """Advance to the next event: the compiled loop behind every engine.
 
 `flow` takes steps until the time asked for, or until a step in which a guard may fall through
-zero. `search` looks into such a step. `advance` alternates the two until an event; it runs on
-one state or, under `vmap`, on a batch. A single run calls the same two parts from Python, so that
-the search is compiled only if there is something to search.
+zero. `search` looks into such a step. A single run (`loop`) calls the two from Python, so that the
+search is compiled only if there is something to search; many runs at once (`batch`) do so for all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.collocation import CollocationStepper
-from saltus.engines.flat import FlatSystem
+from saltus.engines.flat import FlatSystem, Marks
 from saltus.engines.search import GLANCES, cubic, earliest_event, suspicious
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper, Step
 from saltus.hybrid import AbstractSystem, State
@@ -27,6 +26,8 @@ Scalar = Float[Array, ""]
 Stepper = ExplicitStepper | ImplicitStepper
 EPS = float(jnp.finfo(jnp.float64).eps)
 SHORT = 1e-8  # share of the time over which a guard is seen to rise or fall
+DEEPEST = 28  # how often a constant step is halved on the way to a singular event
+LEFT = 0.75  # share of a singular guard that a constant step must leave
 
 
 class Status(enum.IntEnum):
@@ -130,7 +131,7 @@ def flow(
     replaced by a guess.
     """
     flat = FlatSystem(system, state)
-    armed, borders = flat.armed(), flat.borders()
+    armed, marks = flat.armed(), flat.marks()
     y = flat.vector(state)
     start = Carry(
         t=state.t,
@@ -147,7 +148,7 @@ def flow(
     end = jax.lax.while_loop(
         lambda carry: carry.status == Status.going,
         lambda carry: judged(
-            tried(flat, stepper, control, until, carry), carry, armed, borders, stepper.order, control, until, capacity
+            tried(flat, stepper, control, until, carry), carry, armed, marks, stepper.order, control, until, capacity
         ),
         start,
     )
@@ -157,7 +158,7 @@ def flow(
     )  # fmt: skip
 
 
-def _over(armed: Array, borders: np.ndarray, g: Array) -> tuple[Bool[Array, ""], Int[Array, ""]]:
+def crossed(armed: Array, borders: np.ndarray, g: Array) -> tuple[Bool[Array, ""], Int[Array, ""]]:
     """Whether a border of the system is crossed here, and the flat index of its guard."""
     if not borders.any():
         return jnp.asarray(False), jnp.asarray(0)
@@ -191,9 +192,15 @@ def _norm(x: Array) -> Scalar:
 def target(control: Control, t: Scalar, h: Scalar, until: Scalar) -> Scalar:
     """Time at which the next step ends."""
     if control.fixed:
-        n = jnp.floor((t - control.origin) / control.step + 1e-6) + 1.0
-        return jnp.minimum(control.origin + n * control.step, until)
+        n = jnp.floor(_behind(control, t, h)) + 1.0
+        return jnp.minimum(control.origin + n * h, until)
     return jnp.where(until - t < 1.01 * h, until, t + h)
+
+
+def _behind(control: Control, t: Scalar, h: Scalar) -> Scalar:
+    """How many constant steps of length h lie behind, a little more than that: rounding must not repeat one."""
+    n = (t - control.origin) / h
+    return n + jnp.maximum(1e-6, 8 * EPS * n)
 
 
 class Trial(eqx.Module):
@@ -219,13 +226,16 @@ def tried(flat: FlatSystem, stepper: Stepper, control: Control, until: Scalar, c
     return Trial(t_new, y_new, step, times, vectors, jax.vmap(flat.guards)(times, vectors))
 
 
-def judged(trial: Trial, carry: Carry, armed, borders, order: int, control: Control, until, capacity: int) -> Carry:
+def judged(
+    trial: Trial, carry: Carry, armed, marks: Marks, order: int, control: Control, until, capacity: int
+) -> Carry:
     """The step kept, rejected, or left for the search."""
     step, h = trial.step, trial.t - carry.t
     finite = jnp.isfinite(trial.y).all() & jnp.isfinite(step.rate_after).all()
     if control.fixed:
-        keep, h_next = finite, control.step
-        status = jnp.where(finite, Status.going, Status.not_finite)
+        halved = _to_be_halved(trial, carry, armed, marks, control, finite)
+        keep, h_next = finite & ~halved, jnp.where(halved, 0.5 * carry.h, _longer(control, trial.t, carry.h))
+        status = jnp.where(finite | halved, Status.going, Status.not_finite)
     else:
         scale = control.atol + control.rtol * jnp.maximum(jnp.abs(carry.y), jnp.abs(trial.y))
         error = jnp.where(finite, _norm(step.error / scale), jnp.inf)
@@ -244,10 +254,30 @@ def judged(trial: Trial, carry: Carry, armed, borders, order: int, control: Cont
     over = carry.over
     if armed.size:
         doubt = keep & suspicious(trial.guards, armed).any()
-        beyond, over = _over(armed, borders, trial.guards[0])
+        beyond, over = crossed(armed, marks.border, trial.guards[0])
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
+        if control.fixed:
+            h_next = jnp.where(doubt, control.step, h_next)
     return _kept(carry, keep, trial.t, trial.y, h_next, status, over, until, capacity)
+
+
+def _to_be_halved(trial: Trial, carry: Carry, armed, marks: Marks, control: Control, finite) -> Bool[Array, ""]:
+    """Whether a constant step is too long: it leaves the domain, or the rate may have turned quickly within it."""
+    shortest = jnp.maximum(control.step * 0.5**DEEPEST, 64 * EPS * jnp.abs(carry.t))
+    bad = ~finite
+    if marks.singular.any():
+        g = trial.guards
+        falls = (g[0] > 0.0) & (g.min(axis=0) < LEFT * g[0])
+        bad = bad | (armed & marks.singular & (falls | suspicious(g, armed))).any()
+    return bad & (carry.h > shortest)
+
+
+def _longer(control: Control, t: Scalar, h: Scalar) -> Scalar:
+    """The next constant step: twice as long if it was halved, and t is on the grid of twice its length."""
+    n = _behind(control, t, 2.0 * h)
+    on_grid = n - jnp.floor(n) <= 2 * jnp.maximum(1e-6, 8 * EPS * n)
+    return jnp.where((h < control.step) & on_grid, 2.0 * h, h)
 
 
 def _kept(carry: Carry, keep, t_new, y_new, h_next, status, over, until, capacity: int) -> Carry:
@@ -308,39 +338,14 @@ def still_due(system: AbstractSystem, state: State, due: Bool[Array, " g"]) -> B
     return due & flat.armed() & near & (fall > 0.0)
 
 
-def advance(
-    system: AbstractSystem, state: State, h: Scalar, until: Scalar, stepper: Stepper, control: Control
-) -> tuple[Flow, Searched]:
-    """Flow from `state` to the next event or to `until`, nothing recorded; for batches, under `vmap`.
+def after_jump(control: Control, h, duration):
+    """The first step to try after a jump; the flow may be much quicker than before, and a short segment warns of more.
 
-    The status of the flow is `Status.event` if an event ended it; the state is then the one before
-    the jump.
+    Args:
+        control: How long steps are.
+        h: Step that would be tried next without the jump [s].
+        duration: Time since the jump before [s].
     """
-    flat = FlatSystem(system, state)
-    nothing = jnp.zeros_like(flat.armed())
-    like = Searched(state, jnp.asarray(False), jnp.asarray(0), nothing, *flat.guard_numbers())
-
-    def going_on(value):
-        return value[0].status == Status.going
-
-    def body(value):
-        before, _ = value
-        flowed = flow(system, before.state, before.h, until, stepper, control, 0)
-        doubt = flowed.status == Status.doubtful
-
-        def look(_):
-            return search(system, flowed.state, flowed.t_next, stepper, control)
-
-        found = jax.lax.cond(doubt, look, lambda _: eqx.tree_at(lambda s: s.state, like, flowed.state), None)
-        status = jnp.where(doubt, jnp.where(found.event, Status.event, Status.going), flowed.status)
-        status = jnp.where((status == Status.going) & (found.state.t >= until), Status.reached, status)
-        went = eqx.tree_at(
-            lambda f: (f.state, f.status, f.steps), flowed, (found.state, status, before.steps + flowed.steps)
-        )
-        return went, found
-
-    start = Flow(
-        state, h, jnp.asarray(Status.going), state.t, jnp.asarray(0), jnp.zeros(1),
-        jnp.zeros((1, flat.vector(state).size)), jnp.asarray(0), jnp.asarray(0),
-    )  # fmt: skip
-    return jax.lax.while_loop(going_on, body, (start, like))
+    if control.fixed:
+        return control.step
+    return jnp.minimum(h, jnp.maximum(4.0 * duration, 1e-6 * h))

@@ -22,11 +22,10 @@ from saltus.engines import steppers
 from saltus.engines.advance import (
     Carry,
     Control,
-    Flow,
     Searched,
     Status,
     Trial,
-    advance,
+    after_jump,
     judged,
     search,
     still_due,
@@ -50,8 +49,6 @@ LOOKS = 64  # doubtful steps that are looked into in one call
 LOOKS_ON_GPU = 1 << 14
 CALM = 16  # steps without doubt after which a lane that was looked into goes on with the others
 DUE_AT_ONCE = 8  # jumps at one instant
-EARLY, AHEAD = 1 / 16, 4.0  # constant steps: where the first fall of a guard is seen, and how far it is followed
-CAREFUL_METHOD, CAREFUL = "dopri8", (1e-10, 1e-12)  # for constant steps that may hold an event: rtol and atol
 
 
 class Lanes(eqx.Module):
@@ -123,17 +120,13 @@ def run(
         The lanes in the order given, as numpy arrays; `Status.full` where a limit of the plan was met.
     """
     on_cpu = jax.default_backend() == "cpu"
-    if not on_cpu and _for_kernel(plan, until):
+    until = np.broadcast_to(np.minimum(until, FOREVER), start.t.shape).astype(float)
+    if _for_kernel(varying, shared, start, plan):
         try:
-            lanes = _by_kernel(varying, shared, start, float(np.min(until)), plan)
+            return _by_kernel(varying, shared, start, until, plan, progress, goes)
         except NotImplementedError:  # the system cannot be written as operations on scalars
             pass
-        else:
-            if progress is not None:
-                progress(int(np.broadcast_to(goes, start.t.shape).sum()))
-            return lanes
     programs = _made(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
-    until = np.broadcast_to(np.minimum(until, FOREVER), start.t.shape).astype(float)
     lanes = _numpy(programs.begin(varying, shared, start, until))
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
     size = -(-len(lanes.number) // LANES) * LANES
@@ -152,13 +145,16 @@ def run(
     return lanes
 
 
-def _for_kernel(plan: Plan, until) -> bool:
-    """Whether the runs are of the sort that the kernel for GPUs is made for."""
-    return plan.control.fixed and plan.stepper.b == steppers.stepper("rk4").b and np.ptp(until) == 0.0
+def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
+    """Whether the runs are of the sort that the programs for constant steps of many lanes are made for."""
+    if not plan.control.fixed or plan.control.project or plan.stepper != steppers.stepper("rk4"):
+        return False
+    one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), (varying, start))
+    return _taken_apart(shared, one[1], plan.stepper) and _smooth(*one, shared)
 
 
-def _by_kernel(varying, shared, start: State, until: float, plan: Plan) -> Lanes:
-    """The runs by the kernel, whole loop inside."""
+def _by_kernel(varying, shared, start: State, until, plan: Plan, progress=None, goes=True) -> Lanes:
+    """The runs with constant steps, the whole loop over time in one program."""
     from saltus.engines.lanes import run_lanes
 
     count = start.t.shape[0]
@@ -166,10 +162,11 @@ def _by_kernel(varying, shared, start: State, until: float, plan: Plan) -> Lanes
     stacked = jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), numbers)
     system = eqx.combine(jax.tree.map(jnp.asarray, varying), stacked, rest)
     differs = eqx.combine(jax.tree.map(lambda _: True, varying), jax.tree.map(lambda _: False, numbers))
+    like = eqx.combine(jax.tree.map(lambda x: x[0], varying), shared)
     ends = run_lanes(
-        system, jax.tree.map(jnp.asarray, start), plan.watch, until=until, step=float(plan.control.step),
-        max_events=plan.max_events, like=eqx.combine(jax.tree.map(lambda x: x[0], varying), shared),
-        varying=tuple(jax.tree.leaves(differs)), careful=CAREFUL_METHOD,
+        system, jax.tree.map(jnp.asarray, start), plan.watch, until=until, step=float(plan.control.step), goes=goes,
+        progress=progress, max_events=plan.max_events, max_steps=plan.max_steps, like=like,
+        varying=tuple(jax.tree.leaves(differs)),
     )  # fmt: skip
     ends, none = jax.tree.map(np.asarray, ends), np.zeros(count)
     return Lanes(
@@ -279,19 +276,27 @@ def _width(lanes: Lanes, shared, stepper, control: Control, one_by_one: bool) ->
     state = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), lanes.state)
     varying = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), lanes.varying)
 
-    def rough(varying, state):
-        return eqx.combine(varying, shared).rough(state)
-
-    if not isinstance(stepper, ExplicitStepper):
-        return None
-    if control.fixed and eqx.filter_eval_shape(rough, varying, state) is not None:
+    if not isinstance(stepper, ExplicitStepper) or (control.fixed and not _smooth(varying, state, shared)):
         return None
     if not one_by_one:
         return lanes.number.size
-    if sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(shared, eqx.is_array))) > MANY:
-        return None  # tables, such as those of a terrain, cannot be taken apart
+    return LANES if _taken_apart(shared, state, stepper) else None
+
+
+def _smooth(varying, state: State, shared) -> bool:
+    """Whether the rate of such systems is smooth everywhere."""
+
+    def rough(varying, state):
+        return eqx.combine(varying, shared).rough(state)
+
+    return eqx.filter_eval_shape(rough, varying, state) is None
+
+
+def _taken_apart(shared, state: State, stepper) -> bool:
+    """Whether such a system is small enough to be taken apart into single numbers; one with tables (terrain) is not."""
     numbers = state.q.size + state.v.size + state.ledger.size
-    return LANES if 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL else None
+    tables = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(shared, eqx.is_array)))
+    return tables <= MANY and 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL
 
 
 def _carry(lanes: Lanes, y, control: Control) -> Carry:
@@ -307,7 +312,7 @@ def _flow_one(lane: Lanes, shared, control: Control, stepper, watch, patience: i
     """A few steps of one lane by itself."""
     system = eqx.combine(lane.varying, shared)
     flat = FlatSystem(system, lane.state)
-    armed, borders = flat.armed(), flat.borders()
+    armed, marks = flat.armed(), flat.marks()
 
     def going_on(carry):
         return (carry[0].status == Status.going) & (carry[0].steps < patience)
@@ -315,25 +320,12 @@ def _flow_one(lane: Lanes, shared, control: Control, stepper, watch, patience: i
     def step(carry):
         before, largest = carry
         trial = tried(flat, stepper, control, lane.until, before)
-        if control.fixed:
-            early = flat.guards(before.t, before.y + EARLY * (trial.t - before.t) * trial.step.rate_before)
-            trial = eqx.tree_at(lambda t: t.guards, trial, _warned(trial.guards, early))
-        after = judged(trial, before, armed, borders, stepper.order, control, lane.until, 0)
+        after = judged(trial, before, armed, marks, stepper.order, control, lane.until, 0)
         seen = jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(trial.times, trial.vectors)
         return after, _larger(largest, seen, after.count > before.count)
 
     end, largest = jax.lax.while_loop(going_on, step, (_carry(lane, flat.vector(lane.state), control), lane.largest))
     return _moved(lane, flat.state(end.t, end.y), end, flat.guard_numbers()[0], largest)
-
-
-def _warned(guards, early):
-    """The looks at the guards along a constant step, the last one at zero where a guard sets out to fall that far.
-
-    A mass that friction stops within a constant step is thrown back by its later stages, so that looks along the step
-    may not show the stop; how the guard begins to fall does.
-    """
-    reaches = guards[0] + AHEAD / EARLY * (early - guards[0]) <= 0.0
-    return guards.at[-1].set(jnp.where(reaches & (guards[0] > 0.0), 0.0, guards[-1]))
 
 
 def _larger(largest, seen, kept):
@@ -366,7 +358,7 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
 
     first = jax.tree.map(lambda x: x[..., 0], (lanes.varying, lanes.state))
     flat = FlatSystem(eqx.combine(first[0], shared), first[1])
-    owner, borders = flat.guard_numbers()[0], flat.borders()
+    owner, marks = flat.guard_numbers()[0], flat.marks()
     rate = together(lambda flat, t, y: flat.rate(t, y))
     project = together(lambda flat, t, y: flat.project(t, y))
     armed = together(lambda flat, t: flat.armed())(lanes.state.t)
@@ -383,13 +375,10 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
         vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, GLANCES[:, None, None])
         vectors = jax.lax.optimization_barrier(vectors)
         guards, seen = jax.lax.map(lambda look: together(looks)(*look), (times, vectors))
-        if control.fixed:
-            early = together(lambda flat, t, y: flat.guards(t, y))(t_new, carry.y + EARLY * h * step.rate_before)
-            guards = _warned(guards, early)
         return Trial(t_new, y_new, step, times, vectors, guards), seen
 
     def decided(trial, carry, armed, until):
-        return judged(trial, carry, armed, borders, stepper.order, control, until, 0)
+        return judged(trial, carry, armed, marks, stepper.order, control, until, 0)
 
     def going_on(value):
         carry, _, count = value
@@ -413,17 +402,14 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
 def _look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int) -> Lanes:
     """The search in a doubtful step, and the jumps that are due."""
     system = eqx.combine(lane.varying, shared)
-    found, status, over = _searched(system, lane, control, stepper)
+    found = search(system, lane.state, lane.t_next, stepper, control)
     seen = _larger(lane.largest, _along(system, lane.state, found.state, watch), True)
     state, ended_by, count, largest = fired(system, found, seen, watch)
-    # As in a single run: the flow after a jump may be much quicker than before it.
-    duration = state.t - lane.t_event
-    h = jnp.where(found.event, jnp.minimum(lane.h, jnp.maximum(4.0 * duration, 1e-6 * lane.h)), lane.h)
+    h = jnp.where(found.event, after_jump(control, lane.h, state.t - lane.t_event), lane.h)
     events = lane.events + count
-    status = jnp.where(status != Status.going, status, jnp.where(state.t < lane.until, Status.going, Status.reached))
+    status = jnp.where(state.t < lane.until, Status.going, Status.reached)
     status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
     status = jnp.where(ended_by >= 0, Status.event, status)
-    ended_by = jnp.where(status == Status.over, over, ended_by)
     return dataclasses.replace(
         lane, state=state, h=h, status=status, ended_by=ended_by, events=events, largest=largest,
         t_event=jnp.where(found.event, state.t, lane.t_event),
@@ -454,26 +440,6 @@ def fired(system: AbstractSystem, found: Searched, largest, watch: Watch):
     begin = (found.state, found.due & found.event, jnp.asarray(-1), jnp.asarray(0), largest)
     state, _, ended_by, count, largest = jax.lax.while_loop(due_left, jump, begin)
     return state, ended_by, count, largest
-
-
-def _searched(system: AbstractSystem, lane: Lanes, control: Control, stepper):
-    """What a doubtful step holds, its status (going, unless the flow itself ended in it), and the border it met.
-
-    A constant step is taken anew by adaptive ones: where friction brings a mass to rest it turns round faster than a
-    constant step can see.
-    """
-    if not control.fixed:
-        return search(system, lane.state, lane.t_next, stepper, control), jnp.asarray(Status.going), jnp.asarray(-1)
-    went, found = carefully(system, lane.state, lane.t_next, CAREFUL_METHOD)
-    going = (went.status == Status.event) | (went.status == Status.reached)
-    found = eqx.tree_at(lambda f: (f.state, f.event), found, (went.state, went.status == Status.event))
-    return found, jnp.where(going, Status.going, went.status), found.owner[went.over]
-
-
-def carefully(system: AbstractSystem, state: State, until, method: str) -> tuple[Flow, Searched]:
-    """Adaptive steps to a time or to an event."""
-    tight = Control(*(jnp.asarray(x) for x in CAREFUL), jnp.asarray(0.0), state.t, fixed=False, project=True)
-    return advance(system, state, jnp.asarray(0.0), until, steppers.stepper(method), tight)
 
 
 def _along(system: AbstractSystem, first: State, last: State, watch):

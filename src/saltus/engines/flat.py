@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +13,13 @@ from saltus.hybrid import AbstractSystem, State
 
 Flat = Float[Array, " n"]
 Scalar = Float[Array, ""]
+
+
+class Marks(NamedTuple):
+    """For each guard value whether it is a border, and whether it is singular (see `Guard`)."""
+
+    border: np.ndarray
+    singular: np.ndarray
 
 
 def pack(q, v, ledger) -> Flat:
@@ -95,6 +104,8 @@ class FlatSystem(eqx.Module):
         owner, element = np.array(guards, int).reshape(-1, 2).T
         return jnp.asarray(owner), jnp.asarray(element)
 
-    def borders(self) -> np.ndarray:
-        """Which guard values are borders of the system, as a fixed mask."""
-        return np.repeat([guard.border for guard in self.system.guards()], self.guard_sizes()).astype(bool)
+    def marks(self) -> Marks:
+        """What is known of each guard value beforehand."""
+        guards, sizes = self.system.guards(), self.guard_sizes()
+        each = ([guard.border for guard in guards], [guard.singular for guard in guards])
+        return Marks(*(np.repeat(one, sizes).astype(bool) for one in each))

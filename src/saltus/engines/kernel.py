@@ -25,7 +25,7 @@ from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.scalars import quick
 
 THREADS = 128  # lanes in a block of the kernel
-LANES = 1024  # lanes in a block without a GPU: enough for the vector units, few enough for the cache
+LANES = 32  # lanes in a block without a GPU: enough for the vector units, few enough for the cache
 
 
 class Flowed(eqx.Module):
@@ -53,13 +53,12 @@ def flow_lanes(
     largest: Float[Array, "lanes k"],
     watch: Watch,
     *,
-    until: float,
+    until,
     step: float,
     origin: float = 0.0,
     max_steps: int = 1 << 30,
     like: AbstractSystem | None = None,
     varying: tuple[bool, ...] | None = None,
-    project: bool = False,
     device: str | None = None,
     threads: int = THREADS,
 ) -> Flowed:
@@ -74,13 +73,12 @@ def flow_lanes(
         status: `Status.going` for the lanes to move; the others are left alone.
         largest: Largest values so far of what is watched.
         watch: `watch(system, state)`: what to keep the largest values of, 1-D.
-        until: Time of the end [s].
+        until: Time of the end of each lane [s].
         step: Length of a step [s].
         origin: Time from which steps are counted [s].
         max_steps: Steps after which a lane comes back in any case (rounded up to the next 16).
         like: One lane's system, whose numbers stand for those leaves that do not vary.
         varying: For each array leaf of `like` whether it differs between lanes; all if not given.
-        project: Whether the constraints are restored after each step.
         device: "gpu" (a kernel), "cpu" (plain XLA) or "interpret" (the kernel, interpreted); by default
             what there is.
         threads: Lanes in a block of the kernel, a power of two, at least 32.
@@ -90,12 +88,13 @@ def flow_lanes(
     """
     device = device or ("gpu" if jax.default_backend() == "gpu" else "cpu")
     status = jnp.asarray(status, jnp.int32)
+    until = jnp.broadcast_to(jnp.asarray(until, float), status.shape)
     flowed = Flowed(state, status, state.t, largest, jnp.zeros(status.shape, jnp.int32))
     sorts, some = _sorted_out(state.mode, status)
     for which, any_of_it, known in zip(sorts, np.asarray(some), (True, False), strict=True):
         if any_of_it:
-            program = lanes_program(system, state, like, varying, known, watch, project)
-            flowed = _run(program, system, flowed, which, (until, step, origin), max_steps, device, threads)
+            program = lanes_program(system, state, like, varying, known, watch)
+            flowed = _run(program, system, flowed, which, until, step, origin, max_steps, device, threads)
     return flowed
 
 
@@ -124,7 +123,7 @@ class _Program:
 _PROGRAMS: dict[Any, _Program] = {}
 
 
-def lanes_program(system, state: State, like, varying, home: bool, watch: Watch, project: bool) -> _Program:
+def lanes_program(system, state: State, like, varying, home: bool, watch: Watch) -> _Program:
     """The scalar program of these lanes; made once for each kind of system."""
     arrays, static = eqx.partition(system, eqx.is_array)
     leaves, tree = jax.tree.flatten(arrays)
@@ -133,17 +132,19 @@ def lanes_program(system, state: State, like, varying, home: bool, watch: Watch,
     baked = tuple(None if v else np.asarray(x).tobytes() for v, x in zip(varying, numbers, strict=True))
     shapes = tuple((x.shape[1:], str(x.dtype)) for x in jax.tree.leaves((leaves, state)))
     static_leaves, static_tree = jax.tree.flatten(static)
-    key = (tree, static_tree, tuple(static_leaves), baked, shapes, home, watch, project)
+    key = (tree, static_tree, tuple(static_leaves), baked, shapes, home, watch)
     if key not in _PROGRAMS:
         first, begin = jax.tree.map(lambda x: jnp.asarray(np.asarray(x[0])), (arrays, state))
         one = like if like is not None else eqx.combine(first, static)
         mode = np.zeros_like(np.asarray(begin.mode)) if home else None
-        _PROGRAMS[key] = _Program(key, Lanewise(one, begin, varying, mode, watch, project), varying)
+        _PROGRAMS[key] = _Program(key, Lanewise(one, begin, varying, mode, watch), varying)
     return _PROGRAMS[key]
 
 
-@functools.partial(jax.jit, static_argnums=(0, 5, 6, 7))
-def _run(program: _Program, system, before: Flowed, which, times, max_steps: int, device: str, threads: int) -> Flowed:
+@functools.partial(jax.jit, static_argnums=(0, 7, 8, 9))
+def _run(
+    program: _Program, system, before: Flowed, which, until, step, origin, max_steps: int, device: str, threads: int
+) -> Flowed:
     """The lanes in `which`, packed together: rows of numbers in, rows of numbers out."""
     lanewise, state, count = program.lanewise, before.state, which.shape[0]
     leaves = jax.tree.leaves(eqx.filter(system, eqx.is_array))
@@ -151,15 +152,16 @@ def _run(program: _Program, system, before: Flowed, which, times, max_steps: int
     modes = [state.mode.reshape(count, -1).astype(jnp.int32)] if lanewise.modes else []
     flat = [x.reshape(count, -1) for x in (state.q, state.v, state.ledger)]
     slot = _packed(which)
-    groups = (parameters, modes, flat, [state.t[:, None]], [before.largest])
-    width = threads if device != "cpu" else min(LANES, -(-count // 8) * 8)
+    times = [state.t[:, None], until[:, None]]
+    groups = (parameters, modes, flat, times, [before.largest])
+    width = threads if device != "cpu" else LANES
     missing = -count % width
     tables = [_rows(x, count) for x in groups]
     rows = [jnp.zeros((x.shape[0], count + missing), x.dtype).at[:, slot].set(x, unique_indices=True) for x in tables]
     going = jnp.arange(count + missing) < jnp.sum(which)
     status = jnp.where(going, int(Status.going), int(Status.reached)).astype(jnp.int32)
-    common = jnp.stack([jnp.asarray(x, float) for x in times])
-    ends = (_kernel if device != "cpu" else _blocks)(lanewise, common, *rows, status, max_steps, device, width)
+    grid = jnp.stack([jnp.asarray(x, float) for x in (step, origin)])
+    ends = (_kernel if device != "cpu" else _blocks)(lanewise, grid, *rows, status, max_steps, device, width)
     y, t, t_next, status, largest, steps = (x[..., slot] for x in ends)
     nq, nv = flat[0].shape[1], flat[1].shape[1]
     moved = State(
@@ -192,7 +194,7 @@ def _typed(lanewise: Lanewise, modes) -> list:
     return [row.astype(node.dtype) for row, node in zip(modes, lanewise.modes, strict=True)]
 
 
-def _kernel(lanewise: Lanewise, common, parameters, modes, y, t, largest, status, max_steps, device, width):
+def _kernel(lanewise: Lanewise, grid, parameters, modes, y, t, largest, status, max_steps, device, width):
     """The blocks as a Triton kernel: one lane per thread."""
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import triton
@@ -200,12 +202,12 @@ def _kernel(lanewise: Lanewise, common, parameters, modes, y, t, largest, status
     lanes = status.shape[0]
     operations = quick.from_single_precision() if device == "interpret" else quick.from_instructions()
 
-    def kernel(common, parameters, modes, y, t, largest, status, y_end, t_end, t_next, status_end, largest_end, steps):
+    def kernel(grid, parameters, modes, y, t, largest, status, y_end, t_end, t_next, status_end, largest_end, steps):
         def rows(ref, count):
             return [ref[k, :] for k in range(count)]
 
         block = block_flow(
-            lanewise, tuple(common[k] for k in range(3)), rows(parameters, len(lanewise.parameters)),
+            lanewise, (t[1, :], grid[0], grid[1]), rows(parameters, len(lanewise.parameters)),
             _typed(lanewise, rows(modes, len(lanewise.modes))), rows(y, len(lanewise.y)), t[0, :],
             rows(largest, len(lanewise.watched)), status[:], max_steps, operations,
         )  # fmt: skip
@@ -229,25 +231,25 @@ def _kernel(lanewise: Lanewise, common, parameters, modes, y, t, largest, status
     return pl.pallas_call(
         kernel,
         grid=(lanes // width,),
-        in_specs=[pl.BlockSpec((3,), lambda i: (0,)), *map(table, (parameters, modes, y, t, largest)), line],
+        in_specs=[pl.BlockSpec((2,), lambda i: (0,)), *map(table, (parameters, modes, y, t, largest)), line],
         out_specs=[table(y), line, line, line, table(largest), line],
         out_shape=[
             jax.ShapeDtypeStruct(y.shape, y.dtype), vector, vector, whole,
             jax.ShapeDtypeStruct(largest.shape, largest.dtype), whole,
         ],
         **options,
-    )(common, parameters, modes, y, t, largest, status)  # fmt: skip
+    )(grid, parameters, modes, y, t, largest, status)  # fmt: skip
 
 
-def _blocks(lanewise: Lanewise, common, parameters, modes, y, t, largest, status, max_steps, device, width):
+def _blocks(lanewise: Lanewise, grid, parameters, modes, y, t, largest, status, max_steps, device, width):
     """The blocks one after the other, as plain XLA."""
 
     def one(block):
         parameters, modes, y, t, largest, status = block
         typed = _typed(lanewise, modes[: len(lanewise.modes)])
         ends = block_flow(
-            lanewise, tuple(common[k] for k in range(3)), list(parameters[: len(lanewise.parameters)]), typed,
-            list(y), t[0], list(largest[: len(lanewise.watched)]), status, max_steps,
+            lanewise, (t[1], grid[0], grid[1]), list(parameters[: len(lanewise.parameters)]), typed,
+            list(y), t[0], list(largest[: len(lanewise.watched)]), status, max_steps, roll=True,
         )  # fmt: skip
         y_end, t_end, t_next, status, largest, steps = ends
         return jnp.stack(y_end), t_end, t_next, status, jnp.stack(largest or [t_end]), steps

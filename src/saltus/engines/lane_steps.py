@@ -1,12 +1,15 @@
-"""Constant steps of a block of lanes, each number a vector over the lanes; they stop before what may be an event.
+"""Constant steps of a block of lanes, each number a vector over the lanes; halved where there may be an event.
 
-What is handed back: the guards are looked at where the rate is computed anyway, at the start, the middle
-(third stage), the fourth stage and the end of a step. A step is taken only if every armed guard is, at start,
-middle and end, above 0.6 of its second difference plus what fourth stage and end differ by. That is more
-cautious than the five looks of the engine as long as the fourth difference of a guard over quarter steps is
-below 1.7 times its second one; it always catches a guard that dips like |x| (a speed that passes through zero),
-and a stage that friction has turned round. A guard that is armed and not positive, and anything that is not
-finite, is handed back too.
+The guards are looked at where the rate is computed anyway: at the start, the middle (second stage), the fourth
+stage and the end of a step. A step is taken only if every armed guard is, at start, middle and end, on the same
+side of zero by more than 0.6 of its second difference plus what fourth stage and end differ by. That catches every
+dip like a parabola (a gap: the second stage goes straight ahead, so it lies below the true middle) or like |x| (a
+speed that passes through zero), and a stage that friction has turned round. Where a guard is singular a step must
+also leave three quarters of it.
+
+A step that is not taken is halved, and tried again; those after it grow back to the constant length, always from
+one point of a grid to the next. So a mass that friction brings to rest is followed as it turns faster and faster.
+Only the shortest step that may hold an event is handed back, to be searched.
 """
 
 from __future__ import annotations
@@ -18,29 +21,39 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import lax
 
-from saltus.engines.advance import Status
+from saltus.engines.advance import DEEPEST, EPS, LEFT, Status
 from saltus.engines.lanewise import Lanewise, Values
 
 CAUTION = 0.6  # share of the second difference that a guard must be above; 0.5 catches every |x|
 TURNS = 16  # steps between two looks at whether any lane of a block still goes
+ON_GRID = 1e-10  # share of a step by which rounding may keep a lane off its grid
 
 
 class Moving(eqx.Module):
-    """A block of lanes on its way: lists of vectors over the lanes."""
+    """A block of lanes on its way: lists of vectors over the lanes.
+
+    Times are counted in constant steps: `n` of them lie behind; the next one is halved `depth` times.
+    """
 
     y: list
     rate: list
     guards: list
     t: Any
     n: Any
+    depth: Any
     status: Any
     largest: list
     steps: Any
 
 
-def block_flow(lanewise: Lanewise, common, parameters, modes, y, t, largest, status, max_steps: int, operations=None):
-    """Steps of a block of lanes until none goes on; everything is a vector over the lanes."""
-    until, step, origin = common
+def block_flow(
+    lanewise: Lanewise, times, parameters, modes, y, t, largest, status, max_steps: int, operations=None, roll=False
+):
+    """Steps of a block of lanes until none goes on; everything is a vector over the lanes but step and origin.
+
+    With `roll` the stages of a step are a loop: little to compile, and quicker on a CPU.
+    """
+    until, step, origin = times
     values = lanewise.given(parameters, modes, t)
     rate, guards, _ = _looks(lanewise, values, t, y, operations)
     status = jnp.where((status == Status.going) & (t >= until), int(Status.reached), status)
@@ -48,8 +61,8 @@ def block_flow(lanewise: Lanewise, common, parameters, modes, y, t, largest, sta
         still = _all([part == 0.0 for part in rate], status == status)
         resting = still & (status == Status.going)
         t, status = jnp.where(resting, until, t), jnp.where(resting, int(Status.reached), status)
-    n = jnp.floor((t - origin) / step + 1e-6)
-    start = Moving(y, rate, guards, t, n, status, largest, jnp.zeros_like(status))
+    n = (t - origin) / step
+    start = Moving(y, rate, guards, t, n, jnp.zeros_like(status), status, largest, jnp.zeros_like(status))
     turns = -(-max_steps // TURNS)
 
     def going_on(carry):
@@ -58,63 +71,95 @@ def block_flow(lanewise: Lanewise, common, parameters, modes, y, t, largest, sta
 
     def turn(carry):
         number, moving = carry
-        taken = lax.fori_loop(0, TURNS, lambda _, m: _one_step(lanewise, values, common, m, operations), moving)
+        taken = lax.fori_loop(0, TURNS, lambda _, m: _one_step(lanewise, values, times, m, operations, roll), moving)
         return number + 1, taken
 
     _, end = lax.while_loop(going_on, turn, (jnp.int32(0), start))
-    t_next = jnp.minimum(origin + (end.n + 1.0) * step, until)
+    t_next = jnp.minimum(origin + _next(end) * step, until)
     return end.y, end.t, t_next, end.status, end.largest, end.steps
+
+
+def _next(moving: Moving):
+    """The next point of the grid, in constant steps."""
+    whole = jnp.floor((moving.n + ON_GRID) * _power(moving.depth))
+    return (whole + 1.0) * _power(-moving.depth)
+
+
+def _power(k):
+    """Two to this power, from its exponent bits."""
+    return lax.bitcast_convert_type((k.astype(jnp.int64) + 1023) << 52, jnp.float64)
 
 
 def _all(conditions: list, true):
     return functools.reduce(lambda a, b: a & b, conditions, true)
 
 
-def _one_step(lanewise: Lanewise, values: Values, common, moving: Moving, operations) -> Moving:
+def _one_step(lanewise: Lanewise, values: Values, times, moving: Moving, operations, roll: bool) -> Moving:
     """One Runge-Kutta step (classical, fourth order) of the lanes that go; kept where nothing may happen in it."""
-    until, step, origin = common
+    until, step, origin = times
     t, y, flowing = moving.t, moving.y, lanewise.flowing
-    n_new = moving.n + 1.0
+    n_new = _next(moving)
     t_new = jnp.minimum(origin + n_new * step, until)
     h = t_new - t
+    half, third, sixth = 0.5 * h, h * (1.0 / 3.0), h * (1.0 / 6.0)
 
-    def ahead(length, k):
+    def stage(i, carry):
+        """Stage i from 1 to 3, of which the rates before are known; 4 is the end of the step."""
+        whole, k, middle, reached, _, _ = carry
+        length, time = _pick(i < 3, half, h), _pick(i < 3, t + half, t_new)
         place = list(y)
         for p, slope in zip(flowing, k, strict=True):
-            place[p] = y[p] + length * slope
-        return place
-
-    def add(weight, k):
+            place[p] = _pick(i == 4, whole[p], y[p] + length * slope)
+        k, guards, seen = _looks(lanewise, values, time, place, operations)
+        whole = list(whole)
         for p, slope in zip(flowing, k, strict=True):
-            whole[p] = whole[p] + weight * slope
+            whole[p] = _pick(i == 4, whole[p], whole[p] + _pick(i == 3, sixth, third) * slope)
+        middle = [_pick(i == 1, new, old) for new, old in zip(guards, middle, strict=True)]
+        reached = [_pick(i == 3, new, old) for new, old in zip(guards, reached, strict=True)]
+        return whole, k, middle, reached, guards, seen
 
-    half, third, sixth = 0.5 * h, h * (1.0 / 3.0), h * (1.0 / 6.0)
     whole = list(y)
-    add(sixth, moving.rate)
-    k, _, _ = _looks(lanewise, values, t + half, ahead(half, moving.rate), operations)
-    add(third, k)
-    k, middle, _ = _looks(lanewise, values, t + half, ahead(half, k), operations)
-    add(third, k)
-    k, reached, _ = _looks(lanewise, values, t_new, ahead(h, k), operations)
-    add(sixth, k)
-    if lanewise.projected is not None:
-        whole = lanewise.at(values, t_new, whole, lanewise.projected, t, operations)
-    rate, guards, seen = _looks(lanewise, values, t_new, whole, operations)
+    for p, slope in zip(flowing, moving.rate, strict=True):
+        whole[p] = y[p] + sixth * slope
+    begin = (whole, moving.rate, moving.guards, moving.guards, moving.guards, moving.largest)
+    if roll:
+        done = lax.fori_loop(1, 5, stage, begin)
+    else:
+        done = functools.reduce(lambda carry, i: stage(i, carry), range(1, 5), begin)
+    whole, rate, middle, reached, guards, seen = done
 
-    safe = _safe(lanewise, values, moving.guards, middle, reached, guards)
-    accept = _all([*safe, _finite(_once([*(whole[p] for p in flowing), *rate]))], moving.status == Status.going)
-    ended = jnp.where(t_new >= until, int(Status.reached), int(Status.going))
-    ended = jnp.where(accept, ended, int(Status.doubtful)).astype(jnp.int32)
+    deepest = (moving.depth >= DEEPEST) | (h <= 64 * EPS * jnp.abs(t))
+    safe = _safe(lanewise, values, deepest, moving.guards, middle, reached, guards)
+    going = moving.status == Status.going
+    accept = _all([*safe, _finite(_once([*(whole[p] for p in flowing), *rate]))], going)
+    ended = jnp.where(accept & (t_new >= until), int(Status.reached), int(Status.going))
+    ended = jnp.where(~accept & deepest, int(Status.doubtful), ended).astype(jnp.int32)
+
+    def chosen(new, old):
+        return [jnp.where(accept, a, b) if a is not b else b for a, b in zip(new, old, strict=True)]
+
     return Moving(
-        y=[jnp.where(accept, new, old) if new is not old else old for new, old in zip(whole, y, strict=True)],
-        rate=rate,
-        guards=guards,
+        y=chosen(whole, y),
+        rate=chosen(rate, moving.rate),
+        guards=chosen(guards, moving.guards),
         t=jnp.where(accept, t_new, t),
         n=jnp.where(accept, n_new, moving.n),
-        status=jnp.where(moving.status == Status.going, ended, moving.status),
+        depth=jnp.where(accept, _risen(n_new, moving.depth), jnp.where(deepest, moving.depth, moving.depth + 1)),
+        status=jnp.where(going, ended, moving.status),
         largest=[jnp.where(accept & (new > old), new, old) for new, old in zip(seen, moving.largest, strict=True)],
         steps=moving.steps + accept.astype(jnp.int32),
     )
+
+
+def _pick(condition, a, b):
+    """`where`, or the choice itself if the condition is known."""
+    return (a if condition else b) if isinstance(condition, bool) else jnp.where(condition, a, b)
+
+
+def _risen(n, depth):
+    """One halving less, where the lane is on a point of the coarser grid."""
+    coarser = n * _power(depth - 1)
+    return jnp.where((depth > 0) & (jnp.floor(coarser) == coarser), depth - 1, depth)
 
 
 def _looks(lanewise: Lanewise, values: Values, t, y: list, operations) -> tuple[list, list, list]:
@@ -136,11 +181,15 @@ def _once(values: list) -> list:
     return list({id(value): value for value in values}.values())
 
 
-def _safe(lanewise: Lanewise, values: Values, before: list, middle: list, reached: list, after: list) -> list:
-    """For each guard, whether it surely stays positive, or is not armed."""
+def _safe(lanewise: Lanewise, values: Values, deepest, before: list, middle: list, reached: list, after: list) -> list:
+    """For each guard, whether it surely stays on its side of zero, or is not armed."""
     safe = []
     for guard, a, b, r, c in zip(lanewise.guards, before, middle, reached, after, strict=True):
         doubt = CAUTION * jnp.abs((a + c) - 2.0 * b) + jnp.abs(c - r)
-        positive = (a > doubt) & (b > doubt) & (c > doubt)
-        safe.append(positive if guard.armed.known else positive | ~values[guard.armed])
+        lowest, highest = jnp.minimum(jnp.minimum(a, b), c), jnp.maximum(jnp.maximum(a, b), c)
+        high = lowest > doubt
+        if guard.singular:
+            high = high & (deepest | (lowest > LEFT * a))
+        stays = high | (highest <= -doubt)
+        safe.append(stays if guard.armed.known else stays | ~values[guard.armed])
     return safe

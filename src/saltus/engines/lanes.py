@@ -5,7 +5,8 @@ All lanes stay on the device, in arrays of one size; those that still go are pac
 
 from __future__ import annotations
 
-import functools
+import dataclasses
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -13,16 +14,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from saltus import checks
-from saltus.engines.advance import Control, Searched, Status, flow, search, target
-from saltus.engines.batch import carefully, fired
-from saltus.engines.kernel import flow_lanes
+from saltus.engines.advance import Control, Status, crossed, search
+from saltus.engines.batch import each, fired
+from saltus.engines.flat import FlatSystem
+from saltus.engines.kernel import Flowed, flow_lanes
 from saltus.engines.lanewise import Watch
-from saltus.engines.loop import same_types
-from saltus.engines.steppers import METHODS, stepper
+from saltus.engines.steppers import stepper
 from saltus.hybrid import AbstractSystem, State
 
 LOOKED, LOOKED_ON_CPU = 1 << 16, 256  # lanes that are looked into together: one size, so that little is compiled
+LOOKS_PER_EVENT = 8  # looks after which a run is given up, for each event it may have
 
 
 class Ends(eqx.Module):
@@ -31,10 +32,11 @@ class Ends(eqx.Module):
     Args:
         state: The last state.
         status: `Status`: `reached`, `event` (a guard ended it), `over` (it began beyond a border),
-            `not_finite`, `stalled`, or `full` (too many events).
+            `not_finite`, or `full` (too many events or steps).
         ended_by: Number of the guard that ended it, or -1.
         events: How many events there were.
-        steps: Constant steps taken by the kernel.
+        looks: How many steps were searched for one.
+        steps: Steps taken by the kernel.
         largest: Largest values of what is watched, at the ends of steps and at events.
     """
 
@@ -42,6 +44,7 @@ class Ends(eqx.Module):
     status: Int[Array, " lanes"]
     ended_by: Int[Array, " lanes"]
     events: Int[Array, " lanes"]
+    looks: Int[Array, " lanes"]
     steps: Int[Array, " lanes"]
     largest: Float[Array, "lanes k"]
 
@@ -51,12 +54,14 @@ def run_lanes(
     start: State,
     watch: Watch,
     *,
-    until: float,
+    until,
     step: float,
+    goes=True,
+    progress: Callable[[int], None] | None = None,
     max_events: int = 64,
+    max_steps: int = 1 << 30,
     like: AbstractSystem | None = None,
     varying: tuple[bool, ...] | None = None,
-    careful: str = "rk4",
     device: str | None = None,
 ) -> Ends:
     """Run every lane from its start to `until`, with constant steps of the classical Runge-Kutta method.
@@ -65,101 +70,91 @@ def run_lanes(
         system: The systems, stacked.
         start: Their states at the same time, stacked.
         watch: `watch(system, state)`: what to keep the largest values of, 1-D.
-        until: Time of the end [s].
+        until: Time of the end, one for all or one for each [s].
         step: Length of a step [s].
+        goes: Which lanes to run; the others stay where they are.
+        progress: Called with the number of lanes that have ended since the last call.
         max_events: Events after which a run is given up.
+        max_steps: Steps after which it is.
         like: One lane's system, whose numbers stand for those leaves that do not vary.
         varying: For each array leaf of `like` whether it differs between lanes; all if not given.
-        careful: Method for steps that may hold an event. "rk4" does what `FixedStep` does; an adaptive one
-            ("dopri8") follows a mass to its stop, where friction turns faster than constant steps can see.
         device: As for `flow_lanes`.
     """
-    checks.one_of("careful", careful, METHODS)
     zero = jnp.asarray(0.0)
     origin = float(np.asarray(start.t)[0])
     control = Control(zero, zero, jnp.asarray(float(step)), jnp.asarray(origin), fixed=True, project=False)
     count = start.t.shape[0]
-    size = min(count, LOOKED if jax.default_backend() == "gpu" else LOOKED_ON_CPU)
-    none = jnp.zeros(count, jnp.int32)
-    now = Ends(start, none + int(Status.going), none - 1, none, none, _watched(watch, system, start))
+    on_gpu = jax.default_backend() == "gpu"
+    size = min(count, LOOKED if on_gpu else LOOKED_ON_CPU)
+    none, until = jnp.zeros(count, jnp.int32), jnp.broadcast_to(jnp.asarray(until, float), (count,))
+    status = none + jnp.where(jnp.asarray(goes), int(Status.going), int(Status.reached))
+    now = Ends(start, status, none - 1, none, none, none, _watched(watch, system, start, not on_gpu))
+    left = int((np.asarray(status) == Status.going).sum())
     while True:
         flowed = flow_lanes(
-            system, now.state, now.status, now.largest, watch, until=until, step=step, origin=origin, like=like,
-            varying=varying, device=device,
+            system, now.state, now.status, now.largest, watch, until=until, step=step, origin=origin,
+            max_steps=max_steps, like=like, varying=varying, device=device,
         )  # fmt: skip
-        now = Ends(flowed.state, flowed.status, now.ended_by, now.events, now.steps + flowed.steps, flowed.largest)
+        now, t_next = _moved(now, flowed, max_steps), flowed.t_next
         doubtful = np.flatnonzero(np.asarray(now.status) == Status.doubtful)
+        if progress is not None:
+            progress(left - doubtful.size)
+            left = doubtful.size
         if not doubtful.size:
             return now
         for first in range(0, doubtful.size, size):
             which = np.resize(doubtful[first : first + size], size)  # filled up with repetitions: the same twice
-            now = _looked(
-                system, now, jnp.asarray(which), jnp.asarray(float(until)), control, watch, max_events, careful
-            )
+            now = _looked(system, now, t_next, jnp.asarray(which), until, control, watch, max_events, not on_gpu)
 
 
 @eqx.filter_jit
-def _watched(watch: Watch, system, state):
-    return jnp.nan_to_num(eqx.filter_vmap(watch)(system, state))
+def _watched(watch: Watch, system, state, one_by_one: bool):
+    arrays, rest = eqx.partition(system, eqx.is_array)
+    return each(lambda one: jnp.nan_to_num(watch(eqx.combine(one[0], rest), one[1])), (arrays, state), one_by_one)
 
 
 @eqx.filter_jit
-def _looked(system, now: Ends, which, until, control: Control, watch: Watch, max_events: int, careful: str) -> Ends:
+def _moved(before: Ends, flowed: Flowed, max_steps: int) -> Ends:
+    steps = before.steps + flowed.steps
+    status = jnp.where((flowed.status == Status.going) | (steps >= max_steps), int(Status.full), flowed.status)
+    status = jnp.where(flowed.status == Status.reached, int(Status.reached), status)
+    return dataclasses.replace(before, state=flowed.state, status=status, steps=steps, largest=flowed.largest)
+
+
+@eqx.filter_jit
+def _looked(
+    system, now: Ends, t_next, which, until, control: Control, watch: Watch, max_events: int, one_by_one: bool
+) -> Ends:
     """The doubtful lanes after the step that is looked into, and the jumps in it."""
-    some, ends = jax.tree.map(lambda x: x[which] if eqx.is_array(x) else x, (system, now))
-    look = functools.partial(
-        _look, until=until, control=control, watch=watch, max_events=max_events, careful=careful
-    )  # fmt: skip
-    after = eqx.filter_vmap(look)(some, ends)
+    arrays, rest = eqx.partition(system, eqx.is_array)
+
+    def one(lane):
+        numbers, ends, t_next, until = lane
+        return _look(eqx.combine(numbers, rest), ends, t_next, until, control, watch, max_events)
+
+    after = each(one, jax.tree.map(lambda x: x[which], (arrays, now, t_next, until)), one_by_one)
     return jax.tree.map(lambda x, y: x.at[which].set(y.astype(x.dtype)), now, after)
 
 
-class _Careful(eqx.Module):
-    """What a step looked into came to: the state at its end or at its event, and why it ended."""
-
-    state: State
-    status: Int[Array, ""]
-    over: Int[Array, ""]
-    found: Searched
-    steps: Int[Array, ""]
-
-
-def _same_method(system: AbstractSystem, state: State, until, control: Control) -> _Careful:
-    """One constant step, searched if it may hold an event."""
-    method = stepper("rk4")
-    # A record of one step: the flow comes back after it, or before it if there may be an event in it.
-    went = flow(system, state, jnp.asarray(0.0), until, method, control, 1)
-    doubtful = went.status == Status.doubtful
-    found = search(system, went.state, jnp.where(doubtful, went.t_next, went.state.t), method, control)
-    state = jax.tree.map(lambda x, y: jnp.where(doubtful, x, y), found.state, went.state)
-    status = jnp.where(doubtful & found.event, Status.event, jnp.where(doubtful, Status.going, went.status))
-    return _Careful(state, status, found.owner[went.over], found, went.count)
-
-
-def _adaptive(system: AbstractSystem, state: State, until, control: Control, careful: str) -> _Careful:
-    """Adaptive steps to the end of the constant one, or to an event."""
-    end = target(control, state.t, control.step, until)
-    went, found = carefully(system, state, end, careful)
-    return _Careful(went.state, went.status, found.owner[went.over], found, jnp.asarray(0))
-
-
-def _look(
-    system: AbstractSystem, now: Ends, until, control: Control, watch: Watch, max_events: int, careful: str
-) -> Ends:
-    """One careful step of one lane, with the jumps that are due."""
-    if careful == "rk4":
-        looked = _same_method(system, now.state, until, control)
-    else:
-        looked = _adaptive(system, now.state, until, control, careful)
-    found, event = looked.found, looked.status == Status.event
-    seen = jnp.maximum(now.largest, jnp.nan_to_num(watch(system, looked.state)))
-    found = eqx.tree_at(lambda f: (f.state, f.event), found, (same_types(now.state, looked.state), event))
+def _look(system: AbstractSystem, now: Ends, t_next, until, control: Control, watch: Watch, max_events: int) -> Ends:
+    """The search in one short step of one lane, and the jumps that are due."""
+    flat = FlatSystem(system, now.state)
+    beyond, over = crossed(flat.armed(), flat.marks().border, flat.guards(now.state.t, flat.vector(now.state)))
+    found = search(system, now.state, t_next, stepper("rk4"), control)
+    finite = jnp.isfinite(flat.vector(found.state)).all()
+    stays = beyond | ~finite
+    found = eqx.tree_at(
+        lambda f: (f.state, f.event), found,
+        (jax.tree.map(lambda x, y: jnp.where(stays, x, y), now.state, found.state), found.event & ~stays),
+    )  # fmt: skip
+    seen = jnp.maximum(now.largest, jnp.nan_to_num(watch(system, found.state)))
     state, ended_by, count, seen = fired(system, found, seen, watch)
-    events = now.events + count
-    over = looked.status == Status.over
-    stopped = over | (looked.status == Status.not_finite) | (looked.status == Status.stalled)
-    ended_by = jnp.where(over, looked.over, ended_by)
-    status = jnp.where(stopped, looked.status, jnp.where(state.t >= until, Status.reached, Status.going))
-    status = jnp.where(event & (ended_by >= 0), Status.event, status)
-    status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
-    return Ends(state, status, ended_by, events, now.steps + looked.steps, seen)
+    events, looks = now.events + count, now.looks + 1
+    status = jnp.where(state.t >= until, int(Status.reached), int(Status.going))
+    given_up = (status == Status.going) & ((events >= max_events) | (looks >= LOOKS_PER_EVENT * max_events))
+    status = jnp.where(given_up, int(Status.full), status)
+    status = jnp.where(ended_by >= 0, int(Status.event), status)
+    status = jnp.where(finite, status, int(Status.not_finite))
+    status = jnp.where(beyond, int(Status.over), status)
+    ended_by = jnp.where(beyond, found.owner[over], ended_by)
+    return Ends(state, status, ended_by, events, looks, now.steps, seen)

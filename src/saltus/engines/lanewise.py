@@ -26,10 +26,12 @@ class Guarded:
     Args:
         value: The value, falling through zero at the event.
         armed: Whether it is watched; a constant where the mode alone decides.
+        singular: As of `Guard`.
     """
 
     value: Node
     armed: Node
+    singular: bool
 
 
 class Lanewise:
@@ -41,13 +43,12 @@ class Lanewise:
         varying: For each array leaf of the system, whether it differs from lane to lane.
         mode: The mode, if it is the same for all lanes; None: given with the state.
         watch: Quantities whose largest values are kept.
-        project: Whether the constraints are restored after each step.
 
     Raises:
         NotImplementedError: If something cannot be written as operations on scalars.
     """
 
-    def __init__(self, system: AbstractSystem, state: State, varying, mode, watch: Watch, project: bool):
+    def __init__(self, system: AbstractSystem, state: State, varying, mode, watch: Watch):
         self.scalars = s = Scalars()
         arrays, static = eqx.partition(system, eqx.is_array)
         leaves, tree = jax.tree.flatten(arrays)
@@ -72,18 +73,17 @@ class Lanewise:
             if flat.rough(t, y) is not None:
                 raise NotImplementedError("A rate that is not smooth everywhere is not for a kernel.")
             seen = watch(one, flat.state(t, y))
-            back = flat.project(t, y) if project else y
-            return flat.rate(t, y), flat.guards(t, y), flat.armed(), jnp.asarray(seen, float), back
+            return flat.rate(t, y), flat.guards(t, y), flat.armed(), jnp.asarray(seen, float)
 
         arguments = (leaves, state.t, jnp.asarray(vector), jnp.asarray(state.mode))
-        rate, guards, armed, seen, back = scalarize(everything, arguments, given, s)
+        rate, guards, armed, seen = scalarize(everything, arguments, given, s)
+        singular = FlatSystem(system, state).marks().singular
         self.rate: list[Node] = list(rate)
         self.watched: list[Node] = list(seen.ravel())
-        self.projected: list[Node] | None = list(back) if project else None
-        self.guards = _undominated([Guarded(g, a) for g, a in zip(guards, armed, strict=True) if not a.equals(0)])
-        self._everything = needed(
-            [*self.rate, *self.watched, *(g.value for g in self.guards), *(back if project else ())]
+        self.guards = _undominated(
+            [Guarded(*one) for one in zip(guards, armed, singular, strict=True) if not one[1].equals(0)]
         )
+        self._everything = needed([*self.rate, *self.watched, *(g.value for g in self.guards)])
         needed([g.armed for g in self.guards])
         self.flowing = [k for k, node in enumerate(self.rate) if not node.equals(0)]
         self.used = [k for k, node in enumerate(self.y) if node in set(self._everything)]

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import Control, Flow, Searched, Status, flow, search, still_due, taken
+from saltus.engines.advance import Control, Flow, Searched, Status, after_jump, flow, search, still_due, taken
 from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import Replay, replay
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
@@ -74,8 +74,7 @@ def run(
             outcome, state = _fire(system, found, events, pile_up, record)
             duration = float(state.t) - t_segment
             t_segment = float(state.t)
-            # The flow after a jump may be much quicker than before it; a short segment warns of more.
-            h = jnp.asarray(min(float(h), max(4.0 * duration, 1e-6 * float(h))), float)
+            h = jnp.asarray(after_jump(control, h, duration), float)
         else:
             outcome = _ending(system, went, until, state, record.steps, max_steps)
         if outcome is None and len(events) >= max_events:

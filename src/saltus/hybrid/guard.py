@@ -48,6 +48,8 @@ class Guard:
         ends: Name of the outcome (`hybrid.outcome`) if the event ends the run.
         message: With `ends`: a sentence for the user; `{t}` and `{index}` are filled in.
         border: With `ends`: whether the system is not defined where the function is not positive.
+        singular: Whether the rate turns ever faster towards the event, as friction does with a speed that
+            vanishes; constant steps are halved on the way there.
     """
 
     name: str
@@ -56,3 +58,4 @@ class Guard:
     ends: str | None = None
     message: str = ""
     border: bool = False
+    singular: bool = False

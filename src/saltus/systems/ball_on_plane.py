@@ -197,7 +197,7 @@ class BallOnPlane(AbstractSystem):
     def guards(self) -> tuple[Guard, ...]:
         """Slip that ends, rolling that slips, spin that ends, rest."""
         guards = [
-            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP),
+            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True),
             Guard("slips", self._grip_left, lambda s: s.mode == ROLL),
         ]
         if not self.point and not self.shifted:
@@ -205,10 +205,10 @@ class BallOnPlane(AbstractSystem):
             guards.append(Guard("spin_ends", lambda s: _sign(s.mode) * s.v[4], lambda s: _sign(s.mode) != 0.0))
         if self.shifted:
             guards += [
-                Guard("rests", self._rolling_left, lambda s: s.mode == ROLL),
-                Guard("pivots", self._turning_left, lambda s: s.mode == SLIP),
+                Guard("rests", self._rolling_left, lambda s: s.mode == ROLL, singular=True),
+                Guard("pivots", self._turning_left, lambda s: s.mode == SLIP, singular=True),
                 Guard("sets_off", self._shift_left, lambda s: s.mode == PIVOT),
-                Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT),
+                Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True),
             ]
         return tuple(guards)
 

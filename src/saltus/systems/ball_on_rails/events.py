@@ -51,6 +51,9 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
     def one_rail(state):
         return (state.mode == OPEN).any()
 
+    def slips_on_one(state):
+        return one_rail(state) & (state.mode == SLIP)
+
     def slides_or_jammed(state):
         return both_slide(state) | (state.mode == JAMMED).any()
 
@@ -66,18 +69,18 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
     if ball.point:
         guards += [
             Guard("slip_ends", look.signed_slip, lambda s: sign_of(s.mode) != 0.0),
-            Guard("slip_vanishes", look.slip_left, lambda s: s.mode == SLIP),
+            Guard("slip_vanishes", look.slip_left, lambda s: s.mode == SLIP, singular=True),
         ]
     else:
         guards += [
             Guard("creeps", look.off_creep, both_slide),
-            Guard("stops", look.speed_left, both_slide),
+            Guard("stops", look.speed_left, both_slide, singular=True),
             Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any()),
         ]
     if not ball.secure:
         guards.append(Guard("slips", look.grip_left, lambda s: one_rail(s) & (s.mode == STICK).any()))
     if not ball.secure and not ball.point:
-        guards.append(Guard("slip_vanishes", look.slip_left, lambda s: one_rail(s) & (s.mode == SLIP)))
+        guards.append(Guard("slip_vanishes", look.slip_left, slips_on_one, singular=True))
     return tuple(guards)
 
 

@@ -223,7 +223,7 @@ class Butterfly(AbstractSystem):
         if self.point:
             moving = Guard("slip_ends", self._signed_slip, lambda s: (s.mode == FORWARD) | (s.mode == BACKWARD))
         else:
-            moving = Guard("sticks", self._slip_left, lambda s: s.mode == SLIP)
+            moving = Guard("sticks", self._slip_left, lambda s: s.mode == SLIP, singular=True)
         return lift, slips, moving
 
     def _load(self, state: State) -> Scalar:

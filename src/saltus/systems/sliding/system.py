@@ -224,7 +224,7 @@ class SlidingMasses(AbstractSystem):
         if self.has_friction:
             guards += [
                 Guard("stop", lambda s: see(s)[0].speed - jumps.STOP_SPEED,
-                      lambda s: (s.mode < STICK) & (self.mu > 0.0)),
+                      lambda s: (s.mode < STICK) & (self.mu > 0.0), singular=True),
                 Guard("release", lambda s: self._held_margin(s, *see(s)), self._may_be_released),
             ]  # fmt: skip
         if self.adhesion:
