@@ -19,7 +19,8 @@ class FixedStep:
     """Runs a hybrid system with a constant step; no error is estimated.
 
     Guards are watched as by `EventDriven`: a step in which one fires is cut there, and the next
-    one ends on the grid again. Constraints are not restored after a step, so that their drift
+    one ends on the grid again. Towards a singular event (`Guard`), such as a stop by friction,
+    steps are halved. Constraints are not restored after a step, so that their drift
     shows the error of the scheme.
 
     Args:

@@ -1,9 +1,9 @@
 """Constant steps of many lanes at once, as one GPU kernel with the whole loop over time inside.
 
 The kernel is made from the system's own rate, guards and watched quantities (`Lanewise`): one lane per
-thread, all its numbers in registers. It does the steps of `FixedStep` with "rk4", and hands back a lane as
-soon as a step may hold an event; the search and the jump are done outside, by the same code as for a single
-run. On a machine without a GPU the same steps run as a plain XLA program.
+thread, all its numbers in registers. It does the steps of `FixedStep` with "rk4", halves those that may hold
+an event, and hands back a lane when the shortest one may; the search and the jump are done outside, by the
+same code as for a single run. On a machine without a GPU the same steps run as a plain XLA program.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class _Program:
         return isinstance(other, _Program) and self.key == other.key
 
 
-_PROGRAMS: dict[Any, _Program] = {}
+_PROGRAMS: dict[Any, _Program | NotImplementedError] = {}
 
 
 def lanes_program(system, state: State, like, varying, home: bool, watch: Watch) -> _Program:
@@ -137,8 +137,14 @@ def lanes_program(system, state: State, like, varying, home: bool, watch: Watch)
         first, begin = jax.tree.map(lambda x: jnp.asarray(np.asarray(x[0])), (arrays, state))
         one = like if like is not None else eqx.combine(first, static)
         mode = np.zeros_like(np.asarray(begin.mode)) if home else None
-        _PROGRAMS[key] = _Program(key, Lanewise(one, begin, varying, mode, watch), varying)
-    return _PROGRAMS[key]
+        try:
+            _PROGRAMS[key] = _Program(key, Lanewise(one, begin, varying, mode, watch), varying)
+        except NotImplementedError as error:  # remembered: to find it out takes seconds
+            _PROGRAMS[key] = error
+    program = _PROGRAMS[key]
+    if isinstance(program, NotImplementedError):
+        raise program
+    return program
 
 
 @functools.partial(jax.jit, static_argnums=(0, 7, 8, 9))

@@ -1,4 +1,4 @@
-"""Many runs with constant steps: the flow by a kernel, searches and jumps by the code of single runs.
+"""Many runs with constant steps: the flow by one program for all, searches and jumps by the code of single runs.
 
 All lanes stay on the device, in arrays of one size; those that still go are packed together for each flow.
 """
