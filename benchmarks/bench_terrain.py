@@ -92,7 +92,7 @@ def ensemble(report: Report) -> None:
     from saltus.engines.steppers import stepper
     from saltus.ensembles import summaries
 
-    rng, size = np.random.default_rng(0), 2048
+    rng, size = np.random.default_rng(0), 2048 if jax.default_backend() == "cpu" else 1 << 17
     q, v = jnp.asarray(0.5 + rng.uniform(-0.1, 0.1, (size, 1, 2))), jnp.asarray(rng.normal(size=(size, 1, 2)))
     control = Control(*map(jnp.asarray, (1e-7, 1e-11, 0.0, 0.0)), fixed=False, project=True)
     costs = {}

@@ -256,8 +256,9 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
 
     def look(lanes, shared, control):
         one = functools.partial(
-            _look, shared=shared, control=control, stepper=stepper, watch=watch, max_events=max_events
-        )
+            _look, shared=shared, control=control, stepper=stepper, watch=watch, max_events=max_events,
+            one_by_one=one_by_one,
+        )  # fmt: skip
 
         def until_calm(lane):
             def doubtful(lane):
@@ -401,12 +402,12 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
     return _moved(lanes, state, end, owner, largest)
 
 
-def _look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int) -> Lanes:
+def _look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int, one_by_one: bool) -> Lanes:
     """The search in a doubtful step, and the jumps that are due."""
     system = eqx.combine(lane.varying, shared)
     found = search(system, lane.state, lane.t_next, stepper, control)
     seen = _larger(lane.largest, _along(system, lane.state, found.state, watch), True)
-    state, ended_by, count, largest = fired(system, found, seen, watch)
+    state, ended_by, count, largest = fired(system, found, seen, watch, one_by_one)
     h = jnp.where(found.event, after_jump(control, lane.h, state.t - lane.t_event), lane.h)
     events = lane.events + count
     status = jnp.where(state.t < lane.until, Status.going, Status.reached)
@@ -418,10 +419,17 @@ def _look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int
     )  # fmt: skip
 
 
-def fired(system: AbstractSystem, found: Searched, largest, watch: Watch):
+def fired(system: AbstractSystem, found: Searched, largest, watch: Watch, one_by_one: bool):
     """The jumps that are due at an event: the state after them, the guard that ended the run or -1, how many, and the
     largest values with those after each.
     """
+
+    def jumped(owner, state, index):
+        if one_by_one:
+            return jax.lax.switch(owner, jumps, state, index)
+        # Under `vmap` a switch does all of them too, and makes a copy of the system for every lane.
+        return jax.tree.map(lambda *after: jax.lax.select_n(owner, *after), *(jump(state, index) for jump in jumps))
+
     guards = system.guards()
     ends = jnp.asarray([guard.ends is not None for guard in guards])
     jumps = [functools.partial(_jump, system, name=guard.name) for guard in guards]
@@ -434,7 +442,7 @@ def fired(system: AbstractSystem, found: Searched, largest, watch: Watch):
         state, due, _, count, largest = carry
         which = jnp.where(count == 0, found.guard, jnp.argmax(due))
         owner = found.owner[which]
-        after = jax.lax.switch(owner, jumps, state, found.element[which])
+        after = jumped(owner, state, found.element[which])
         ended_by = jnp.where(ends[owner], owner, -1)
         left = still_due(system, after, due.at[which].set(False))
         return after, left, ended_by, count + 1, jnp.maximum(largest, jnp.nan_to_num(watch(system, after)))

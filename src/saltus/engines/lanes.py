@@ -130,13 +130,15 @@ def _looked(
 
     def one(lane):
         numbers, ends, t_next, until = lane
-        return _look(eqx.combine(numbers, rest), ends, t_next, until, control, watch, max_events)
+        return _look(eqx.combine(numbers, rest), ends, t_next, until, control, watch, max_events, one_by_one)
 
     after = each(one, jax.tree.map(lambda x: x[which], (arrays, now, t_next, until)), one_by_one)
     return jax.tree.map(lambda x, y: x.at[which].set(y.astype(x.dtype)), now, after)
 
 
-def _look(system: AbstractSystem, now: Ends, t_next, until, control: Control, watch: Watch, max_events: int) -> Ends:
+def _look(
+    system: AbstractSystem, now: Ends, t_next, until, control: Control, watch: Watch, max_events: int, one_by_one: bool
+) -> Ends:
     """The search in one short step of one lane, and the jumps that are due."""
     flat = FlatSystem(system, now.state)
     beyond, over = crossed(flat.armed(), flat.marks().border, flat.guards(now.state.t, flat.vector(now.state)))
@@ -148,7 +150,7 @@ def _look(system: AbstractSystem, now: Ends, t_next, until, control: Control, wa
         (jax.tree.map(lambda x, y: jnp.where(stays, x, y), now.state, found.state), found.event & ~stays),
     )  # fmt: skip
     seen = jnp.maximum(now.largest, jnp.nan_to_num(watch(system, found.state)))
-    state, ended_by, count, seen = fired(system, found, seen, watch)
+    state, ended_by, count, seen = fired(system, found, seen, watch, one_by_one)
     events, looks = now.events + count, now.looks + 1
     status = jnp.where(state.t >= until, int(Status.reached), int(Status.going))
     given_up = (status == Status.going) & ((events >= max_events) | (looks >= LOOKS_PER_EVENT * max_events))
