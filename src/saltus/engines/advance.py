@@ -28,6 +28,7 @@ EPS = float(jnp.finfo(jnp.float64).eps)
 SHORT = 1e-8  # share of the time over which a guard is seen to rise or fall
 DEEPEST = 28  # how often a constant step is halved on the way to a singular event
 LEFT = 0.75  # share of a singular guard that a constant step must leave
+AGREE, ALIKE = 0.25, 1e-4  # share of the change of the rates in a step, and of the rates, to which its stages agree
 
 
 class Status(enum.IntEnum):
@@ -269,8 +270,20 @@ def _to_be_halved(trial: Trial, carry: Carry, armed, marks: Marks, control: Cont
     if marks.singular.any():
         g = trial.guards
         falls = (g[0] > 0.0) & (g.min(axis=0) < LEFT * g[0])
-        bad = bad | (armed & marks.singular & (falls | suspicious(g, armed))).any()
+        watched = armed & marks.singular
+        bad = bad | (watched & (falls | suspicious(g, armed))).any() | (watched.any() & stiff(trial, carry, marks))
     return bad & (carry.h > shortest)
+
+
+def stiff(trial: Trial, carry: Carry, marks: Marks) -> Bool[Array, ""]:
+    """Whether the rate turns faster than the stages of a constant step can follow.
+
+    Without this a slow mass slides on at a speed of about step times friction, thrown to and fro.
+    """
+    step, h = trial.step, trial.t - carry.t
+    parts = (step.error, step.rate_after - step.rate_before, step.rate_before, step.rate_after)
+    differ, change, before, after = (jnp.max(jnp.abs(part[marks.velocity]), initial=0.0) for part in parts)
+    return differ > h * (AGREE * change + ALIKE * jnp.maximum(before, after))
 
 
 def _longer(control: Control, t: Scalar, h: Scalar) -> Scalar:

@@ -16,10 +16,11 @@ Scalar = Float[Array, ""]
 
 
 class Marks(NamedTuple):
-    """For each guard value whether it is a border, and whether it is singular (see `Guard`)."""
+    """For each guard value whether it is a border, and whether it is singular (see `Guard`); where velocities are."""
 
     border: np.ndarray
     singular: np.ndarray
+    velocity: slice
 
 
 def pack(q, v, ledger) -> Flat:
@@ -105,7 +106,8 @@ class FlatSystem(eqx.Module):
         return jnp.asarray(owner), jnp.asarray(element)
 
     def marks(self) -> Marks:
-        """What is known of each guard value beforehand."""
+        """What is known beforehand of the guard values and of the vector."""
         guards, sizes = self.system.guards(), self.guard_sizes()
         each = ([guard.border for guard in guards], [guard.singular for guard in guards])
-        return Marks(*(np.repeat(one, sizes).astype(bool) for one in each))
+        first = self.like.q.size
+        return Marks(*(np.repeat(one, sizes).astype(bool) for one in each), slice(first, first + self.like.v.size))

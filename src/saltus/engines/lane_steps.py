@@ -5,7 +5,7 @@ stage and the end of a step. A step is taken only if every armed guard is, at st
 side of zero by more than 0.6 of its second difference plus what fourth stage and end differ by. That catches every
 dip like a parabola (a gap: the second stage goes straight ahead, so it lies below the true middle) or like |x| (a
 speed that passes through zero), and a stage that friction has turned round. Where a guard is singular a step must
-also leave three quarters of it.
+also leave three quarters of it, and its second and third stage must agree.
 
 A step that is not taken is halved, and tried again; those after it grow back to the constant length, always from
 one point of a grid to the next. So a mass that friction brings to rest is followed as it turns faster and faster.
@@ -21,7 +21,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import lax
 
-from saltus.engines.advance import DEEPEST, EPS, LEFT, Status
+from saltus.engines.advance import AGREE, ALIKE, DEEPEST, EPS, LEFT, Status
 from saltus.engines.lanewise import Lanewise, Values
 
 CAUTION = 0.6  # share of the second difference that a guard must be above; 0.5 catches every |x|
@@ -105,7 +105,7 @@ def _one_step(lanewise: Lanewise, values: Values, times, moving: Moving, operati
 
     def stage(i, carry):
         """Stage i from 1 to 3, of which the rates before are known; 4 is the end of the step."""
-        whole, k, middle, reached, _, _ = carry
+        whole, k, middle, reached, k2, k3, _, _ = carry
         length, time = _pick(i < 3, half, h), _pick(i < 3, t + half, t_new)
         place = list(y)
         for p, slope in zip(flowing, k, strict=True):
@@ -116,20 +116,26 @@ def _one_step(lanewise: Lanewise, values: Values, times, moving: Moving, operati
             whole[p] = _pick(i == 4, whole[p], whole[p] + _pick(i == 3, sixth, third) * slope)
         middle = [_pick(i == 1, new, old) for new, old in zip(guards, middle, strict=True)]
         reached = [_pick(i == 3, new, old) for new, old in zip(guards, reached, strict=True)]
-        return whole, k, middle, reached, guards, seen
+        accelerations = _accelerations(lanewise, k)
+        k2 = [_pick(i == 1, new, old) for new, old in zip(accelerations, k2, strict=True)]
+        k3 = [_pick(i == 2, new, old) for new, old in zip(accelerations, k3, strict=True)]
+        return whole, k, middle, reached, k2, k3, guards, seen
 
     whole = list(y)
     for p, slope in zip(flowing, moving.rate, strict=True):
         whole[p] = y[p] + sixth * slope
-    begin = (whole, moving.rate, moving.guards, moving.guards, moving.guards, moving.largest)
+    k1 = _accelerations(lanewise, moving.rate)
+    begin = (whole, moving.rate, moving.guards, moving.guards, k1, k1, moving.guards, moving.largest)
     if roll:
         done = lax.fori_loop(1, 5, stage, begin)
     else:
         done = functools.reduce(lambda carry, i: stage(i, carry), range(1, 5), begin)
-    whole, rate, middle, reached, guards, seen = done
+    whole, rate, middle, reached, k2, k3, guards, seen = done
 
     deepest = (moving.depth >= DEEPEST) | (h <= 64 * EPS * jnp.abs(t))
     safe = _safe(lanewise, values, deepest, moving.guards, middle, reached, guards)
+    if lanewise.accelerations:
+        safe.append(_follows(lanewise, values, k1, k2, k3, _accelerations(lanewise, rate)))
     going = moving.status == Status.going
     accept = _all([*safe, _finite(_once([*(whole[p] for p in flowing), *rate]))], going)
     ended = jnp.where(accept & (t_new >= until), int(Status.reached), int(Status.going))
@@ -193,3 +199,25 @@ def _safe(lanewise: Lanewise, values: Values, deepest, before: list, middle: lis
         stays = high | (highest <= -doubt)
         safe.append(stays if guard.armed.known else stays | ~values[guard.armed])
     return safe
+
+
+def _accelerations(lanewise: Lanewise, rate: list) -> list:
+    """The rates of velocities, in single precision, if there is a singular guard."""
+    of = dict(zip(lanewise.flowing, rate, strict=True))
+    return [of[k].astype(jnp.float32) for k in lanewise.accelerations]
+
+
+def _follows(lanewise: Lanewise, values: Values, before: list, second: list, third: list, after: list):
+    """Whether the stages agree as the engine wants it where a singular guard is armed (`advance.stiff`)."""
+
+    def largest(parts):
+        return functools.reduce(jnp.maximum, [jnp.abs(part) for part in parts])
+
+    def difference(a, b):
+        return largest([x - y for x, y in zip(a, b, strict=True)])
+
+    agree = difference(third, second) <= AGREE * difference(after, before) + ALIKE * largest([*before, *after])
+    armed = [guard.armed for guard in lanewise.guards if guard.singular]
+    if any(node.known for node in armed):
+        return agree
+    return _all([~values[node] for node in armed[1:]], ~values[armed[0]]) | agree

@@ -85,6 +85,9 @@ class Lanewise:
         )
         self._everything = needed([*self.rate, *self.watched, *(g.value for g in self.guards)])
         needed([g.armed for g in self.guards])
+        velocities = range(state.q.size, state.q.size + state.v.size)
+        moving = [k for k in velocities if not self.rate[k].equals(0)]
+        self.accelerations = moving if any(guard.singular for guard in self.guards) else []
         self.flowing = [k for k, node in enumerate(self.rate) if not node.equals(0)]
         self.used = [k for k, node in enumerate(self.y) if node in set(self._everything)]
         self.autonomous = self.t not in set(self._everything)
