@@ -151,7 +151,7 @@ def test_mass_that_lifts_off_a_hill_and_lands():
     text = """
         kind = "sliding"
         surface = { type = "gaussian", amplitude = 1.0, width = 1.0 }
-        solve = { until = 0.82, adhesion = false, rtol = 1e-13, atol = 1e-14, restitution = 0.3 }
+        solve = { until = 1.2, adhesion = false, rtol = 1e-13, atol = 1e-14, restitution = 0.3 }
         masses = [{ mass = 1.0, position = [-1.5, 0.1], velocity = [5.0, 0.0], mu = 0.2 }]
     """
     keys = ["surface.amplitude", "surface.width", "masses.0.mu", "gravity", "masses.0.velocity.0", "solve.restitution"]

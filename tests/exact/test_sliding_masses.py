@@ -157,6 +157,29 @@ def test_thrown_mass_lands_on_a_slope_and_loses_its_normal_speed():
     assert lost == pytest.approx(float(run.end.ledger[0]), rel=1e-8)
 
 
+@pytest.mark.parametrize("altitude, tolerance", [(0.0, 1e-9), (3000.0, 1e-6)])
+@pytest.mark.parametrize("restitution", [0.0, 0.3, 0.9])
+def test_mass_that_bounces_ever_less_slides_on_to_its_stop(restitution, altitude, tolerance):
+    """Thrown off a bump onto flat ground: flights without friction to the end of their row, then a slide to the stop.
+
+    The tolerance: a landing is seen a hair (1e-12 of the coordinates) deep, and the last bounces are a few hairs high.
+    """
+    ground = sl.surfaces.Expression(f"{altitude} + 0.3*exp(-8*x**2 - 8*y**2)")
+    system = sl.systems.SlidingMasses(ground, [1.0], mu=0.2, adhesion=False, restitution=restitution)
+    run = sl.simulate(system, system.start([[-1.0, 0.0]], [[7.0, 0.0]]), 20.0, rtol=1e-12, atol=1e-13)
+    first = next(event for event in run.events if event.name == "landing")
+    (x, _, _), (speed, _, closing) = np.asarray(first.before.q[0]), np.asarray(first.before.v[0])
+    assert x > 2.5 and closing < -1.0  # where the ground is flat to rounding
+    row = 2.0 * restitution * -closing / (G * (1.0 - restitution))
+    *_, last, stop = run.events
+    assert (last.name, last.data["into"], stop.name) == ("landing", "slip", "stop")
+    assert float(last.after.t) == pytest.approx(first.t + row, abs=tolerance)
+    assert stop.t == pytest.approx(first.t + row + float(speed) / (0.2 * G), abs=10 * tolerance)
+    assert float(run.end.q[0, 0]) == pytest.approx(x + speed * row + speed**2 / (2 * 0.2 * G), abs=100 * tolerance)
+    lost = total_energy(system, run.trajectory.start) - total_energy(system, run.end)
+    assert lost == pytest.approx(float(run.end.ledger[0]), abs=100 * tolerance)
+
+
 def test_mass_that_leaves_over_the_rim_of_the_bowl_ends_the_run_with_its_name():
     system = sl.systems.SlidingMasses(sl.surfaces.Sphere(1.0), [1.0], mu=0.0)
     run = sl.simulate(system, system.start([[0.1, 0.0]], [[6.0, 0.5]]), 3.0)
