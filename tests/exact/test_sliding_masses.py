@@ -180,6 +180,17 @@ def test_mass_that_bounces_ever_less_slides_on_to_its_stop(restitution, altitude
     assert lost == pytest.approx(float(run.end.ledger[0]), abs=100 * tolerance)
 
 
+def test_run_without_an_end_ends_as_the_last_mass_stops():
+    system = sl.systems.SlidingMasses(sl.surfaces.Plane(0.0, 0.0), [1.0, 1.0], mu=[0.2, 0.4])
+    run = sl.simulate(system, system.start([[0.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [2.0, 0.0]]), math.inf)
+    assert run.outcome.name == "at_rest"
+    assert float(run.end.t) == pytest.approx(2.0 / (0.2 * G), rel=1e-12) and not np.any(run.end.v)
+    assert run.to_dataset(times=5).time[-1] == run.end.t
+    smooth = sl.systems.SlidingMasses(sl.surfaces.Plane(0.0, 0.0), [1.0], mu=0.0)
+    moving = sl.simulate(smooth, smooth.start([[0.0, 0.0]], [[2.0, 0.0]]), math.inf)
+    assert moving.outcome.name == "finished" and "Still moving" in moving.outcome.message
+
+
 def test_mass_that_leaves_over_the_rim_of_the_bowl_ends_the_run_with_its_name():
     system = sl.systems.SlidingMasses(sl.surfaces.Sphere(1.0), [1.0], mu=0.0)
     run = sl.simulate(system, system.start([[0.1, 0.0]], [[6.0, 0.5]]), 3.0)
