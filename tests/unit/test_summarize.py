@@ -132,6 +132,12 @@ def test_the_band_of_a_share_is_that_of_scipy():
         assert proportion_band(np.array(hits), 10) == pytest.approx((exact.low, exact.high), abs=1e-12)
 
 
+def test_samples_that_could_not_be_built_do_not_count():
+    counts = np.array([3, -1, 5, -1], dtype=np.int32)
+    assert (statistics(counts).mean, statistics(counts).missing, statistics(counts).minimum) == (4.0, 2, 3.0)
+    assert histogram(counts).counts.sum() == 2 and exceedance(counts).values.tolist() == [3.0, 5.0]
+
+
 # --- sensitivity
 
 

@@ -189,7 +189,6 @@ class _Work:
         for name, column in self.columns.items():
             kept[name][row] = _nothing(column.dtype)
         kept["outcome"][row] = OUTCOME_NAMES.index(FAILED)
-        kept["events"][row] = 0
 
 
 def _nothing(dtype: np.dtype) -> float | int:

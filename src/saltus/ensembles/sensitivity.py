@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from saltus.ensembles.statistics import present
 from saltus.errors import MissingExtraError
 
 MIN_SAMPLES = 64
@@ -73,7 +74,7 @@ def given_data(keys: tuple[str, ...], points: np.ndarray, values: np.ndarray, ev
         values: The column; samples where it is not finite are left out.
         even: Whether the samples fill their space evenly (a grid, a Sobol sequence), so that chance shows nothing.
     """
-    known = np.flatnonzero(np.isfinite(values))
+    known = np.flatnonzero(present(values))
     generator = np.random.default_rng(SEED)
     # In a random order: where a key has equal values, the order of the samples must not tell of the other keys.
     chosen = generator.permutation(known)[:MAX_SAMPLES]
@@ -122,7 +123,7 @@ def saltelli(keys: tuple[str, ...], numbers: np.ndarray, values: np.ndarray) -> 
     """
     salib = _salib("sobol")
     block = 2 * len(keys) + 2
-    known = np.isfinite(values)
+    known = present(values)
     base, counts = np.unique(numbers[known] // block, return_counts=True)
     whole = base[counts == block]
     column = values[known & np.isin(numbers // block, whole)].astype(float)
