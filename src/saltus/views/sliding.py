@@ -125,6 +125,9 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
     kinetic, potential, lost = (
         dataset[name].values for name in ("kinetic_energy", "potential_energy", "dissipated_energy")
     )
+    lowest = potential.min()
+    far = abs(lowest) > 5.0 * (np.ptp(potential) + kinetic.max())  # high up in the mountains
+    potential = potential - (lowest if far else 0.0)
     series = {"kinetic": kinetic, "potential": potential, "dissipated": lost, "sum": kinetic + potential + lost}
     for index, (label, values) in enumerate(series.items()):
         times, broken = split_at_jumps(dataset, values)
@@ -132,7 +135,7 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
         ink = INK if is_sum else colour(index + 2)  # not the colours of the first masses
         axes.plot(times, broken, color=ink, linestyle="--" if is_sum else "-", label=label)
     axes.set_ylabel("energy [J]")
-    axes.set_title("energies")
+    axes.set_title("energies (potential from its least)" if far else "energies")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
 
 
