@@ -133,3 +133,17 @@ def test_every_kind_of_system_runs_as_an_ensemble(name, values):
     rng = np.random.default_rng(0)
     drawn = {key: rng.uniform(*ends, size=4) for key, ends in values.items()}
     _agrees_with_single_runs(scenario, drawn, chunk.run(scenario, drawn), (0, 3), rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_masses_that_bounce_come_to_rest_within_a_batch():
+    hill = {
+        "kind": "sliding",
+        "surface": {"type": "gaussian", "amplitude": 1.0, "width": 1.0},
+        "masses": [{"mass": 1.0, "position": [-1.5, 0.1], "velocity": [5.0, 0.0], "mu": 0.2}],
+        "solve": {"until": 8.0, "adhesion": False, "rtol": 1e-10, "atol": 1e-12},
+    }
+    scenario, values = validate(hill), {"solve.restitution": np.array([0.0, 0.1, 0.3, 0.6])}
+    found = chunk.run(scenario, values)
+    assert (found["final_mode"] == 2).all() and (np.diff(found["stop_time"]) > 0.0).all()
+    _agrees_with_single_runs(scenario, values, found, range(4))
