@@ -179,3 +179,22 @@ def test_ball_on_a_spot_does_not_depend_on_when_the_method_changes():
     assert compared(load("billiard-masse", TIGHT).scenario, keys, without=["spins"]) == ["spins"]
     keys = ["friction.mu", "friction.spot_radius", "radius", "half_angle", "start.velocity"]
     assert "rests" in compared(load("rails-to-rest", TIGHT).scenario, keys, without=["creeps"])
+
+
+@pytest.mark.parametrize("speed", [0.0, 2.0])
+def test_gradients_backwards_of_masses_with_friction_built_from_a_scenario(speed):
+    text = f"""
+        kind = "sliding"
+        surface = {{ type = "plane", slope_x = -0.5 }}
+        masses = [{{ mass = 1.0, position = [0.0, 0.0], velocity = [{speed}, 0.0], mu = 0.2 }}]
+        solve = {{ until = 2.0 }}
+    """
+    scenario = loads(text)
+    run = scenario.simulate()
+
+    def way(mu):
+        return run.replay(*replaced(scenario, {"masses.0.mu": mu}).build()).end.q[0, 0]
+
+    # x = v t + a t^2 / 2 with a = g (sin - mu cos) cos along the plane, so dx / dmu = -g cos^2 t^2 / 2.
+    expected = -9.81 / 1.25 * 2.0
+    assert float(jax.grad(way)(0.2)) == pytest.approx(expected, rel=1e-9)

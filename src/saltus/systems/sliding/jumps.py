@@ -50,9 +50,13 @@ def stopped(system: SlidingMasses, state: State, slow):
 
 
 def set_off(system: SlidingMasses, state: State) -> State:
-    """Which of the masses in mode stick friction really holds; the others slip, and where to."""
+    """Which of the masses in mode stick friction really holds; the others slip, and where to.
+
+    Derivatives leave out the nudge, which is below rounding: its search cannot be differentiated backwards.
+    """
     resting = state.mode == STICK
-    begins = _onset(system, state, resting)
+    numbers, rest = eqx.partition((system, state), eqx.is_inexact_array)
+    begins = _onset(*eqx.combine(jax.lax.stop_gradient(numbers), rest), resting)
     slips = resting & ~begins.held
     v = jnp.where(slips[:, None], NUDGE * system.columns(begins.motion), state.v)
     mode = jnp.where(slips, SLIP, state.mode)
