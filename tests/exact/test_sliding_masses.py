@@ -127,6 +127,14 @@ def test_held_mass_is_released_exactly_when_the_pull_reaches_the_limit():
     assert tension == pytest.approx(3.0 * g_s * sin_phi, rel=1e-9)
 
 
+def test_mass_that_is_torn_loose_slows_down_the_one_that_tears():
+    settings = ["solve.rtol=1e-12", "solve.atol=1e-13", "solve.until=1.0"]
+    release, stop = sl.scenarios.load("sticking-pair", settings).scenario.simulate().events
+    assert (release.name, stop.name) == ("release", "stop")
+    # What letting go after ever shorter paths (1e-8 to 1e-14 m) converges to; the error is of third order in time.
+    assert stop.t == pytest.approx(0.95022072742186, abs=8e-10)
+
+
 def test_mass_leaves_a_dome_where_theory_says_and_lands_inelastically():
     system = sl.systems.SlidingMasses(sl.surfaces.Dome(1.0), [1.0], mu=0.0, adhesion=False)
     start = system.start([[0.0, 0.0]], [[0.5, 0.0]])

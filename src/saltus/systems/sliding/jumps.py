@@ -23,7 +23,7 @@ NUDGE = 1e-12  # [s]; a mass starts from rest with the velocity that it has afte
 HAIR = 1e-12  # of its coordinates [m]; how deep a mass is when it counts as landed, so that rounding does not land it
 SIGN_SWEEPS = 3  # friction on |N| is piecewise linear: with moderate mu the signs of N settle in one or two
 PROBE_TIME = 1e-4  # [s]; time over which the growth of a torn-loose mass's acceleration is measured
-RELEASE_PATH = 1e-12  # [m]; a torn-loose mass moves as time cubed; it is let go after this path
+RELEASE_PATH = 1e-9  # [m]; a torn-loose mass moves as time cubed; let go earlier, it would be too stiff to follow
 
 
 def stop(system: SlidingMasses, state: State, index) -> State:
@@ -90,8 +90,8 @@ def with_reaction_sign(system: SlidingMasses, state: State, which, sweeps: int =
 def release(system: SlidingMasses, state: State, index) -> State:
     """A held mass is torn loose.
 
-    At this instant its acceleration is still zero and grows with time, so the others move on
-    for a moment with it held; then its speed is half of that acceleration times the moment.
+    At this instant its acceleration is still zero and grows with time, so the others move on for a moment with it held.
+    By then it has gained half of that acceleration times the moment, and so have the others of what theirs differ by.
     """
     probe = _runge_kutta(system, state, PROBE_TIME)
     growth = jnp.max(_onset(system, probe, probe.mode == STICK).motion.length() * (probe.mode == STICK)) / PROBE_TIME
@@ -99,11 +99,12 @@ def release(system: SlidingMasses, state: State, index) -> State:
     later = _runge_kutta(system, state, moment)
     begins = _onset(system, later, later.mode == STICK)
     loose = ((later.mode == STICK) & ~begins.held).at[index].set(True)
-    a = system.columns(begins.motion)
-    v = jnp.where(loose[:, None], 0.5 * moment * a, later.v)
-    q = jnp.where(loose[:, None], later.q + moment**2 / 6.0 * a, later.q)
-    mode = jnp.where(loose, SLIP, later.mode)
-    return with_reaction_sign(system, system.project(State(later.t, q, v, later.ledger, mode)), loose)
+    moves, held = (loose | (later.mode != STICK))[:, None], system.forces(later)
+    gained = jnp.where(moves, system.columns(begins.motion - held.motion), 0.0)
+    v, q = later.v + 0.5 * moment * gained, later.q + moment**2 / 6.0 * gained
+    work = jnp.where(loose, system.mu * jnp.abs(held.normal_force) * begins.motion.length(), 0.0) * moment**2 / 6.0
+    ledger, mode = later.ledger.at[0].add(jnp.sum(work)), jnp.where(loose, SLIP, later.mode)
+    return with_reaction_sign(system, system.project(State(later.t, q, v, ledger, mode)), loose)
 
 
 def _runge_kutta(system: SlidingMasses, state: State, h) -> State:
