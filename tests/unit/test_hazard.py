@@ -1,5 +1,7 @@
 """Hazard maps: sums over runs, and GeoTIFFs that lie where they should."""
 
+import errno
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -91,6 +93,20 @@ def test_the_geotiff_lies_where_the_terrain_lies(tmp_path):
         (beside,) = file.sample([(640075.0, 5190015.0)])
     assert values[0] == 1.0 and values[1] == 10.0 and values[2] == pytest.approx(0.01)
     assert beside[0] == 0.0 and np.isnan(beside[1])
+
+
+def test_a_full_disk_leaves_the_map_that_was_there(tmp_path, monkeypatch):
+    path, layers = tmp_path / "map.tif", {"height": np.ones(GRID.shape)}
+    write_raster(path, layers, GRID)
+    before = path.read_bytes()
+
+    def full(self, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_raster(path, layers, GRID)
+    assert path.read_bytes() == before and len(list(tmp_path.iterdir())) == 1
 
 
 def test_heights_written_and_read_back_are_the_same_terrain(tmp_path):
