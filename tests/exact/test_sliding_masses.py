@@ -127,6 +127,14 @@ def test_held_mass_is_released_exactly_when_the_pull_reaches_the_limit():
     assert tension == pytest.approx(3.0 * g_s * sin_phi, rel=1e-9)
 
 
+def test_mass_that_is_torn_loose_slows_down_the_one_that_tears():
+    settings = ["solve.rtol=1e-12", "solve.atol=1e-13", "solve.until=1.0"]
+    release, stop = sl.scenarios.load("sticking-pair", settings).scenario.simulate().events
+    assert (release.name, stop.name) == ("release", "stop")
+    # What letting go after ever shorter paths (1e-8 to 1e-14 m) converges to; the error is of third order in time.
+    assert stop.t == pytest.approx(0.95022072742186, abs=8e-10)
+
+
 def test_mass_leaves_a_dome_where_theory_says_and_lands_inelastically():
     system = sl.systems.SlidingMasses(sl.surfaces.Dome(1.0), [1.0], mu=0.0, adhesion=False)
     start = system.start([[0.0, 0.0]], [[0.5, 0.0]])
@@ -155,6 +163,40 @@ def test_thrown_mass_lands_on_a_slope_and_loses_its_normal_speed():
     assert drift < 1e-12
     lost = total_energy(system, start) - total_energy(system, run.end)
     assert lost == pytest.approx(float(run.end.ledger[0]), rel=1e-8)
+
+
+@pytest.mark.parametrize("altitude, tolerance", [(0.0, 1e-9), (3000.0, 1e-6)])
+@pytest.mark.parametrize("restitution", [0.0, 0.3, 0.9])
+def test_mass_that_bounces_ever_less_slides_on_to_its_stop(restitution, altitude, tolerance):
+    """Thrown off a bump onto flat ground: flights without friction to the end of their row, then a slide to the stop.
+
+    The tolerance: a landing is seen a hair (1e-12 of the coordinates) deep, and the last bounces are a few hairs high.
+    """
+    ground = sl.surfaces.Expression(f"{altitude} + 0.3*exp(-8*x**2 - 8*y**2)")
+    system = sl.systems.SlidingMasses(ground, [1.0], mu=0.2, adhesion=False, restitution=restitution)
+    run = sl.simulate(system, system.start([[-1.0, 0.0]], [[7.0, 0.0]]), 20.0, rtol=1e-12, atol=1e-13)
+    first = next(event for event in run.events if event.name == "landing")
+    (x, _, _), (speed, _, closing) = np.asarray(first.before.q[0]), np.asarray(first.before.v[0])
+    assert x > 2.5 and closing < -1.0  # where the ground is flat to rounding
+    row = 2.0 * restitution * -closing / (G * (1.0 - restitution))
+    *_, last, stop = run.events
+    assert (last.name, last.data["into"], stop.name) == ("landing", "slip", "stop")
+    assert float(last.after.t) == pytest.approx(first.t + row, abs=tolerance)
+    assert stop.t == pytest.approx(first.t + row + float(speed) / (0.2 * G), abs=10 * tolerance)
+    assert float(run.end.q[0, 0]) == pytest.approx(x + speed * row + speed**2 / (2 * 0.2 * G), abs=100 * tolerance)
+    lost = total_energy(system, run.trajectory.start) - total_energy(system, run.end)
+    assert lost == pytest.approx(float(run.end.ledger[0]), abs=100 * tolerance)
+
+
+def test_run_without_an_end_ends_as_the_last_mass_stops():
+    system = sl.systems.SlidingMasses(sl.surfaces.Plane(0.0, 0.0), [1.0, 1.0], mu=[0.2, 0.4])
+    run = sl.simulate(system, system.start([[0.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [2.0, 0.0]]), math.inf)
+    assert run.outcome.name == "at_rest"
+    assert float(run.end.t) == pytest.approx(2.0 / (0.2 * G), rel=1e-12) and not np.any(run.end.v)
+    assert run.to_dataset(times=5).time[-1] == run.end.t
+    smooth = sl.systems.SlidingMasses(sl.surfaces.Plane(0.0, 0.0), [1.0], mu=0.0)
+    moving = sl.simulate(smooth, smooth.start([[0.0, 0.0]], [[2.0, 0.0]]), math.inf)
+    assert moving.outcome.name == "finished" and "Still moving" in moving.outcome.message
 
 
 def test_mass_that_leaves_over_the_rim_of_the_bowl_ends_the_run_with_its_name():

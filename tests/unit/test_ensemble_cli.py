@@ -82,7 +82,7 @@ def contents(path):
 
 def test_an_ensemble_says_how_it_went_and_is_read_by_xarray(folder, capsys):
     code, out, err = call(capsys, "small.toml", "--out", "a.zarr")
-    assert code == 0 and err == ""
+    assert code == 0 and err.count("\n") == 1 and "of 100 samples could not be built. The first of them is" in err
     for words in ("100 (random, seed 3)", "finished", "failed", "per second", "a.zarr"):
         assert words in out
     with xr.open_zarr("a.zarr") as dataset:
@@ -209,6 +209,21 @@ def test_samples_that_raise_end_the_run_with_one_line(folder, capsys, monkeypatc
 def test_an_ensemble_of_which_nothing_could_be_built_has_failed(folder, capsys):
     code, out, err = call(capsys, "small.toml", "--out", "a.zarr", "--set", "friction.mu=0.001")
     assert code == 1 and "100 failed" in out and "No sample could be built" in err
+
+
+def test_why_samples_could_not_be_built_is_said(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = """
+        kind = "sliding"
+        surface = { type = "plane" }
+        masses = [{ mass = 1.0, position = [0.0, 0.0], velocity = [1.0, 0.0], mu = 0.1 }]
+        solve = { until = 1.0 }
+        ensemble = { samples = 2, seed = 9, "masses.0.mu" = { normal = [0.0, 0.2] } }
+    """
+    (tmp_path / "wrong.toml").write_text(text)
+    code, out, err = call(capsys, "wrong.toml", "--out", "a.zarr", "--workers", "1")
+    assert code == 1 and "2 failed" in out
+    assert "No sample could be built. Sample 0: `masses.0.mu` must be >= 0, got -0." in err
 
 
 def test_what_tells_ensembles_apart(tmp_path):

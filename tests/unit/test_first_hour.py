@@ -64,6 +64,24 @@ def test_check_builds_the_start_and_says_how_masses_begin(folder, capsys):
     assert json.loads(out)["modes"] == ["slip", "slip"]
 
 
+def test_check_counts_many_masses_and_does_not_take_rods_for_masses(folder, capsys):
+    text = """
+        kind = "sliding"
+        surface = { type = "plane", slope_x = 0.4 }
+        release = { polygon = [[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [0.0, 3.0]], spacing = 1.0, mass = 1.0, mu = 0.2 }
+        solve = { until = 1.0 }
+    """
+    (folder / "many.toml").write_text(text)
+    assert app.call(["check", "many.toml"]) == 0
+    assert "At the start: 12 masses slip." in capsys.readouterr().out
+    (folder / "raft.toml").write_text(text.replace("mu = 0.2 }", "mu = 0.2, rods = { stiffness = 1e4 } }"))
+    assert app.call(["check", "raft.toml"]) == 0
+    assert "pulled" not in capsys.readouterr().out
+    (folder / "line.toml").write_text(text.replace(", [4.0, 3.0], [0.0, 3.0]]", "]"))
+    assert app.call(["check", "line.toml"]) == 2
+    assert "`release.polygon` needs at least 3 corners [x, y], got 2." in capsys.readouterr().err
+
+
 def test_check_of_keys_needs_no_jax(folder):
     (folder / "my.toml").write_text(template("rails"))
     done = alone(

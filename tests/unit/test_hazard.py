@@ -1,5 +1,7 @@
 """Hazard maps: sums over runs, and GeoTIFFs that lie where they should."""
 
+import errno
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -93,6 +95,20 @@ def test_the_geotiff_lies_where_the_terrain_lies(tmp_path):
     assert beside[0] == 0.0 and np.isnan(beside[1])
 
 
+def test_a_full_disk_leaves_the_map_that_was_there(tmp_path, monkeypatch):
+    path, layers = tmp_path / "map.tif", {"height": np.ones(GRID.shape)}
+    write_raster(path, layers, GRID)
+    before = path.read_bytes()
+
+    def full(self, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_raster(path, layers, GRID)
+    assert path.read_bytes() == before and len(list(tmp_path.iterdir())) == 1
+
+
 def test_heights_written_and_read_back_are_the_same_terrain(tmp_path):
     heights = np.random.default_rng(1).normal(size=GRID.shape)
     write_raster(tmp_path / "dem.tif", {"height": heights}, GRID)
@@ -156,6 +172,31 @@ def test_the_command_makes_maps_of_stored_runs(tmp_path, capsys):
     assert call(["hazard", *paths, *out]) == 2
     assert "another terrain" in capsys.readouterr().err
     assert call(["hazard", paths[0], "--out", "hazard.png"]) == 2
+
+
+def test_the_command_makes_maps_of_an_ensemble_that_keeps_runs_over_time(tmp_path, capsys):
+    from saltus.cli.app import call
+
+    write_raster(tmp_path / "dem.tif", {"height": np.zeros(GRID.shape)}, GRID)
+    surface = f'[surface]\ntype = "terrain"\nfile = "{tmp_path / "dem.tif"}"\norigin = [640000.0, 5190000.0]\n'
+    store = tmp_path / "slide.zarr"
+    xr.Dataset({"done": ("sample", [1, 1])}, attrs={"kind": "sliding", "scenario": surface}).to_zarr(store)
+    command = ["hazard", str(store), "--out", str(tmp_path / "hazard.tif")]
+    assert call(command) == 2 and "keeps no runs over time" in capsys.readouterr().err
+    position = np.stack([np.concatenate([straight(y, 75.0)[0], np.zeros((3, 1, 1))], axis=-1) for y in (5.0, 25.0)])
+    position[1, 2] = np.nan  # the second run has ended before
+    mode = np.where(np.isnan(position[..., 0]), -1, 2)
+    dims = ("sample", "time", "mass")
+    variables = {
+        "position": ((*dims, "axis"), position),
+        "velocity": ((*dims, "axis"), 0.0 * position),
+        "mode": (dims, mode, {"flag_meanings": "slip pulled stick free"}),
+    }
+    xr.Dataset(variables, {"time": [0.0, 1.0, 2.0]}).to_zarr(store, group="series", mode="a")
+    assert call(command) == 0 and "2 masses" in capsys.readouterr().out
+    with rasterio.open(tmp_path / "hazard.tif") as file:
+        passed = file.read(1)[::-1]
+    assert passed[0].sum() == 4.0 and passed[2].sum() == 2.5  # as far as x = 40 m, five pixels
 
 
 def test_maps_without_runs_are_refused():

@@ -16,6 +16,7 @@ from saltus.ensembles.statistics import exceedance, histogram, proportion_band, 
 from saltus.ensembles.summary import summarize
 from saltus.errors import ScenarioError
 from saltus.scenarios.ensemble import EnsembleModel
+from saltus.views.ensemble import figure
 
 # What each key of the Ishigami function (a = 7, b = 0.1) brings about, in closed form (Ishigami and Homma 1990).
 A, B = 7.0, 0.1
@@ -131,6 +132,12 @@ def test_the_band_of_a_share_is_that_of_scipy():
         assert proportion_band(np.array(hits), 10) == pytest.approx((exact.low, exact.high), abs=1e-12)
 
 
+def test_samples_that_could_not_be_built_do_not_count():
+    counts = np.array([3, -1, 5, -1], dtype=np.int32)
+    assert (statistics(counts).mean, statistics(counts).missing, statistics(counts).minimum) == (4.0, 2, 3.0)
+    assert histogram(counts).counts.sum() == 2 and exceedance(counts).values.tolist() == [3.0, 5.0]
+
+
 # --- sensitivity
 
 
@@ -148,7 +155,7 @@ def test_a_saltelli_design_finds_the_indices_of_ishigami():
 @pytest.mark.parametrize("design", ["random", "sobol", "latin"])
 def test_any_samples_give_the_first_order_indices_of_ishigami(design):
     drawn = points(design, 8192)
-    found = sensitivity.given_data(KEYS, drawn, ishigami(drawn))
+    found = sensitivity.given_data(KEYS, drawn, ishigami(drawn), even=design == "sobol")
     # The half width of the 95 % intervals is about 0.02.
     assert found.first == pytest.approx(FIRST, abs=0.025)
     assert found.total is None
@@ -158,8 +165,21 @@ def test_a_grid_with_equal_values_does_not_confuse_its_keys():
     # 5 x 40 x 40 points: the second key alone matters.
     axes = np.meshgrid(np.arange(5.0), np.arange(40.0), np.arange(40.0), indexing="ij")
     grid = np.stack([axis.ravel() for axis in axes], axis=1)
-    found = sensitivity.given_data(KEYS, grid, grid[:, 1])
+    found = sensitivity.given_data(KEYS, grid, grid[:, 1], even=True)
     assert found.first == pytest.approx([0.0, 1.0, 0.0], abs=0.01)
+
+
+@pytest.mark.parametrize("design", ["random", "sobol", "latin"])
+def test_keys_without_influence_are_seen_as_such_in_few_samples(design):
+    keys = tuple("abcdef")
+    model = EnsembleModel.model_validate(
+        {"samples": 256, "design": design} | {key: {"uniform": [0, 1]} for key in keys}
+    )
+    drawn = np.stack(list(Design(model).draw(0, 256).values()), axis=1)
+    found = sensitivity.given_data(keys, drawn, drawn[:, 2] ** 2, even=design == "sobol")
+    # By chance: the root of twice the number of classes (9), over the number of samples, is 0.017.
+    assert found.first == pytest.approx([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], abs=0.07)
+    assert (np.abs(found.first[[0, 1, 3, 4, 5]]) < 2.0 * found.first_confidence[[0, 1, 3, 4, 5]]).all()
 
 
 def test_groups_of_a_saltelli_design_that_are_not_whole_are_left_out():
@@ -312,6 +332,16 @@ def test_sensitivity_says_what_it_needs(stored, tmp_path, capsys, monkeypatch):
     few = store(tmp_path / "few.zarr", {"stop_time": np.arange(10.0)})
     with pytest.raises(ScenarioError, match="at least 64 complete samples, got 10"):
         summarize(few, sensitivity=True)
-    monkeypatch.setitem(sys.modules, "SALib.analyze.rbd_fast", None)
-    code, _, err = call(capsys, "summarize", stored, "--sensitivity")
+    monkeypatch.setitem(sys.modules, "SALib.analyze.sobol", None)
+    columns = {"stop_time": np.arange(64.0)}
+    whole = store(tmp_path / "saltelli.zarr", columns, design="saltelli")
+    code, _, err = call(capsys, "summarize", whole, "--sensitivity")
     assert code == 2 and "pip install 'saltus[sensitivity]'" in err
+
+
+def test_what_does_not_vary_takes_no_room(stored, capsys):
+    summary = summarize(stored)
+    drawn = {axes.get_xlabel() for axes in figure(summary.curves).axes}
+    assert "stop_time [s]" in drawn and not any("constant" in label for label in drawn)
+    table = call(capsys, "summarize", stored, "--sensitivity")[1].split("first-order index")[1]
+    assert "stop_time" in table and "constant" not in table and "nan" not in table

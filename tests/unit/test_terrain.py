@@ -176,6 +176,10 @@ def test_a_reference_system_can_be_given_where_the_file_has_none(tmp_path):
     assert Terrain.read(path, crs="local").grid.crs == ""
     with pytest.raises(ScenarioError, match="Unknown coordinate reference system"):
         Terrain.read(path, crs="EPSG:none")
+    other = write(tmp_path / "other.tif", np.ones((6, 8)), crs="EPSG:32632")
+    assert Terrain.read(other, crs="EPSG:32632").grid.crs == "EPSG:32632"
+    with pytest.raises(ScenarioError, match="is in EPSG:32632, not in 'EPSG:32633'"):
+        Terrain.read(other, crs="EPSG:32633")
 
 
 def test_unreadable_files_are_told(tmp_path):

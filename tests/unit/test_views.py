@@ -56,6 +56,15 @@ def titles(figure):
     return [axes.get_title(loc="left") for axes in figure.axes]
 
 
+def test_a_constant_is_drawn_as_one_and_energies_high_up_are_seen():
+    data = dataset()
+    data["normal_force"] = 0.0 * data.normal_force + 18.2 + 1e-12 * data.time
+    data["potential_energy"] = data.potential_energy + 1e6
+    axes = {one.get_title(loc="left"): one for one in views.figure(data).axes}
+    assert np.ptp(axes["reaction of the surface"].get_ylim()) > 0.1
+    assert max(axes["energies (potential from its least)"].get_ylim()) < 1e5
+
+
 def test_the_figure_has_a_panel_for_each_quantity():
     assert titles(views.figure(dataset())) == [
         "paths (open: start, filled: end)",

@@ -5,6 +5,7 @@ Importing this takes a few hundredths of a second: verbs import JAX and matplotl
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 import warnings
@@ -29,6 +30,7 @@ from saltus.cli.console import error, note
 from saltus.errors import MissingExtraError, ScenarioError
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room on the disk
 
 # Typer carries its own copy of click since 0.20; the class is the same by name.
 _ClickException: type[Exception] = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")
@@ -110,6 +112,8 @@ def _call(arguments: Sequence[str]) -> int:
         sys.stdout = None
         return FAILED
     except Exception as problem:
+        if isinstance(problem, OSError) and problem.errno in FULL:
+            return _tell(f"Cannot write: {problem.strerror}. What was there before is untouched.", FAILED, debug)
         advice = "" if debug else " (--debug shows where)"
         return _tell(f"{type(problem).__name__}: {problem}{advice}", FAILED, debug)
 

@@ -71,7 +71,7 @@ def command(
     if json:
         print_json({"scenario": loaded.name, **found.facts(), "files": [str(out)] if out else []})
     elif not quiet:
-        print_pairs(_rows(found))
+        print_pairs([*_rows(found), *([("written", str(out))] if out else [])])
     if not found.converged:
         error(found.message)
         raise typer.Exit(1)

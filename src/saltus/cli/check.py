@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +13,8 @@ from saltus.cli.options import Debug, Json, Quiet
 
 if TYPE_CHECKING:
     from saltus.scenarios.ensemble import EnsembleModel
+
+FEW = 8  # masses that are named one by one
 
 
 def command(
@@ -42,9 +45,8 @@ def command(
     modes = None
     if not keys:
         system, start = loaded.scenario.assemble()
-        modes = (
-            [system.mode_names[int(mode)] for mode in start.mode.ravel()] if loaded.scenario.kind == "sliding" else None
-        )
+        if system.kind == "sliding" and getattr(system, "engine", "event_driven") == "event_driven":
+            modes = [system.mode_names[int(mode)] for mode in start.mode[: system.mass.size]]
     facts = {"scenario": loaded.name, "kind": loaded.scenario.kind, "checked": "keys" if keys else "keys and start"}
     if modes is not None:
         facts["modes"] = modes
@@ -56,7 +58,7 @@ def command(
         print(f"{loaded.name} is a right scenario of kind {facts['kind']} ({facts['checked']} checked).")
         if modes is not None:
             _tell_of_rods(loaded.scenario)
-            print("At the start: " + ", ".join(f"mass {index} {_word(mode)}" for index, mode in enumerate(modes)) + ".")
+            print(f"At the start: {_said(modes)}.")
         if "ensemble" in facts:
             print("An ensemble of {samples} samples ({design}) varies {keys}.".format(**facts["ensemble"]))
 
@@ -73,10 +75,15 @@ def _ensemble(table: EnsembleModel) -> dict[str, Any]:
 
 def _tell_of_rods(scenario) -> None:
     """Masses that do not feel each other may be what was wanted, or a forgotten rod."""
-    masses, rods = len(scenario.masses), len(scenario.rods)
-    if masses > 1 and rods == 0:
+    masses = len(scenario.masses)
+    if masses > 1 and not scenario.rods:
         print(f"{masses} masses and no rods: they do not feel each other. To join two: [[rods]] with between = [0, 1].")
 
 
-def _word(mode: str) -> str:
-    return {"slip": "slips", "stick": "sticks", "free": "flies"}.get(mode, f"is {mode}")
+def _said(modes: list[str]) -> str:
+    """What the masses do: each by itself if they are few."""
+    one = {"slip": "slips", "stick": "sticks", "free": "flies", "pulled": "is pulled"}
+    many = {"slip": "slip", "stick": "stick", "free": "fly", "pulled": "are pulled"}
+    if len(modes) <= FEW:
+        return ", ".join(f"mass {index} {one[mode]}" for index, mode in enumerate(modes))
+    return ", ".join(f"{count} masses {many[mode]}" for mode, count in Counter(modes).items())

@@ -90,9 +90,32 @@ def command(
         print_json(facts)
     elif not quiet:
         print_pairs(rows(facts))
-    if facts["outcomes"].get("failed") == facts["samples"]:
-        error("No sample could be built; run the scenario with the values of one of them to see why.")
-        raise typer.Exit(1)
+    failed = facts["outcomes"].get("failed", 0)
+    if failed:
+        none = failed == facts["samples"]
+        count = "No sample" if none else f"{failed} of {facts['samples']} samples"
+        error(f"{count} could {'' if none else 'not '}be built. {_why_failed(work, Store(out))}")
+        if none:
+            raise typer.Exit(1)
+
+
+def _why_failed(work: ScenarioWork, store: Store) -> str:
+    """What is wrong with the first sample that could not be built."""
+    import numpy as np
+
+    from saltus.ensembles.members import sample_values
+    from saltus.errors import ScenarioError
+    from saltus.scenarios.keys import with_values
+
+    code = {name: code for code, name in store.flags("outcome").items()}["failed"]
+    failed = (np.flatnonzero(store.read("outcome", chunk) == code) for chunk in range(store.n_chunks))
+    chunk, rows = next((chunk, rows) for chunk, rows in enumerate(failed) if rows.size)
+    number = store.bounds(chunk)[0] + int(rows[0])
+    try:
+        with_values(work.scenario, sample_values(work.draw(number, number + 1), 0)).assemble()
+    except ScenarioError as problem:
+        return f"Sample {number}: {problem}"
+    return f"The first of them is sample {number}."
 
 
 def _keep_series(work: ScenarioWork, store: Store, count: int, quiet: bool) -> None:

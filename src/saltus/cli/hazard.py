@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
 
 def command(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Runs over one terrain, stored by `saltus run`.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="Runs over one terrain, stored by `saltus run`; or ensembles with runs over time (--series).",
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write the maps as a GeoTIFF (.tif).")],
     plot: Plot = None,
@@ -29,7 +34,7 @@ def command(
     """Hazard maps of stored runs, on the pixels of their terrain."""
     import numpy as np
 
-    from saltus.io import check_writable, read
+    from saltus.io import check_writable
     from saltus.io.hazard import Hazard, check_suffix, write_hazard
     from saltus.surfaces import named
 
@@ -37,17 +42,18 @@ def command(
     for path in (out, plot):
         if path is not None:
             check_writable(path)
-    first = read(runs[0])
-    description = _terrain(first, runs[0])
-    terrain = named(description)
-    hazard = Hazard(terrain.grid)
+    description = hazard = terrain = None
     for path in runs:
-        dataset = first if path == runs[0] else read(path)
-        if _terrain(dataset, path) != description:
-            raise ScenarioError(
-                f"{str(path)!r} is over another terrain than {str(runs[0])!r}. Give runs over one only."
-            )
-        hazard.add_run(dataset)
+        for dataset in _stored(path):
+            surface = _terrain(dataset, path)
+            if description is None:
+                description, terrain = surface, named(surface)
+                hazard = Hazard(terrain.grid)
+            if surface != description:
+                raise ScenarioError(
+                    f"{str(path)!r} is over another terrain than {str(runs[0])!r}. Give runs over one only."
+                )
+            hazard.add_run(dataset)
     write_hazard(out, hazard)
     if plot is not None:
         from saltus.views.hazard import save_figure
@@ -73,6 +79,30 @@ def command(
             ("broken", f"{facts['rods_broken']:.0f} rods"),
             *(("written", name) for name in facts["files"]),
         ])  # fmt: skip
+
+
+def _stored(path: Path) -> Iterator[xr.Dataset]:
+    """The run of a file, or one after the other those that an ensemble keeps over time."""
+    from saltus.io import read
+
+    if not (path / "done").is_dir():
+        yield read(path)
+        return
+    import xarray as xr
+
+    if not (path / "series").is_dir():
+        raise ScenarioError(
+            f"The ensemble {str(path)!r} keeps no runs over time. The command that made it, with --resume --series K, "
+            "keeps the first K."
+        )
+    attributes = xr.open_zarr(path).attrs
+    series = xr.open_zarr(path, group="series")
+    names = series["mode"].attrs["flag_meanings"].replace(" ", ", ").replace("_", " ")
+    for sample in range(series.sizes["sample"]):
+        run = series.isel(sample=sample).load()
+        ended = (run["mode"].values < 0).any(axis=1)
+        if not ended.all():
+            yield run.isel(time=~ended).assign_attrs(attributes | {"mode_names": names})
 
 
 def _terrain(dataset: xr.Dataset, path: Path) -> dict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +28,7 @@ def command(
         typer.Option("--column", metavar="NAME", help="This column alone, such as stop_time; may be repeated."),
     ] = None,
     sensitivity: Annotated[
-        bool, typer.Option("--sensitivity", help="Sobol indices: which keys the columns depend on (SALib).")
+        bool, typer.Option("--sensitivity", help="Sobol indices: which keys the columns depend on.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Write all tables (CSV) and the figure (PNG).")
@@ -113,11 +114,11 @@ def _print(summary: Summary) -> None:
 
 
 def _print_indices(summary: Summary) -> None:
-    """A table for each kind of index: columns of the ensemble downwards, keys to the right."""
+    """A table for each kind of index: columns that vary downwards, keys to the right."""
     for name, title in INDICES.items():
         found: dict[str, dict[str, str]] = {}
         for row in summary.sensitivity:
-            if name in row:
+            if name in row and not math.isnan(row[name]):
                 found.setdefault(row["column"], {})[row["key"]] = f"{row[name]:.3f} ± {row[f'{name}_ci']:.3f}"
         if found:
             _table([title, *next(iter(found.values()))], [[column, *cells.values()] for column, cells in found.items()])

@@ -44,6 +44,13 @@ class _Record:
         self.vectors.append(vectors.reshape(times.size, vectors.shape[-1]))
         self.modes.append(np.broadcast_to(np.asarray(mode), (times.size, *np.shape(mode))))
 
+    def cut(self):
+        """Leave out what follows the last jump, or the first step if there was none."""
+        last = (self.jumps[-1] if self.jumps else 1) + 1
+        self.times, self.vectors, self.modes = (
+            [np.concatenate(parts)[:last]] for parts in (self.times, self.vectors, self.modes)
+        )
+
 
 def run(
     system: AbstractSystem,
@@ -80,6 +87,8 @@ def run(
         if outcome is None and len(events) >= max_events:
             outcome = Outcome("too_many_events", _too_many(events, max_events))
         if outcome is not None:
+            if outcome.name == "at_rest":
+                record.cut()
             return _trajectory(system, start, record, events, outcome, stepper, control)
 
 
@@ -172,8 +181,10 @@ def _ending(system, went: Flow, until: float, state: State, steps: int, max_step
         number, element = (int(x[int(went.over)]) for x in FlatSystem(system, state).guard_numbers())
         return _ended_by(system.guards()[number], element, t)
     if status is Status.reached or (status is Status.doubtful and t >= min(until, FOREVER)):
-        if math.isinf(until):
+        if math.isinf(until) and not np.any(state.v):
             return Outcome("at_rest", "Nothing moves any more and nothing will happen.")
+        if math.isinf(until):
+            return Outcome("finished", f"Still moving at t = {t:g} s, and nothing will happen.")
         return Outcome("finished", f"Reached t = {t:g} s.")
     if status is Status.stalled:
         return Outcome(

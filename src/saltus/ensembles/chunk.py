@@ -133,7 +133,11 @@ class _Work:
         goes = np.concatenate([good, np.zeros(len(until) - len(good), bool)])
         lanes = batch.run(stack.varying, stack.shared, stack.start, until, self._plan(scenario), tell, goes)
         found = {name: np.asarray(column) for name, column in _at_end(stack, lanes.state).items()}
-        found |= {"outcome": _outcomes(lanes, until, stack), "stop_time": lanes.state.t, "events": lanes.events}
+        found |= {
+            "outcome": _outcomes(lanes, until, stack),
+            "stop_time": summaries.stop_times(lanes.state, lanes.t_event),
+            "events": lanes.events,
+        }
         for k, name in enumerate(self.peaks):
             found[summaries.PEAKS[name][0]] = lanes.largest[:, k]
         full = goes & (lanes.status == Status.full)
@@ -163,6 +167,8 @@ class _Work:
 
     def alone(self, values: dict, row: int, kept) -> None:
         """Run one sample by itself."""
+        import jax
+
         try:
             scenario = with_values(self.scenario, values)
             done = scenario.simulate()
@@ -172,7 +178,8 @@ class _Work:
         system, trajectory = done.system, done.trajectory
         ends = _at_end_of_one(system, trajectory.start, trajectory.end)
         kept["outcome"][row] = OUTCOME_NAMES.index(done.outcome.name)
-        kept["stop_time"][row], kept["events"][row] = float(done.end.t), len(done.events)
+        end, last = jax.tree.map(lambda x: x[None], done.end), done.events[-1].t if done.events else 0.0
+        kept["stop_time"][row], kept["events"][row] = summaries.stop_times(end, last)[0], len(done.events)
         for name, value in _largest(system, trajectory, self.peaks).items():
             kept[summaries.PEAKS[name][0]][row] = value
         for name, column in ends.items():
@@ -182,7 +189,6 @@ class _Work:
         for name, column in self.columns.items():
             kept[name][row] = _nothing(column.dtype)
         kept["outcome"][row] = OUTCOME_NAMES.index(FAILED)
-        kept["events"][row] = 0
 
 
 def _nothing(dtype: np.dtype) -> float | int:
@@ -226,7 +232,8 @@ def _outcomes(lanes, until, stack: members.Stack) -> np.ndarray:
 
     guards = eqx.combine(jax.tree.map(lambda leaf: leaf[0], stack.varying), stack.shared).guards()
     by_guard = np.array([OUTCOME_NAMES.index(guard.ends or "finished") for guard in guards] or [0])
-    names = np.where(np.isinf(until), OUTCOME_NAMES.index("at_rest"), OUTCOME_NAMES.index("finished"))
+    at_rest = np.isinf(until) & summaries.resting(lanes.state)
+    names = np.where(at_rest, OUTCOME_NAMES.index("at_rest"), OUTCOME_NAMES.index("finished"))
     for status in (Status.stalled, Status.not_finite):
         names = np.where(lanes.status == status, OUTCOME_NAMES.index(status.name), names)
     return np.where(lanes.ended_by >= 0, by_guard[lanes.ended_by], names)

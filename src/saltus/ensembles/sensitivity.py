@@ -1,4 +1,4 @@
-"""Which keys a column depends on: Sobol' indices, by SALib."""
+"""Which keys a column depends on: Sobol' indices, those of a Saltelli design by SALib."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from saltus.ensembles.statistics import present
 from saltus.errors import MissingExtraError
 
 MIN_SAMPLES = 64
 MAX_SAMPLES = 100_000  # of more samples, as many drawn at random are used
 SEED = 1  # of the resampling behind the confidence
+HALVES = 50  # of the samples, drawn for the confidence
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,24 +61,56 @@ class Indices:
         ]
 
 
-def given_data(keys: tuple[str, ...], points: np.ndarray, values: np.ndarray) -> Indices:
-    """First-order indices from any samples, by RBD-FAST (Tarantola et al. 2006, Plischke 2010).
+def given_data(keys: tuple[str, ...], points: np.ndarray, values: np.ndarray, even: bool = False) -> Indices:
+    """First-order indices from any samples: the share of the variance that the means over classes of a key show.
+
+    A key has classes of equal size (16 for a thousand samples), or one for each of its values if
+    those are fewer. What the classes would show by chance is taken off (Kelley 1935). Methods that follow a key's
+    harmonics (RBD-FAST) mistake the regularity of a Sobol sequence for influence: 0.6 for a key without any.
 
     Args:
         keys: The keys.
         points: Drawn values (sample, key).
         values: The column; samples where it is not finite are left out.
+        even: Whether the samples fill their space evenly (a grid, a Sobol sequence), so that chance shows nothing.
     """
-    salib = _salib("rbd_fast")
-    known = np.flatnonzero(np.isfinite(values))
+    known = np.flatnonzero(present(values))
+    generator = np.random.default_rng(SEED)
     # In a random order: where a key has equal values, the order of the samples must not tell of the other keys.
-    chosen = np.random.default_rng(SEED).permutation(known)[:MAX_SAMPLES]
+    chosen = generator.permutation(known)[:MAX_SAMPLES]
     column = values[chosen].astype(float)
     if len(column) < MIN_SAMPLES or np.ptp(column) == 0:
         return _undefined(keys)
-    with _quiet():
-        found = salib.analyze(_problem(keys), points[chosen], column, seed=SEED)
-    return Indices(keys, np.array(found["S1"]), np.array(found["S1_conf"]))
+    first, confidence = [], []
+    for key in points[chosen].T:
+        classes = _classes(key)
+        # Half of the samples scatter about all of them as all of them scatter about the truth.
+        halves = (generator.permutation(len(column))[: len(column) // 2] for _ in range(HALVES))
+        spread = np.std([_shown(classes[half], column[half], even) for half in halves])
+        first.append(_shown(classes, column, even))
+        confidence.append(1.96 * spread)
+    return Indices(keys, np.array(first), np.array(confidence))
+
+
+def _classes(key: np.ndarray) -> np.ndarray:
+    """The number of the class that each value of a key belongs to."""
+    count = int(len(key) ** 0.4)  # fewer hide what happens within a class, more show chance
+    different, place = np.unique(key, return_inverse=True)
+    if len(different) <= count:
+        return place
+    classes = np.empty(len(key), int)
+    classes[np.argsort(key, kind="stable")] = np.arange(len(key)) * count // len(key)
+    return classes
+
+
+def _shown(classes: np.ndarray, values: np.ndarray, even: bool) -> float:
+    """Share of the variance of `values` that is between classes, without what chance brings about."""
+    values = values - values.mean()
+    counts = np.bincount(classes)
+    whole = (values**2).sum()
+    within = whole - (np.bincount(classes, values)[counts > 0] ** 2 / counts[counts > 0]).sum()
+    by_chance = 1.0 if even else (len(values) - 1) / (len(values) - np.count_nonzero(counts))
+    return float(1.0 - by_chance * within / whole) if whole > 0.0 else 0.0
 
 
 def saltelli(keys: tuple[str, ...], numbers: np.ndarray, values: np.ndarray) -> Indices:
@@ -89,7 +123,7 @@ def saltelli(keys: tuple[str, ...], numbers: np.ndarray, values: np.ndarray) -> 
     """
     salib = _salib("sobol")
     block = 2 * len(keys) + 2
-    known = np.isfinite(values)
+    known = present(values)
     base, counts = np.unique(numbers[known] // block, return_counts=True)
     whole = base[counts == block]
     column = values[known & np.isin(numbers // block, whole)].astype(float)

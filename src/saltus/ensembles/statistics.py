@@ -52,6 +52,11 @@ class Statistics:
         }
 
 
+def present(values: np.ndarray) -> np.ndarray:
+    """Where there is a number: finite, and of whole numbers not the -1 of a sample that could not be built."""
+    return values >= 0 if values.dtype.kind in "iu" else np.isfinite(values)
+
+
 def statistics(values: np.ndarray, groups: np.ndarray | None = None) -> Statistics:
     """Moments and quantiles of the finite ones of `values`.
 
@@ -59,7 +64,7 @@ def statistics(values: np.ndarray, groups: np.ndarray | None = None) -> Statisti
         values: One number per sample.
         groups: Samples with the same number here depend on each other (a Saltelli design); else all are independent.
     """
-    finite = np.isfinite(values)
+    finite = present(values)
     known = values[finite].astype(float)
     missing = len(values) - len(known)
     nothing = float("nan")
@@ -98,7 +103,7 @@ class Histogram:
 
 def histogram(values: np.ndarray) -> Histogram:
     """The histogram of the finite ones of `values`; whole numbers of a small range have a bin each."""
-    known = values[np.isfinite(values)].astype(float)
+    known = values[present(values)].astype(float)
     if len(known) == 0:
         return Histogram(np.array([0.0, 1.0]), np.array([0]))
     low, high = known.min(), known.max()
@@ -128,7 +133,7 @@ class Exceedance:
 
 def exceedance(values: np.ndarray) -> Exceedance:
     """The exceedance curve of the finite ones of `values`, at the values themselves or at some of them."""
-    known = np.sort(values[np.isfinite(values)].astype(float))
+    known = np.sort(values[present(values)].astype(float))
     count, shown = len(known), known
     if count > MAX_POINTS:
         # Half of the points evenly by probability, half by its logarithm: the rare large values count most.

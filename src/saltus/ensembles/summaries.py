@@ -63,7 +63,7 @@ def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
     codes = {"flag_values": list(range(len(OUTCOME_NAMES))), "flag_meanings": " ".join(OUTCOME_NAMES)}
     kept = {
         "outcome": Column((), (), whole, "1", "how the run ended", codes),
-        "stop_time": Column((), (), real, "s", "time at which the run ended"),
+        "stop_time": Column((), (), real, "s", "time at which nothing moved any more, or the run ended"),
         "events": Column((), (), whole, "1", "number of events"),
         "energy_lost": Column((), (), real, "J", "energy lost in the run"),
     }
@@ -105,6 +105,22 @@ def sizes(xp, values, dims):
     if dims and dims[-1] == "axis":
         values = xp.sqrt(xp.sum(values**2, axis=-1))
     return xp.nan_to_num(xp.abs(values))
+
+
+def stop_times(end: State, last_event) -> np.ndarray:
+    """When each run came to rest for good; the time of its end if something moves there.
+
+    Args:
+        end: The last states, stacked.
+        last_event: Time of the last event of each, 0 for none [s].
+    """
+    return np.where(resting(end), last_event, np.asarray(end.t))
+
+
+def resting(end: State) -> np.ndarray:
+    """Which of these runs are at rest."""
+    v = np.asarray(end.v)
+    return (v == 0.0).all(axis=tuple(range(1, v.ndim)))
 
 
 def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, object]:

@@ -108,7 +108,7 @@ def summarize(
     Args:
         path: The Zarr store, finished or not.
         columns: Names of columns, or of entries of them such as "final_position.0.1"; all if not given.
-        sensitivity: Whether to compute Sobol' indices, which needs SALib.
+        sensitivity: Whether to compute Sobol' indices; those of a Saltelli design need SALib.
         progress: Called with the number of columns done and the name of the next.
     """
     result = Result(path)
@@ -171,7 +171,8 @@ def _indices(result: Result, drawn: Sequence[Column], column: Column) -> Any:
     keys = tuple(one.name for one in drawn)
     if result.design == "saltelli":
         return sensitivity.saltelli(keys, result.numbers, column.values)
-    return sensitivity.given_data(keys, np.stack([one.values for one in drawn], axis=1), column.values)
+    points = np.stack([one.values for one in drawn], axis=1)
+    return sensitivity.given_data(keys, points, column.values, even=result.design in ("sobol", "grid"))
 
 
 def _zipped(**columns: np.ndarray) -> list[Row]:

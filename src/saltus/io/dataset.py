@@ -5,8 +5,11 @@ Nothing here imports JAX before states are evaluated, so that reading a stored r
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
+import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -171,7 +174,12 @@ def write(dataset: xr.Dataset, path: str | Path) -> None:
         if temporary.suffix == ".zarr":
             dataset.to_zarr(temporary, mode="w", consolidated=False, zarr_format=2)
         else:
-            dataset.to_netcdf(temporary, engine="netcdf4")
+            try:
+                dataset.to_netcdf(temporary, engine="netcdf4")
+            except (RuntimeError, OSError) as error:  # netCDF does not say why, or something untrue
+                if shutil.disk_usage(temporary.parent).free < dataset.nbytes:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+                raise
 
 
 def read(path: str | Path) -> xr.Dataset:

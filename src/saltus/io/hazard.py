@@ -165,11 +165,15 @@ def write_raster(
         "crs": grid.crs or None, "transform": rasterio.Affine(grid.dx, 0.0, west, 0.0, -grid.dy, north),
         "nodata": np.nan, "compress": "deflate",
     }  # fmt: skip
-    with atomic_write(path) as temporary, rasterio.open(temporary, "w", **profile) as file:
-        for band, (name, values) in enumerate(layers.items(), start=1):
-            file.write(np.asarray(values, dtype)[::-1], band)
-            file.set_band_description(band, name)
-            file.set_band_unit(band, (units or {}).get(name, ""))
+    # By way of memory: on a full disk GDAL writes nothing and does not complain.
+    with rasterio.MemoryFile() as memory:
+        with memory.open(**profile) as file:
+            for band, (name, values) in enumerate(layers.items(), start=1):
+                file.write(np.asarray(values, dtype)[::-1], band)
+                file.set_band_description(band, name)
+                file.set_band_unit(band, (units or {}).get(name, ""))
+        with atomic_write(path) as temporary:
+            temporary.write_bytes(memory.read())
 
 
 def write_hazard(path: str | os.PathLike, hazard: Hazard) -> None:

@@ -28,7 +28,7 @@ class ReleaseModel(Model):
     """
 
     points: Annotated[list[Pair], pydantic.Field(min_length=1)] | None = None
-    polygon: str | Annotated[list[Pair], pydantic.Field(min_length=3)] | None = None
+    polygon: str | list[Pair] | None = None
     raster: str | None = None
     spacing: Positive | None = None
     grid: Literal["triangular", "square"] = "triangular"
@@ -37,6 +37,13 @@ class ReleaseModel(Model):
     mu: Nonnegative | None = None
     velocity: Pair = [0.0, 0.0]
     rods: ElasticModel | None = None
+
+    @pydantic.field_validator("polygon", mode="before")
+    @classmethod
+    def _corners(cls, polygon):
+        if isinstance(polygon, list) and len(polygon) < 3:
+            raise ValueError(f"`release.polygon` needs at least 3 corners [x, y], got {len(polygon)}.")
+        return polygon
 
     @pydantic.model_validator(mode="after")
     def _one_area(self) -> Self:

@@ -86,11 +86,17 @@ def _reference(path: Path, found, given: str | None, needed: bool) -> str:
 
     if given is not None:
         try:
-            system = CRS.from_user_input(given)
+            with require_rasterio().Env():  # keeps PROJ from printing what it finds wrong
+                system = CRS.from_user_input(given)
         except (CRSError, ValueError):
             raise ScenarioError(
                 f"Unknown coordinate reference system {given!r}. Give `crs` as 'EPSG:32632', WKT, or 'local'."
             ) from None
+        if found and found != system:
+            raise ScenarioError(
+                f"The raster {str(path)!r} is in {found.to_string()[:40]}, not in {given!r}. Leave `crs` out, or warp "
+                "it (gdalwarp -t_srs)."
+            )
     elif found:
         system = found
     elif needed:

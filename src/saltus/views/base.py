@@ -96,6 +96,15 @@ def frame_times(dataset: xr.Dataset, frames: int) -> np.ndarray:
     return np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, len(times) - 1)
 
 
+def _not_too_near(axes: Axes) -> None:
+    """Show what only varies by rounding as constant."""
+    low, high = axes.get_ylim()
+    least, middle = 1e-6 * max(abs(low), abs(high)), 0.5 * (low + high)
+    if high - low < least:
+        wide = 1e4 * least
+        axes.set_ylim(middle - wide, middle + wide)
+
+
 def time_panels(drawing: Figure, grid: GridSpec, panels: Sequence[Panel], dataset: xr.Dataset) -> list[Axes]:
     """Panels below each other in the second column, over one axis of time, with the events marked."""
     stack: list[Axes] = []
@@ -103,6 +112,7 @@ def time_panels(drawing: Figure, grid: GridSpec, panels: Sequence[Panel], datase
         axes = drawing.add_subplot(grid[row, 1], sharex=stack[0] if stack else None)
         panel(axes, dataset)
         mark_events(axes, dataset)
+        _not_too_near(axes)
         axes.tick_params(labelbottom=row == len(panels) - 1)
         stack.append(axes)
     stack[-1].set_xlabel("time [s]")

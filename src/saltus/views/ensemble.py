@@ -35,11 +35,11 @@ def figure(columns: Sequence[Curves], outcomes: Mapping[str, int] | None = None,
     """Outcomes on top, then a row for each column: histogram and exceedance curve.
 
     Args:
-        columns: At most the first twelve are drawn.
+        columns: At most the first twelve of those that vary are drawn, or of all if none does.
         outcomes: How often each outcome came up.
         title: Stands above all.
     """
-    shown = list(columns)[:MAX_ROWS]
+    shown = ([one for one in columns if len(one.values) > 1] or list(columns))[:MAX_ROWS]
     heights = [0.5 + 0.25 * len(outcomes)] if outcomes else []
     heights += [2.1] * len(shown)
     drawing = new_figure(8.0, sum(heights) + 0.3)

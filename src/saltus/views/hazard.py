@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from saltus.io.files import atomic_write
 from saltus.io.hazard import MAPS, Hazard
 from saltus.surfaces import Terrain
+from saltus.views.base import words
 from saltus.views.style import SETTINGS, new_figure
 
 COLOUR_MAPS = {
@@ -30,11 +31,12 @@ def figure(hazard: Hazard, terrain: Terrain) -> Figure:
         for axes, (name, values) in zip(drawing.subplots(2, 2).ravel(), hazard.maps().items(), strict=True):
             relief(axes, terrain)
             shown = np.where(values > 0, values, np.nan)
-            image = axes.imshow(shown, cmap=COLOUR_MAPS[name], alpha=0.8, **_placing(terrain))
-            units, meaning = MAPS[name]
-            if np.isfinite(shown).any():
-                drawing.colorbar(image, ax=axes, shrink=0.8, label=units)
-            axes.set_title(meaning)
+            image = axes.imshow(shown, cmap=COLOUR_MAPS[name], alpha=0.8, vmin=0.0, **_placing(terrain))
+            units = MAPS[name][0]
+            any_seen = np.isfinite(shown).any()
+            if any_seen:
+                drawing.colorbar(image, ax=axes, shrink=0.8, label="" if units == "1" else units)
+            axes.set_title(words(name) + ("" if any_seen else " (none)"))
         return drawing
 
 
@@ -55,7 +57,8 @@ def relief(axes: Axes, terrain: Terrain) -> None:
     if np.nanmax(heights) > np.nanmin(heights):
         axes.contour(x, y, heights, levels=12, colors="#555555", linewidths=0.3)
     axes.set(xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    axes.ticklabel_format(style="plain")
+    axes.ticklabel_format(style="plain", useOffset=False)
+    axes.locator_params(nbins=4)
 
 
 def heights_of(terrain: Terrain) -> np.ndarray:

@@ -58,7 +58,7 @@ def _scene(axes: Axes, dataset: xr.Dataset) -> None:
         axes.scatter(*position[row, :, :2].T, s=size, color=colour(index), label=label, zorder=4)
     if "event_point" in dataset and dataset.sizes["event"]:
         axes.scatter(*dataset["event_point"].values[:, :2].T, s=1.0, color=INK, alpha=0.35, label="rod broken")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), borderaxespad=4.5, ncols=3)
     axes.set_title("the raft seen from above")
 
 

@@ -64,7 +64,8 @@ def _paths(axes: Axes, dataset: xr.Dataset) -> None:
     axes.set_title("paths (open: start, filled: end)")
     event_legend(axes, dataset)
     columns = min(4, max(2, min(position.shape[1], MAX_LINES) + len(event_names(dataset))))
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=columns, handlelength=1.6, columnspacing=1.2)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), borderaxespad=4.5, ncols=columns, handlelength=1.6,
+                columnspacing=1.2)  # fmt: skip
 
 
 def rod_ends(dataset: xr.Dataset) -> list[tuple[int, int]]:
@@ -101,7 +102,7 @@ def _rod_force(axes: Axes, dataset: xr.Dataset) -> None:
         axes.axhline(0.0, color=FAINT, linewidth=0.6, zorder=0)
     axes.set_ylabel("rod force [N]")
     axes.set_title("rod force (> 0 pushes the masses apart)")
-    _side_legend(axes, dataset.sizes["rod"], "rod")
+    _side_legend(axes, dataset.sizes["rod"], "rods")
 
 
 def _reaction(axes: Axes, dataset: xr.Dataset) -> None:
@@ -109,22 +110,25 @@ def _reaction(axes: Axes, dataset: xr.Dataset) -> None:
     shade_undefined(axes, dataset, dataset["normal_force"].values)
     axes.set_ylabel("normal force [N]")
     axes.set_title("reaction of the surface")
-    _side_legend(axes, dataset.sizes["mass"], "mass")
+    _side_legend(axes, dataset.sizes["mass"], "masses")
 
 
-def _side_legend(axes: Axes, count: int, word: str) -> None:
+def _side_legend(axes: Axes, count: int, plural: str) -> None:
     """A legend beside the axes, as long as it stays readable."""
     if 1 < count <= MAX_LINES:
         columns = 1 if count <= 5 else 2
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns, handlelength=1.2)
     elif count > MAX_LINES:
-        axes.text(1.01, 0.5, f"{count} {word}s", transform=axes.transAxes, va="center", fontsize=8)
+        axes.text(1.01, 0.5, f"{count} {plural}", transform=axes.transAxes, va="center", fontsize=8)
 
 
 def _energies(axes: Axes, dataset: xr.Dataset) -> None:
     kinetic, potential, lost = (
         dataset[name].values for name in ("kinetic_energy", "potential_energy", "dissipated_energy")
     )
+    lowest = potential.min()
+    far = abs(lowest) > 5.0 * (np.ptp(potential) + kinetic.max())  # high up in the mountains
+    potential = potential - (lowest if far else 0.0)
     series = {"kinetic": kinetic, "potential": potential, "dissipated": lost, "sum": kinetic + potential + lost}
     for index, (label, values) in enumerate(series.items()):
         times, broken = split_at_jumps(dataset, values)
@@ -132,7 +136,7 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
         ink = INK if is_sum else colour(index + 2)  # not the colours of the first masses
         axes.plot(times, broken, color=ink, linestyle="--" if is_sum else "-", label=label)
     axes.set_ylabel("energy [J]")
-    axes.set_title("energies")
+    axes.set_title("energies (potential from its least)" if far else "energies")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
 
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 STOP_SPEED = 1e-9  # [m/s]; below it a mass is brought to its stop in closed form, to second order
 TOGETHER = 3.0  # masses slower than so many stop speeds stop together with the one that stops
 NUDGE = 1e-12  # [s]; a mass starts from rest with the velocity that it has after this time
-HAIR = 1e-12  # [m]; how deep a mass is in the surface when it counts as landed, so that rounding does not land it
+HAIR = 1e-12  # of its coordinates [m]; how deep a mass is when it counts as landed, so that rounding does not land it
 SIGN_SWEEPS = 3  # friction on |N| is piecewise linear: with moderate mu the signs of N settle in one or two
 PROBE_TIME = 1e-4  # [s]; time over which the growth of a torn-loose mass's acceleration is measured
-RELEASE_PATH = 1e-12  # [m]; a torn-loose mass moves as time cubed; it is let go after this path
+RELEASE_PATH = 1e-9  # [m]; a torn-loose mass moves as time cubed; let go earlier, it would be too stiff to follow
 
 
 def stop(system: SlidingMasses, state: State, index) -> State:
@@ -50,9 +50,13 @@ def stopped(system: SlidingMasses, state: State, slow):
 
 
 def set_off(system: SlidingMasses, state: State) -> State:
-    """Which of the masses in mode stick friction really holds; the others slip, and where to."""
+    """Which of the masses in mode stick friction really holds; the others slip, and where to.
+
+    Derivatives leave out the nudge, which is below rounding: its search cannot be differentiated backwards.
+    """
     resting = state.mode == STICK
-    begins = _onset(system, state, resting)
+    numbers, rest = eqx.partition((system, state), eqx.is_inexact_array)
+    begins = _onset(*eqx.combine(jax.lax.stop_gradient(numbers), rest), resting)
     slips = resting & ~begins.held
     v = jnp.where(slips[:, None], NUDGE * system.columns(begins.motion), state.v)
     mode = jnp.where(slips, SLIP, state.mode)
@@ -86,8 +90,8 @@ def with_reaction_sign(system: SlidingMasses, state: State, which, sweeps: int =
 def release(system: SlidingMasses, state: State, index) -> State:
     """A held mass is torn loose.
 
-    At this instant its acceleration is still zero and grows with time, so the others move on
-    for a moment with it held; then its speed is half of that acceleration times the moment.
+    At this instant its acceleration is still zero and grows with time, so the others move on for a moment with it held.
+    By then it has gained half of that acceleration times the moment, and so have the others of what theirs differ by.
     """
     probe = _runge_kutta(system, state, PROBE_TIME)
     growth = jnp.max(_onset(system, probe, probe.mode == STICK).motion.length() * (probe.mode == STICK)) / PROBE_TIME
@@ -95,11 +99,12 @@ def release(system: SlidingMasses, state: State, index) -> State:
     later = _runge_kutta(system, state, moment)
     begins = _onset(system, later, later.mode == STICK)
     loose = ((later.mode == STICK) & ~begins.held).at[index].set(True)
-    a = system.columns(begins.motion)
-    v = jnp.where(loose[:, None], 0.5 * moment * a, later.v)
-    q = jnp.where(loose[:, None], later.q + moment**2 / 6.0 * a, later.q)
-    mode = jnp.where(loose, SLIP, later.mode)
-    return with_reaction_sign(system, system.project(State(later.t, q, v, later.ledger, mode)), loose)
+    moves, held = (loose | (later.mode != STICK))[:, None], system.forces(later)
+    gained = jnp.where(moves, system.columns(begins.motion - held.motion), 0.0)
+    v, q = later.v + 0.5 * moment * gained, later.q + moment**2 / 6.0 * gained
+    work = jnp.where(loose, system.mu * jnp.abs(held.normal_force) * begins.motion.length(), 0.0) * moment**2 / 6.0
+    ledger, mode = later.ledger.at[0].add(jnp.sum(work)), jnp.where(loose, SLIP, later.mode)
+    return with_reaction_sign(system, system.project(State(later.t, q, v, ledger, mode)), loose)
 
 
 def _runge_kutta(system: SlidingMasses, state: State, h) -> State:
@@ -133,22 +138,54 @@ def lift_off(system: SlidingMasses, state: State, index) -> State:
 
 
 def landing(system: SlidingMasses, state: State, index) -> State:
-    """A flying mass hits the surface."""
-    return land(system, state, index, system.restitution)
+    """A flying mass hits the surface: it bounces, or comes to lie.
 
-
-def land(system: SlidingMasses, state: State, index, restitution) -> State:
-    """Impact of a flying mass: its normal speed is reversed and reduced, the rods pass the blow on.
-
-    The blow of the surface is normal. Masses that lie on the surface are moved along it; held
-    ones that the blow reaches through the rods are loose afterwards.
+    Each bounce is lower than the one before. When they are no higher than a few hairs, the mass is moved on to the
+    time at which their row ends, without friction, since blows are normal; from there on it slips.
     """
-    height = system.surface.height(state.q[index, 0], state.q[index, 1])
-    state = eqx.tree_at(lambda s: s.q, state, state.q.at[index, 2].set(height))
+    where = system.places(state)
+    normal, restitution = where.normal.stack()[index], system.restitution
+    falls = (where.bend - where.normal.dot(system.forces(state, where).motion))[index]
+    depth = hair(state)[index] * normal[2]
+    closing = -where.velocity.dot(where.normal)[index]
+    # By the hair that it is too deep the mass is late: so fast it was at the surface, so long ago.
+    at_surface = jnp.sqrt(jnp.maximum(closing**2 - 2.0 * falls * depth, 0.0))
+    ago = 2.0 * depth / (closing + at_surface)
+    leaving = restitution * at_surface
+
+    lying = land(system, state, index, closing)
+    lies = (leaving**2 < 8.0 * depth * falls) | (restitution == 0.0)
+    bounces_on = lies & (leaving > 0.0)
+    row = 2.0 * leaving / jnp.where(bounces_on, falls * (1.0 - restitution), jnp.inf)
+    smooth = eqx.tree_at(lambda s: s.mu, system, system.mu.at[index].set(0.0))
+    lain = _runge_kutta(smooth, lying, jnp.maximum(row - ago, 0.0))
+    bounced = _bounced(system, state, index, at_surface + leaving, ago)
+    return jax.tree.map(lambda yes, no: jnp.where(lies, yes, no), lain, bounced)
+
+
+def _bounced(system: SlidingMasses, state: State, index, blow, ago) -> State:
+    """A flying mass after a blow of the surface a moment ago."""
+    after = land(system, state, index, blow)
+    way = blow * ago * system.places(state).normal.stack()[index]
+    q, ledger = after.q.at[index].add(way), after.ledger.at[0].add(-system.mass[index] * system.gravity * way[2])
+    return State(after.t, q, after.v, ledger, after.mode.at[index].set(FREE))
+
+
+def hair(state: State):
+    """A length just above the rounding of a gap, for each mass: larger at larger coordinates [m]."""
+    return HAIR * jnp.maximum(jnp.max(jnp.abs(state.q), axis=1), 1.0)
+
+
+def land(system: SlidingMasses, state: State, index, blow) -> State:
+    """The surface gives a flying mass this speed along the normal, and the rods pass the blow on; the mass lies there
+    if the surface has to press on it.
+
+    Masses that lie on the surface are moved along it; held ones that the blow reaches through the rods are loose
+    afterwards.
+    """
     where = system.places(state)
     landing_here = jnp.arange(system.mass.size) == index
-    closing = where.velocity.dot(where.normal)
-    v = where.velocity - where.normal * jnp.where(landing_here, (1.0 + restitution) * closing, 0.0)
+    v = where.velocity + where.normal * jnp.where(landing_here, blow, 0.0)
     if len(system.rods):
         rod = rod_geometry(system.rods, where.position)
         stretching = rod.direction.dot(system.rods.between(v))
@@ -160,14 +197,9 @@ def land(system: SlidingMasses, state: State, index, restitution) -> State:
     v = v.map(lambda part: jnp.where(held & ~hit, 0.0, part))
     mode = jnp.where(hit, SLIP, state.mode)
     lost = 0.5 * jnp.sum(system.mass * (where.velocity.square() - v.square()))
-    ledger = state.ledger.at[0].add(lost)
-    v = v.stack()
-    # It stays on the surface if it does not bounce and the surface has to press on it.
-    lying = State(state.t, state.q, v, ledger, mode.at[index].set(SLIP))
+    lying = State(state.t, state.q, v.stack(), state.ledger.at[0].add(lost), mode.at[index].set(SLIP))
     pressed = system.forces(lying).normal_force[index] >= 0.0
-    bounces = restitution > 0.0
-    mode = mode.at[index].set(jnp.where(pressed & ~bounces, SLIP, FREE))
-    return State(state.t, state.q, v, ledger, mode)
+    return eqx.tree_at(lambda s: s.mode, lying, mode.at[index].set(jnp.where(pressed, SLIP, FREE)))
 
 
 def unchanged(system: SlidingMasses, state: State, index) -> State:

@@ -275,7 +275,7 @@ class SlidingMasses(AbstractSystem):
 
     def _gap(self, state: State) -> Float[Array, " n"]:
         """Height of each mass over the surface, a hair more: just after lift-off it grows as time cubed."""
-        return state.q[:, 2] - self.surface.height(state.q[:, 0], state.q[:, 1]) + jumps.HAIR
+        return state.q[:, 2] - self.surface.height(state.q[:, 0], state.q[:, 1]) + jumps.hair(state)
 
     def _held_margin(self, state: State, where: Places, now: Forces) -> Float[Array, " n"]:
         return held_margin(where, self.rods, state.mode, self.mass, self.mu, self.gravity, now)
@@ -292,7 +292,10 @@ class SlidingMasses(AbstractSystem):
 
     def settle(self, state: State, guard: str, index) -> State | None:
         """A mass that bounces ever less comes to lie on the surface."""
-        return jumps.land(self, state, index, restitution=0.0) if guard == "landing" else None
+        if guard != "landing":
+            return None
+        where = self.places(state)
+        return jumps.land(self, state, index, -where.velocity.dot(where.normal)[index])
 
     # ---- results ------------------------------------------------------------------------------
 
