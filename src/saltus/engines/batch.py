@@ -173,7 +173,7 @@ def _by_kernel(varying, shared, start: State, until, plan: Plan, progress=None, 
     ends, none = jax.tree.map(np.asarray, ends), np.zeros(count)
     return Lanes(
         np.arange(count), varying, ends.state, none + until, none, ends.status, none, ends.ended_by, ends.events,
-        ends.steps, none, ends.largest,
+        ends.steps, ends.t_event, ends.largest,
     )  # fmt: skip
 
 

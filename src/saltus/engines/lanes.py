@@ -37,6 +37,7 @@ class Ends(eqx.Module):
         events: How many events there were.
         looks: How many steps were searched for one.
         steps: Steps taken by the kernel.
+        t_event: Time of the last event, that of the start if there was none [s].
         largest: Largest values of what is watched, at the ends of steps and at events.
     """
 
@@ -46,6 +47,7 @@ class Ends(eqx.Module):
     events: Int[Array, " lanes"]
     looks: Int[Array, " lanes"]
     steps: Int[Array, " lanes"]
+    t_event: Float[Array, " lanes"]
     largest: Float[Array, "lanes k"]
 
 
@@ -88,7 +90,7 @@ def run_lanes(
     size = min(count, LOOKED if on_gpu else LOOKED_ON_CPU)
     none, until = jnp.zeros(count, jnp.int32), jnp.broadcast_to(jnp.asarray(until, float), (count,))
     status = none + jnp.where(jnp.asarray(goes), int(Status.going), int(Status.reached))
-    now = Ends(start, status, none - 1, none, none, none, _watched(watch, system, start, not on_gpu))
+    now = Ends(start, status, none - 1, none, none, none, start.t, _watched(watch, system, start, not on_gpu))
     left = int((np.asarray(status) == Status.going).sum())
     while True:
         flowed = flow_lanes(
@@ -159,4 +161,5 @@ def _look(
     status = jnp.where(finite, status, int(Status.not_finite))
     status = jnp.where(beyond, int(Status.over), status)
     ended_by = jnp.where(beyond, found.owner[over], ended_by)
-    return Ends(state, status, ended_by, events, looks, now.steps, seen)
+    t_event = jnp.where(found.event, state.t, now.t_event)
+    return Ends(state, status, ended_by, events, looks, now.steps, t_event, seen)
