@@ -1,6 +1,8 @@
-"""Settings of every test: double precision, and property tests that repeat."""
+"""Settings of every test: double precision, property tests that repeat, programs that compile quickly."""
 
+import gc
 import os
+from pathlib import Path
 
 import saltus  # noqa: F401  (before JAX: it switches double precision on)
 
@@ -8,10 +10,14 @@ import hypothesis  # isort: skip
 import jax  # isort: skip
 import pytest  # isort: skip
 
+PROFILE = os.environ.get("SALTUS_HYPOTHESIS", "fast")
 # No deadline: the first example of a test compiles. Derandomized: a failure on one machine fails on all.
 hypothesis.settings.register_profile("fast", max_examples=20, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("thorough", max_examples=300, deadline=None, derandomize=True)
-hypothesis.settings.load_profile(os.environ.get("SALTUS_HYPOTHESIS", "fast"))
+hypothesis.settings.load_profile(PROFILE)
+
+gc.set_threshold(200_000, 20, 100)  # tracing makes many objects that live on: looking at them often takes time
+ROOMY = 2e9  # bytes that a process may keep for compiled programs and traces
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -21,7 +27,26 @@ def double_precision():
 
 
 @pytest.fixture(autouse=True, scope="module")
+def _how_programs_are_compiled(request):
+    """Few optimisations: most tests compile for longer than they compute.
+
+    Modules marked `optimised` are compiled as for users, and all of them by `make test-all`.
+    """
+    as_for_users = PROFILE == "thorough" or request.node.get_closest_marker("optimised") is not None
+    if as_for_users == jax.config.jax_disable_most_optimizations:
+        jax.clear_caches()  # what is compiled already was compiled otherwise
+        jax.config.update("jax_disable_most_optimizations", not as_for_users)
+
+
+@pytest.fixture(autouse=True, scope="module")
 def _compiled_programs_are_forgotten():
-    """What one module compiles another hardly uses; kept for all, it would fill gigabytes."""
+    """One module uses few of the programs of another; kept for all, they would fill gigabytes."""
     yield
-    jax.clear_caches()
+    if memory_in_use() > ROOMY:
+        jax.clear_caches()
+
+
+def memory_in_use() -> float:
+    """Bytes of this process; no end of them where the system does not tell."""
+    told = Path("/proc/self/statm")
+    return int(told.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if told.exists() else float("inf")
