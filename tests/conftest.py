@@ -33,7 +33,7 @@ def _how_programs_are_compiled(request):
     Modules marked `optimised` are compiled as for users, and all of them by `make test-all`.
     """
     as_for_users = PROFILE == "thorough" or request.node.get_closest_marker("optimised") is not None
-    if as_for_users == jax.config.jax_disable_most_optimizations:
+    if as_for_users == jax.config.read("jax_disable_most_optimizations"):
         jax.clear_caches()  # what is compiled already was compiled otherwise
         jax.config.update("jax_disable_most_optimizations", not as_for_users)
 
