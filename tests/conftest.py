@@ -1,7 +1,9 @@
 """Settings of every test: double precision, property tests that repeat, programs that compile quickly."""
 
+import ctypes
 import gc
 import os
+import sys
 from pathlib import Path
 
 import saltus  # noqa: F401  (before JAX: it switches double precision on)
@@ -44,9 +46,37 @@ def _compiled_programs_are_forgotten():
     yield
     if memory_in_use() > ROOMY:
         jax.clear_caches()
+        give_back = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+        if give_back is not None:  # else what is free is kept, and counts
+            give_back(0)
 
 
 def memory_in_use() -> float:
     """Bytes of this process; no end of them where the system does not tell."""
     told = Path("/proc/self/statm")
     return int(told.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if told.exists() else float("inf")
+
+
+# Files whose tests use the same programs; a process runs all of them, and compiles once.
+ALIKE = {
+    "chain": ("exact/test_chain", "exact/test_derivatives", "exact/test_reference_chain", "unit/test_chain"),
+    "rails": ("exact/test_ball_on_rails", "exact/test_reference_friction", "unit/test_friction_scenarios"),
+    "sliding": ("exact/test_reference_sliding", "exact/test_sliding_masses", "exact/test_terrain"),
+    "bodies": ("exact/test_reference_impact", "properties/test_contacts", "unit/test_bodies"),
+}
+GROUP_OF = {f"tests/{name}.py": group for group, names in ALIKE.items() for name in names}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With `--dist loadfile` files that are alike stay in one process, too."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class AlikeTogether(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            name = super()._split_scope(nodeid)
+            return GROUP_OF.get(name, name)
+
+    return AlikeTogether(config, log)
