@@ -26,10 +26,10 @@ demo: $(VENV)/.run  ## masses in a bowl (figure, animation) and the papers recom
 	@echo "Open demo/papers/report.html in a browser: four papers, claim by claim."
 
 test: $(VENV)/.test  ## the tests, without the slow ones
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q -m "not slow"
 
 test-all: $(VENV)/.test  ## all tests, property tests with more examples
-	SALTUS_HYPOTHESIS=thorough $(BIN)/python -m pytest -n 2 --dist loadfile -q
+	SALTUS_HYPOTHESIS=thorough $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q
 
 lint: $(VENV)/.lint  ## style, types, and the direction of imports
 	$(BIN)/ruff check .

@@ -1,6 +1,10 @@
-"""Settings of every test: double precision, and property tests that repeat."""
+"""Settings of every test: double precision, property tests that repeat, programs that compile quickly."""
 
+import ctypes
+import gc
 import os
+import sys
+from pathlib import Path
 
 import saltus  # noqa: F401  (before JAX: it switches double precision on)
 
@@ -8,10 +12,14 @@ import hypothesis  # isort: skip
 import jax  # isort: skip
 import pytest  # isort: skip
 
+PROFILE = os.environ.get("SALTUS_HYPOTHESIS", "fast")
 # No deadline: the first example of a test compiles. Derandomized: a failure on one machine fails on all.
 hypothesis.settings.register_profile("fast", max_examples=20, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("thorough", max_examples=300, deadline=None, derandomize=True)
-hypothesis.settings.load_profile(os.environ.get("SALTUS_HYPOTHESIS", "fast"))
+hypothesis.settings.load_profile(PROFILE)
+
+gc.set_threshold(200_000, 20, 100)  # tracing makes many objects that live on: looking at them often takes time
+ROOMY = 2e9  # bytes that a process may keep for compiled programs and traces
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -21,7 +29,54 @@ def double_precision():
 
 
 @pytest.fixture(autouse=True, scope="module")
+def _how_programs_are_compiled(request):
+    """Few optimisations: most tests compile for longer than they compute.
+
+    Modules marked `optimised` are compiled as for users, and all of them by `make test-all`.
+    """
+    as_for_users = PROFILE == "thorough" or request.node.get_closest_marker("optimised") is not None
+    if as_for_users == jax.config.read("jax_disable_most_optimizations"):
+        jax.clear_caches()  # what is compiled already was compiled otherwise
+        jax.config.update("jax_disable_most_optimizations", not as_for_users)
+
+
+@pytest.fixture(autouse=True, scope="module")
 def _compiled_programs_are_forgotten():
-    """What one module compiles another hardly uses; kept for all, it would fill gigabytes."""
+    """One module uses few of the programs of another; kept for all, they would fill gigabytes."""
     yield
-    jax.clear_caches()
+    if memory_in_use() > ROOMY:
+        jax.clear_caches()
+        give_back = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+        if give_back is not None:  # else what is free is kept, and counts
+            give_back(0)
+
+
+def memory_in_use() -> float:
+    """Bytes of this process; no end of them where the system does not tell."""
+    told = Path("/proc/self/statm")
+    return int(told.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if told.exists() else float("inf")
+
+
+# Files whose tests use the same programs; a process runs all of them, and compiles once.
+ALIKE = {
+    "chain": ("exact/test_chain", "exact/test_derivatives", "exact/test_reference_chain", "unit/test_chain"),
+    "rails": ("exact/test_ball_on_rails", "exact/test_reference_friction", "unit/test_friction_scenarios"),
+    "sliding": ("exact/test_reference_sliding", "exact/test_sliding_masses", "exact/test_terrain"),
+    "bodies": ("exact/test_reference_impact", "properties/test_contacts", "unit/test_bodies"),
+}
+GROUP_OF = {f"tests/{name}.py": group for group, names in ALIKE.items() for name in names}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With `--dist loadfile` files that are alike stay in one process, too."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class AlikeTogether(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            name = super()._split_scope(nodeid)
+            return GROUP_OF.get(name, name)
+
+    return AlikeTogether(config, log)

@@ -49,17 +49,25 @@ def ball(restitution: float, settles: bool = True) -> BouncingBall:
 
 
 class Clock(AbstractSystem):
-    """Time itself (q grows at rate 1, so steps are as long as they can be), with any guards; a jump counts."""
+    """Time itself (q grows at rate 1, so steps are as long as they can be), with any guards; a jump counts.
+
+    Guards are functions of (x) or, where numbers are given, which are data, of (x, its number).
+    """
 
     kind: ClassVar[str] = "clock"
     functions: tuple[Callable, ...] = eqx.field(static=True)
     ends: str | None = eqx.field(static=True, default=None)
+    numbers: tuple[jax.Array, ...] | None = None
 
     def rate(self, state):
         return Rate(jnp.ones_like(state.q), jnp.zeros_like(state.v), state.ledger)
 
     def guards(self):
-        return tuple(Guard(f"guard{i}", lambda s, f=f: f(s.q[0]), ends=self.ends) for i, f in enumerate(self.functions))
+        more = [()] * len(self.functions) if self.numbers is None else [(number,) for number in self.numbers]
+        return tuple(
+            Guard(f"guard{i}", lambda s, f=f, more=more[i]: f(s.q[0], *more), ends=self.ends)
+            for i, f in enumerate(self.functions)
+        )
 
     def jump(self, state, guard, index):
         return State(state.t, state.q, state.v + 1.0, state.ledger, state.mode)
@@ -76,16 +84,18 @@ def clock_start() -> State:
 
 
 class Oscillator(AbstractSystem):
-    """A spring, x'' = -x, with guards given as functions of (x, v)."""
+    """A spring, x'' = -x, with guards given as functions of (x, v), or of (x, v, level) where a level is given."""
 
     kind: ClassVar[str] = "oscillator"
     functions: tuple[Callable, ...] = eqx.field(static=True, default=())
+    level: jax.Array | None = None
 
     def rate(self, state):
         return Rate(state.v, -state.q, state.ledger)
 
     def guards(self):
-        return tuple(Guard(f"guard{i}", lambda s, f=f: f(s.q[0], s.v[0])) for i, f in enumerate(self.functions))
+        more = () if self.level is None else (self.level,)
+        return tuple(Guard(f"guard{i}", lambda s, f=f: f(s.q[0], s.v[0], *more)) for i, f in enumerate(self.functions))
 
     def quantities(self):
         return {"x": Quantity((), "m", "place")}

@@ -20,6 +20,15 @@ def spot_ball(**changes):
     return BallOnRails(1.0, 0.5, options["half_angle"], law, slope=options["slope"])
 
 
+contacts = eqx.filter_jit(BallOnRails.contacts)
+
+
+@eqx.filter_jit
+def slid(ball, velocity):
+    """The contacts of a ball that slides."""
+    return forces.slid(ball, forces.placed(ball, jnp.zeros(()), velocity), velocity)
+
+
 def names(run):
     return [event.name for event in run.events]
 
@@ -31,7 +40,7 @@ def test_motion_in_a_mirror_is_the_mirrored_motion():
     flip = np.array([1.0, 1.0, -1.0, 1.0, -1.0])  # angular velocities about x and z turn over
     # The same arithmetic with other signs: equal to the error of the run.
     np.testing.assert_allclose(turned.end.v * flip, mirrored.end.v, rtol=0, atol=1e-9)
-    loads = [ball.contacts(run.end).loads.load for run in (turned, mirrored)]
+    loads = [contacts(ball, run.end).loads.load for run in (turned, mirrored)]
     np.testing.assert_allclose(loads[0], loads[1][::-1], rtol=1e-8)
 
 
@@ -44,8 +53,8 @@ def test_energy_is_accounted_for_and_creep_has_the_terminal_acceleration():
     assert float(np.ptp(total.values)) < 1e-9 * float(data.kinetic_energy[0])
     ratio, gain = terminal_creep(ball)
     late = run.at(2.0)
-    assert float(ball.rate(late).v[0]) == pytest.approx(float(gain), rel=1e-12)
-    now = ball.contacts(late)
+    assert float(eqx.filter_jit(BallOnRails.rate)(ball, late).v[0]) == pytest.approx(float(gain), rel=1e-12)
+    now = contacts(ball, late)
     rim = 0.05 * abs(float(now.motion.spin[0]))
     assert float(now.motion.slip[0, 0]) / rim == pytest.approx(float(ratio), rel=1e-9)
 
@@ -65,8 +74,8 @@ def test_a_ball_rests_on_every_slope_below_the_critical_one_and_creeps_down_abov
 
 def test_friction_at_rest_holds_the_ball():
     ball = spot_ball(slope=0.005)
-    now = ball.contacts(ball.start(0.0))
-    acceleration = forces.acceleration(ball, now.place, now.reaction)
+    now = contacts(ball, ball.start(0.0))
+    acceleration = eqx.filter_jit(forces.acceleration)(ball, now.place, now.reaction)
     np.testing.assert_allclose(acceleration, 0.0, atol=1e-13)
 
 
@@ -95,12 +104,14 @@ def test_spots_that_grow_with_the_load_have_consistent_loads():
     law = Combined(0.3, 0.05, reference_load=3.0, rolling_shift=0.3)
     ball = BallOnRails(1.0, 0.5, 0.6, law)
     velocity = jnp.array([1.0, 0.0, 2.0, -1.0, 3.0])
-    now = forces.slid(ball, forces.placed(ball, jnp.zeros(()), velocity), velocity)
+    now = slid(ball, velocity)
     S, C = math.sin(0.6), math.cos(0.6)
     (n1, n2), (t1, t2) = now.loads.load, now.reaction.force[:, 1]
     assert float((n2 - n1) * S + (t1 + t2) * C) == pytest.approx(0.0, abs=1e-13)
     assert float((n1 + n2) * C + (t1 - t2) * S) == pytest.approx(9.81, rel=1e-14)
-    again = law.reaction(now.motion.slip, now.motion.spin, now.loads.load, now.motion.rolling)
+    again = eqx.filter_jit(type(law).reaction)(
+        law, now.motion.slip, now.motion.spin, now.loads.load, now.motion.rolling
+    )
     np.testing.assert_allclose(now.reaction.force, again.force, rtol=1e-15)
 
 
@@ -141,12 +152,12 @@ def test_only_what_can_happen_is_compiled():
 
 
 def test_acceleration_is_differentiable_in_every_parameter():
+    @eqx.filter_jit
     def gain(ball):
-        velocity = jnp.array([1.0, 0.0, 0.5, -1.0, 2.0])
-        return jnp.sum(forces.slid(ball, forces.placed(ball, jnp.zeros(()), velocity), velocity).acceleration)
+        return jnp.sum(slid(ball, jnp.array([1.0, 0.0, 0.5, -1.0, 2.0])).acceleration)
 
     ball = spot_ball(rolling_shift=0.2)
-    slope = eqx.filter_grad(gain)(ball)
+    slope = eqx.filter_jit(eqx.filter_grad(gain))(ball)
     h = 1e-6
     more = eqx.tree_at(lambda b: b.law.spot_radius, ball, ball.law.spot_radius + h)
     less = eqx.tree_at(lambda b: b.law.spot_radius, ball, ball.law.spot_radius - h)

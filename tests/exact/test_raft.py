@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import saltus as sl
+from saltus.engines import time_stepping
 from saltus.engines.time_stepping import fold
 from saltus.io import release
 from saltus.systems import Raft, SlidingMasses
@@ -234,3 +235,14 @@ def test_wrong_rafts_are_refused_with_the_value(change, words):
     with pytest.raises(ValueError, match="^[^\n]+$") as caught:
         Raft(LEVEL, given.pop("masses"), given.pop("rods"), **given)
     assert words in str(caught.value)
+
+
+def test_nothing_compiles_again_when_only_numbers_change():
+    def run(mu, until, step):
+        raft = Raft(LEVEL, [1.0, 2.0], [(0, 1)], mu=mu, stiffness=20.0)
+        simulate(raft, [[0.0, 0.0], [1.0, 0.0]], [[0.1, 0.0], [0.3, 0.0]], until=until, step=step)
+
+    run(0.1, 0.1, 0.01)
+    before = time_stepping._march._cached._cache_size()
+    run(0.2, 0.173, 0.005)  # other numbers of steps, and a shorter one at the end
+    assert time_stepping._march._cached._cache_size() == before

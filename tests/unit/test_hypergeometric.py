@@ -11,6 +11,10 @@ from saltus.numerics import hypergeometric as h
 X = np.concatenate([[0.0, 1e-9, 0.01], np.linspace(0.05, 0.95, 19), [0.7499, 0.75, 0.7501, 0.999, 1 - 1e-9, 1.0]])
 
 
+# Compiled once for all tables, which are data.
+at_few_points, by_horner = jax.jit(h._at_few_points), jax.jit(h._by_horner)
+
+
 def parameters(gamma):
     return ((-0.5, 0.5, gamma), (0.5, 1.5, gamma + 2), (1.5 - gamma, 0.5, 2.0), (1.5 - gamma, 1.5, 3.0))
 
@@ -24,7 +28,7 @@ def exact(a, b, c):
 @pytest.mark.parametrize("gamma", [1.05, 1.5, 2.0, 2.0001, 2.24, 2.5, 5.3, 8.5, 12.0])
 def test_both_programs_are_exact_to_rounding(gamma):
     table = h.tabulate(parameters(gamma))
-    few, many = h._at_few_points(table, jnp.asarray(X)), h._by_horner(table, jnp.asarray(X))
+    few, many = at_few_points(table, jnp.asarray(X)), by_horner(table, jnp.asarray(X))
     for index, triple in enumerate(parameters(gamma)):
         wanted = exact(*triple)
         # A few units in the last place of the largest value: sums of some 36 terms.
@@ -45,7 +49,7 @@ def test_vmap_and_large_batches_give_the_same_values():
 
 def test_tables_themselves_can_be_batched():
     tables = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(h.tabulate(parameters(g)) for g in (1.7, 2.5)))
-    both = jax.vmap(lambda table, x: table(x))(tables, jnp.array([0.3, 0.9]))
+    both = jax.jit(jax.vmap(lambda table, x: table(x)))(tables, jnp.array([0.3, 0.9]))
     alone = h.tabulate(parameters(2.5))(jnp.array([0.9]))
     np.testing.assert_allclose([v[1] for v in both], [v[0] for v in alone], rtol=0, atol=4e-16)
 
@@ -63,5 +67,6 @@ def test_derivatives_in_several_directions_at_once_are_those_of_each():
         return table(x[0] * x[1])[0]
 
     x = jnp.array([0.4, 0.9])
-    one_by_one = [jax.jvp(values, (x,), (direction,))[1] for direction in jnp.eye(2)]
-    np.testing.assert_allclose(jax.jacfwd(values)(x), one_by_one, rtol=1e-14)
+    along = jax.jit(lambda direction: jax.jvp(values, (x,), (direction,))[1])
+    one_by_one = [along(direction) for direction in np.eye(2)]
+    np.testing.assert_allclose(jax.jit(jax.jacfwd(values))(x), one_by_one, rtol=1e-14)

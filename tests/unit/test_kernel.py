@@ -15,6 +15,7 @@ from saltus.engines.lanes import run_lanes
 from saltus.engines.steppers import stepper
 from saltus.hybrid import State
 
+pytestmark = pytest.mark.optimised
 STEP = 0.03
 
 

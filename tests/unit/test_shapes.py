@@ -1,5 +1,6 @@
 """Shapes given by a function are what the closed forms say, for an ellipsoid that is known."""
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,6 +14,11 @@ GIVEN = {
     "implicit": lambda: Implicit(lambda x: jnp.sum((x / AXES) ** 2) - 1.0),
     "support": lambda: Supported(lambda n: jnp.sqrt(jnp.sum((AXES * n) ** 2))),
 }
+
+
+@eqx.filter_jit
+def bending(shape, point):
+    return shape.bending(point)
 
 
 @pytest.fixture(scope="module", params=sorted(GIVEN))
@@ -29,7 +35,7 @@ def test_mass_properties_come_from_quadrature(shape):
 def test_normal_curvature_and_third_derivatives_are_those_of_the_closed_form(shape):
     direction = np.array([0.3, -0.5, 0.8])
     point = jnp.asarray(direction / np.sqrt(np.sum((direction / AXES) ** 2)))
-    for found, wanted in zip(shape.bending(point), KNOWN.bending(point), strict=True):
+    for found, wanted in zip(bending(shape, point), bending(KNOWN, point), strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-10)
 
 

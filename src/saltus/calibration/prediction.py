@@ -66,8 +66,9 @@ class Model:
         """What a run says of each observation."""
         where = _Where.of(run, self.seen)
         states = run.states(where.times) if where.times.size else None
-        after = [run.events[k].after for k in where.events]
-        moments = jnp.asarray([float(run.events[k].t) for k in where.events])
+        after = [jax.tree.map(np.asarray, run.events[k].after) for k in where.events]
+        after = jax.tree.map(lambda *leaves: np.stack(leaves), *after) if after else None
+        moments = np.array([float(run.events[k].t) for k in where.events])
         return np.asarray(self._picked(run.system, where, states, run.end, after, moments))
 
     def jacobian(self, run: Run, values) -> tuple[np.ndarray, str]:
@@ -86,15 +87,13 @@ class Model:
             except UNTRACEABLE as reason:
                 raise NotReplayable(str(reason)) from reason
             # Every number of the start is made to depend on the parameters, so that all stretches share one program.
-            start = jax.tree.map(lambda leaf: leaf + 0.0 * x[0] if eqx.is_inexact_array(leaf) else leaf, start)
+            start = _depending(start, x[0])
             try:
                 again = run.replay(system, start, where.times if where.times.size else None)
             except ValueError as reason:
                 raise NotReplayable(str(reason)) from reason
-            after = [jax.tree.map(lambda leaf, k=k: leaf[k], again.after) for k in where.events]
-            return self._picked(
-                system, where, again.states, again.end, after, again.event_times[np.array(where.events, int)]
-            )
+            after, moments = _rows((again.after, again.event_times), np.array(where.events, int))
+            return self._picked(system, where, again.states, again.end, after, moments)
 
         return np.asarray(jax.jacfwd(of)(jnp.asarray(values)))
 
@@ -108,20 +107,19 @@ class Model:
             columns.append((high - low) / (2.0 * step[k]))
         return np.stack(columns, axis=1)
 
-    def _picked(self, system, where: _Where, states, end: State, after: list[State], moments: Array) -> Array:
+    def _picked(self, system, where: _Where, states, end: State, after: State | None, moments) -> Array:
         """Of the results at all moments the observed numbers."""
-        parts = [states] if states is not None else []
-        parts += [jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], one) for one in (*after, end)]
-        stacked = jax.tree.map(lambda *leaves: jnp.concatenate([jnp.asarray(leaf) for leaf in leaves]), *parts)
-        names = tuple(sorted({one.what for one in self.seen} - {"time"}))
-        found = _observed(system, stacked, names) if names else {}
-        clock = jnp.concatenate([jnp.asarray(where.times), moments, jnp.asarray(end.t)[None]])
-        return jnp.stack(
-            [
-                clock[row] if one.what == "time" else found[one.what][(row, *one.index)]
-                for one, row in zip(self.seen, where.rows, strict=True)
-            ]
-        )
+        numbers: dict[str, list[int]] = {}
+        for number, one in enumerate(self.seen):
+            numbers.setdefault(one.what, []).append(number)
+        numbers = dict(sorted(numbers.items()))  # as JAX hands dictionaries over
+        places = {
+            what: np.array([(where.rows[n], *self.seen[n].index) for n in chosen], int).T
+            for what, chosen in numbers.items()
+        }
+        order = np.argsort(np.concatenate(list(numbers.values())))
+        parts = [part for part in (states, after) if part is not None]
+        return _observed(system, parts, end, (where.times, moments), places, order)
 
 
 class NotReplayable(Exception):  # noqa: N818 - a message between two functions, never an error of the user's
@@ -129,9 +127,23 @@ class NotReplayable(Exception):  # noqa: N818 - a message between two functions,
 
 
 @eqx.filter_jit
-def _observed(system, states: State, names: tuple[str, ...]) -> dict[str, Array]:
-    found = jax.vmap(system.observe)(states)
-    return {name: found[name] for name in names}
+def _observed(system, parts: list[State], end: State, clock, places: dict[str, np.ndarray], order) -> Array:
+    """What is seen at `places` (moment and index, one column each) of each quantity, brought into `order`."""
+    parts = [*parts, jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], end)]
+    states = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
+    found = jax.vmap(system.observe)(states) if set(places) - {"time"} else {}
+    found = {**found, "time": jnp.concatenate([*clock, jnp.asarray(end.t)[None]])}
+    return jnp.concatenate([found[what][tuple(place)] for what, place in places.items()])[order]
+
+
+@eqx.filter_jit
+def _depending(start: State, number) -> State:
+    return jax.tree.map(lambda leaf: leaf + 0.0 * number if eqx.is_inexact_array(leaf) else leaf, start)
+
+
+@eqx.filter_jit
+def _rows(given, numbers):
+    return jax.tree.map(lambda leaf: leaf[numbers], given)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -71,8 +71,8 @@ def replay(
             after.append(state)
     return Replay(
         end=state,
-        event_times=jnp.stack(event_times) if event_times else jnp.zeros(0),
-        after=jax.tree.map(lambda *leaves: jnp.stack(leaves), *after) if after else None,
+        event_times=_stacked(event_times) if event_times else jnp.zeros(0),
+        after=_stacked(after) if after else None,
         states=None if looks is None else looks.gathered(found),
     )
 
@@ -99,10 +99,23 @@ class _Looks:
 
     def gathered(self, found: list[State | None]) -> State:
         """The states in the order in which they were asked for."""
-        parts = [(rows, states) for rows, states in zip(self.rows, found, strict=True) if states is not None]
-        order = np.argsort(np.concatenate([rows for rows, _ in parts])) if parts else []
-        trimmed = [jax.tree.map(lambda x, rows=rows: x[: len(rows)], states) for rows, states in parts]
-        return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[order], *trimmed)
+        parts = [states for states in found if states is not None]
+        place, before = np.zeros(len(self.wanted), int), 0
+        for rows, states in zip((rows for rows in self.rows if rows.size), parts, strict=True):
+            place[rows] = before + np.arange(len(rows))
+            before += states.t.shape[0]  # with those that only fill it up
+        return _chosen(parts, place)
+
+
+# Compiled as a whole: number by number, each of the many shapes would be compiled for itself.
+@eqx.filter_jit
+def _stacked(parts: list):
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts)
+
+
+@eqx.filter_jit
+def _chosen(parts: list[State], place) -> State:
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[place], *parts)
 
 
 def _padded(times: np.ndarray) -> np.ndarray:
@@ -150,8 +163,14 @@ def _through(system: AbstractSystem, state: State, name: str, index) -> tuple[St
     numbers, rest = eqx.partition((system, state), which)
     about = jax.lax.stop_gradient(numbers)
     slope, (y, mode) = _event_jacobian(*eqx.combine(about, rest), which, name, index)
+    return _moved(system, eqx.tree_at(lambda s: s.mode, state, mode), y, slope, numbers, about)
+
+
+@eqx.filter_jit
+def _moved(system: AbstractSystem, state: State, y: Array, slope: Array, numbers, about) -> tuple[State, Array]:
+    """The state and the time of the guard's zero, `y`, as they depend on the numbers."""
     y = y + slope @ (ravel_pytree(numbers)[0] - ravel_pytree(about)[0])
-    return FlatSystem(system, eqx.tree_at(lambda s: s.mode, state, mode)).state(y[-2], y[:-2]), y[-1]
+    return FlatSystem(system, state).state(y[-2], y[:-2]), y[-1]
 
 
 def _is_traced(leaf) -> bool:

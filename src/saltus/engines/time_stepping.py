@@ -58,7 +58,7 @@ class TimeStepping:
             whole = min(capacity, left + SLACK) if math.isfinite(left) else capacity
             size = step if whole >= 1 else left * step
             count = max(int(whole), 1)
-            went = _march(system, state, start.t + n_done * step, jnp.asarray(size), count, capacity)
+            went = _march(system, state, start.t + n_done * step, jnp.asarray(size), jnp.asarray(count), capacity)
             taken, state = int(went.count), went.state
             record.add(went, taken)
             events += _events(system, record, went, taken)

@@ -57,6 +57,11 @@ def _reaction(law, slip, spin, load, shift):
     return law.reaction_with_shift(slip, spin, load, shift)
 
 
+@eqx.filter_jit
+def _contacts(ball, state):
+    return ball.contacts(state)
+
+
 def library(law, slip: float, rim_speed: float, shift: tuple[float, float]) -> np.ndarray:
     """The same from a law of the library with mu = 1 and a unit spot under a unit load."""
     force, torque = _reaction(law, np.array([slip, 0.0]), np.array(rim_speed), np.array(1.0), np.array(shift))
@@ -93,8 +98,7 @@ class Workbench:
     def contacts(self, angular_velocity: tuple[float, float, float], velocity: float = 1.0):
         """Reactions of both rails for a ball with shifted pressure."""
         ball = self.ball("exact", rolling_shift=0.3, sliding_shift=0.3)
-        now = eqx.filter_jit(lambda ball, state: ball.contacts(state))(ball, ball.start(velocity, angular_velocity))
-        return now
+        return _contacts(ball, ball.start(velocity, angular_velocity))
 
     @kept
     def rolled(self, model: str, rolling_shift: float = 0.0) -> Run:
