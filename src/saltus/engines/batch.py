@@ -47,6 +47,7 @@ SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; l
 PATIENCE = 64  # steps between two looks at who has ended
 LOOKS = 64  # doubtful steps that are looked into in one call
 LOOKS_ON_GPU = 1 << 14
+FEW = 16  # a GPU takes fewer lanes at once when only this part of them is left
 CALM = 16  # steps without doubt after which a lane that was looked into goes on with the others
 DUE_AT_ONCE = 8  # jumps at one instant
 
@@ -133,12 +134,14 @@ def run(
     looks = LOOKS if on_cpu else min(size, LOOKS_ON_GPU)
     while (lanes.status == Status.going).any():
         going = np.flatnonzero(lanes.status == Status.going)
-        moved = programs.flow(_rows(lanes, _filled(going, size), going.size), shared, plan.control)
+        room = size if on_cpu else _room(going.size, size)
+        moved = programs.flow(_rows(lanes, _filled(going, room), going.size), shared, plan.control)
         _put(lanes, going, moved)
         doubtful = np.flatnonzero(lanes.status == Status.doubtful)
         for some in np.split(doubtful, range(looks, doubtful.size, looks)):
             if some.size:
-                looked = programs.look(_rows(lanes, _filled(some, looks), some.size), shared, plan.control)
+                room = looks if on_cpu else _room(some.size, looks)
+                looked = programs.look(_rows(lanes, _filled(some, room), some.size), shared, plan.control)
                 _put(lanes, some, looked)
         if progress is not None:
             progress(going.size - int((lanes.status == Status.going).sum()))
@@ -175,6 +178,12 @@ def _by_kernel(varying, shared, start: State, until, plan: Plan, progress=None, 
         np.arange(count), varying, ends.state, none + until, none, ends.status, none, ends.ended_by, ends.events,
         ends.steps, ends.t_event, ends.largest,
     )  # fmt: skip
+
+
+def _room(count: int, size: int) -> int:
+    """How many lanes a GPU moves at once: all, or a share of them when few are left; it compiles for two sizes."""
+    few = -(-size // FEW // LANES) * LANES
+    return few if count <= few else size
 
 
 def _numpy(lanes: Lanes) -> Lanes:
