@@ -118,8 +118,8 @@ def _watched(watch: Watch, system, state, one_by_one: bool):
 @eqx.filter_jit
 def _moved(before: Ends, flowed: Flowed, max_steps: int) -> Ends:
     steps = before.steps + flowed.steps
-    status = jnp.where((flowed.status == Status.going) | (steps >= max_steps), int(Status.full), flowed.status)
-    status = jnp.where(flowed.status == Status.reached, int(Status.reached), status)
+    given_up = (flowed.status == Status.going) | ((flowed.status == Status.doubtful) & (steps >= max_steps))
+    status = jnp.where(given_up, int(Status.full), flowed.status)
     return dataclasses.replace(before, state=flowed.state, status=status, steps=steps, largest=flowed.largest)
 
 
