@@ -193,10 +193,15 @@ def test_the_command_makes_maps_of_an_ensemble_that_keeps_runs_over_time(tmp_pat
         "mode": (dims, mode, {"flag_meanings": "slip pulled stick free"}),
     }
     xr.Dataset(variables, {"time": [0.0, 1.0, 2.0]}).to_zarr(store, group="series", mode="a")
-    assert call(command) == 0 and "2 masses" in capsys.readouterr().out
+    assert call(command) == 0
+    told = capsys.readouterr().out
+    assert "2 masses" in told and "series keep no events" in told
     with rasterio.open(tmp_path / "hazard.tif") as file:
         passed = file.read(1)[::-1]
     assert passed[0].sum() == 4.0 and passed[2].sum() == 2.5  # as far as x = 40 m, five pixels
+    nothing = {**variables, "mode": (dims, 0 * mode - 1, {"flag_meanings": "slip pulled stick free"})}
+    xr.Dataset(nothing, {"time": [0.0, 1.0, 2.0]}).to_zarr(store, group="series", mode="a")
+    assert call(command) == 2 and "nothing to map" in capsys.readouterr().err
 
 
 def test_maps_without_runs_are_refused():

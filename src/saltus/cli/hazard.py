@@ -43,6 +43,7 @@ def command(
         if path is not None:
             check_writable(path)
     description = hazard = terrain = None
+    tells_of_breaks = False
     for path in runs:
         for dataset in _stored(path):
             surface = _terrain(dataset, path)
@@ -54,6 +55,9 @@ def command(
                     f"{str(path)!r} is over another terrain than {str(runs[0])!r}. Give runs over one only."
                 )
             hazard.add_run(dataset)
+            tells_of_breaks |= "event_name" in dataset
+    if hazard is None:
+        raise ScenarioError(f"No run of {str(runs[0])!r} over time could be built, so there is nothing to map.")
     write_hazard(out, hazard)
     if plot is not None:
         from saltus.views.hazard import save_figure
@@ -65,7 +69,7 @@ def command(
         "pixels_passed": int((maps["passage_probability"] > 0).sum()),
         "largest_speed": float(np.nanmax(maps["largest_speed"])),
         "masses_stopped": float(hazard.stopped.sum()),
-        "rods_broken": float(hazard.breaks.sum()),
+        "rods_broken": float(hazard.breaks.sum()) if tells_of_breaks else None,
         "files": [str(path) for path in (out, plot) if path is not None],
     }
     if json:
@@ -76,7 +80,7 @@ def command(
             ("passed", f"{facts['pixels_passed']} pixels"),
             ("largest speed", f"{facts['largest_speed']:.4g} m/s"),
             ("stopped", f"{facts['masses_stopped']:.0f} masses"),
-            ("broken", f"{facts['rods_broken']:.0f} rods"),
+            ("broken", f"{facts['rods_broken']:.0f} rods" if tells_of_breaks else "not known: series keep no events"),
             *(("written", name) for name in facts["files"]),
         ])  # fmt: skip
 
