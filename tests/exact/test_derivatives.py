@@ -145,7 +145,9 @@ def test_masses_that_stick_and_are_torn_loose():
     keys = ["masses.0.mu", "masses.1.mu", "surface.slope_x", "gravity", "masses.0.mass", "masses.1.velocity.0"]
     # Just before a stop and after a release the direction of friction is stiff, and explicit steps at the edge of
     # stability enlarge errors: of the time of the second stop 3e-6, of all else 1e-10.
-    assert {"stop", "release"} <= set(compared(load("sticking-pair", TIGHT).scenario, keys, tolerance=1e-5))
+    scenario = load("sticking-pair", TIGHT).scenario
+    assert {"stop", "release"} <= set(compared(scenario, keys, tolerance=1e-5))
+    compared(scenario, keys, tolerance=1e-6, without=("stop",))
 
 
 @pytest.mark.slow
