@@ -158,6 +158,24 @@ def test_a_system_that_cannot_be_written_out_says_why():
         flow_lanes(Tall(), start, jnp.zeros(1, jnp.int32), jnp.zeros((1, 1)), height, until=1.0, step=STEP)
 
 
+def test_a_system_that_cannot_be_written_out_in_another_mode_is_refused_before_the_first_step():
+    class Resting(BouncingBall):
+        def rate(self, state):
+            def resting():
+                return jnp.linalg.eigvalsh(jnp.eye(2) + state.q[0])[:1]
+
+            flying = super().rate(state)
+            return eqx.tree_at(lambda r: r.v, flying, jax.lax.cond(state.mode == 0, lambda: flying.v, resting))
+
+    system, start = Resting(jnp.asarray(0.5), jnp.asarray(9.81)), State.of(q=[1.0], v=[0.0])
+    one = jax.tree.map(lambda x: x[None], (system, start))
+    going, none = jnp.zeros(1, jnp.int32), jnp.zeros((1, 1))
+    # In flight nothing stands in the way, and this run never comes to rest; another in its batch might.
+    assert float(flow_lanes(*one, going, none, height, until=0.1, step=STEP).state.t[0]) == 0.1
+    with pytest.raises(NotImplementedError, match="eigh"):
+        run_lanes(*one, height, until=0.1, step=STEP)
+
+
 @pytest.mark.parametrize("engine", [FixedStep(STEP), FixedStep(STEP, project=True), EventDriven()])
 def test_balls_of_a_batch_bounce_as_in_single_runs(engine):
     # As a builder of samples hands them over: numpy arrays, None where a number is common to all.

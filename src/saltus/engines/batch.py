@@ -165,7 +165,7 @@ def _by_kernel(varying, shared, start: State, until, plan: Plan, progress=None, 
     stacked = jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), numbers)
     system = eqx.combine(jax.tree.map(jnp.asarray, varying), stacked, rest)
     differs = eqx.combine(jax.tree.map(lambda _: True, varying), jax.tree.map(lambda _: False, numbers))
-    # A GPU is quicker if the common numbers stand in its program; on a CPU one program then serves all scenarios.
+    # A GPU is quicker if the common numbers stand in its program; on a CPU they are data, and scenarios share it.
     on_gpu = jax.default_backend() != "cpu"
     like = eqx.combine(jax.tree.map(lambda x: x[0], varying), shared) if on_gpu else None
     ends = run_lanes(

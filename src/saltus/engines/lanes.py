@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 from saltus.engines.advance import Control, Status, crossed, search
 from saltus.engines.batch import each, fired
 from saltus.engines.flat import FlatSystem
-from saltus.engines.kernel import Flowed, flow_lanes
+from saltus.engines.kernel import Flowed, flow_lanes, lanes_program
 from saltus.engines.lanewise import Watch
 from saltus.engines.steppers import stepper
 from saltus.hybrid import AbstractSystem, State
@@ -81,7 +81,12 @@ def run_lanes(
         like: One lane's system, whose numbers stand for those leaves that do not vary.
         varying: For each array leaf of `like` whether it differs between lanes; all if not given.
         device: As for `flow_lanes`.
+
+    Raises:
+        NotImplementedError: If the system, in whatever mode, cannot be written as operations on scalars.
     """
+    for home in (True, False):  # now, whether or not a lane will leave mode 0: no lane's way may hang on the others
+        lanes_program(system, start, like, varying, home, watch)
     zero = jnp.asarray(0.0)
     origin = float(np.asarray(start.t)[0])
     control = Control(zero, zero, jnp.asarray(float(step)), jnp.asarray(origin), fixed=True, project=False)
