@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from saltus.cli import pictures
 from saltus.cli.console import print_json, print_pairs
-from saltus.cli.options import Debug, Json, Plot, Quiet
+from saltus.cli.options import Debug, Force, Json, Plot, Quiet
 from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def command(
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write the maps as a GeoTIFF (.tif).")],
     plot: Plot = None,
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -34,14 +36,12 @@ def command(
     """Hazard maps of stored runs, on the pixels of their terrain."""
     import numpy as np
 
-    from saltus.io import check_writable
     from saltus.io.hazard import Hazard, check_suffix, write_hazard
     from saltus.surfaces import named
 
     check_suffix(out)
-    for path in (out, plot):
-        if path is not None:
-            check_writable(path)
+    pictures.check_file(out, force)
+    pictures.check(plot, None, force)
     description = hazard = terrain = None
     tells_of_breaks = False
     for path in runs:

@@ -26,7 +26,9 @@ def command(
             metavar="PAPER", help=f"One of {', '.join(PAPER_NAMES)}; all if none.", autocompletion=_complete
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the report.")] = Path("reproduction"),
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder of the report; an earlier one there is replaced.")
+    ] = Path("reproduction"),
     quick: Annotated[bool, typer.Option("--quick", help="Leave out what is slow.")] = False,
     json: Json = False,
     quiet: Quiet = False,
