@@ -63,7 +63,7 @@ def test_show_prints_every_column_of_the_events_and_writes_nothing(folder, capsy
         assert app.call(words) == 0
     told = capsys.readouterr()
     header = next(line for line in told.out.splitlines() if line.startswith("time [s]"))
-    assert header.split() == "time [s] event index energy loss [J] point [m]".split()
+    assert header.split() == ["time", "[s]", "event", "index", "energy", "loss", "[J]", "point", "[m]"]
     assert ["0.005", "impact", "0", "0.125", "(1,", "2.5,", "-)"] in [line.split() for line in told.out.splitlines()]
     assert '"partner": -1' in told.out and told.err == ""
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before

@@ -45,7 +45,7 @@ def command(
     names = list(catalogue.names()) if paper is None else [paper]
     for name in names:
         catalogue.check(name)
-    check_folder(out)
+    check_folder(out, parents=True)
     began = time.perf_counter()
     with progress(quiet) as bar, _bars(bar, names) as told:
         found = reproduce_all(names, quick=quick, progress=told)
