@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from saltus import checks
 from saltus.hybrid import Rate, State
-from saltus.systems.sliding.contact import FREE, PULLED, SLIP, STICK, constrained_change, rod_geometry
+from saltus.systems.sliding.contact import FREE, GONE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
 
 if TYPE_CHECKING:
@@ -202,6 +202,24 @@ def land(system: SlidingMasses, state: State, index, blow) -> State:
     return eqx.tree_at(lambda s: s.mode, lying, mode.at[index].set(jnp.where(pressed, SLIP, FREE)))
 
 
+def leave(system: SlidingMasses, state: State, index) -> State:
+    """A mass reaches the border of the surface: it is taken out and stays there, unless it ends the run.
+
+    Its kinetic energy goes with it, and is counted as lost.
+    """
+    if not system.others_go_on:
+        return state
+    kinetic = 0.5 * system.mass[index] * system.places(state).velocity.square()[index]
+    without = State(
+        state.t,
+        state.q,
+        state.v.at[index].set(0.0),
+        state.ledger.at[0].add(kinetic),
+        state.mode.at[index].set(GONE),
+    )
+    return jax.tree.map(lambda ends, goes: jnp.where(system.ends_outside(state)[index], ends, goes), state, without)
+
+
 def unchanged(system: SlidingMasses, state: State, index) -> State:
     """The run ends here."""
     return state
@@ -216,5 +234,5 @@ JUMPS = {
     "landing": landing,
     "ill_posed": unchanged,
     "no_reaction": unchanged,
-    "left_domain": unchanged,
+    "left_domain": leave,
 }
