@@ -220,19 +220,7 @@ def leave(system: SlidingMasses, state: State, index) -> State:
     return jax.tree.map(lambda ends, goes: jnp.where(system.ends_outside(state)[index], ends, goes), state, without)
 
 
-def unchanged(system: SlidingMasses, state: State, index) -> State:
-    """The run ends here."""
-    return state
-
-
-JUMPS = {
-    "stop": stop,
-    "release": release,
-    "pull": reverse_reaction,
-    "press": reverse_reaction,
-    "lift_off": lift_off,
-    "landing": landing,
-    "ill_posed": unchanged,
-    "no_reaction": unchanged,
-    "left_domain": leave,
-}
+def come_to_lie(system: SlidingMasses, state: State, index) -> State:
+    """A mass that bounces ever less comes to lie on the surface."""
+    where = system.places(state)
+    return land(system, state, index, -where.velocity.dot(where.normal)[index])

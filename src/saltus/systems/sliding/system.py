@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -225,23 +226,30 @@ class SlidingMasses(AbstractSystem):
         def relative_reaction(state):
             return see(state)[1].normal_force / (self.mass * self.gravity)
 
+        def after(jump):
+            return functools.partial(jump, self)
+
         guards = []
         if self.has_friction:
             guards += [
                 Guard("stop", lambda s: see(s)[0].speed - jumps.STOP_SPEED,
-                      lambda s: (s.mode < STICK) & (self.mu > 0.0), singular=True),
-                Guard("release", lambda s: self._held_margin(s, *see(s)), self._may_be_released),
+                      lambda s: (s.mode < STICK) & (self.mu > 0.0), singular=True, jump=after(jumps.stop)),
+                Guard("release", lambda s: self._held_margin(s, *see(s)), self._may_be_released,
+                      jump=after(jumps.release)),
             ]  # fmt: skip
         if self.adhesion:
             guards += [
-                Guard("pull", relative_reaction, lambda s: s.mode == SLIP),
-                Guard("press", lambda s: -relative_reaction(s), lambda s: s.mode == PULLED),
-            ]
+                Guard("pull", relative_reaction, lambda s: s.mode == SLIP, jump=after(jumps.reverse_reaction)),
+                Guard("press", lambda s: -relative_reaction(s), lambda s: s.mode == PULLED,
+                      jump=after(jumps.reverse_reaction)),
+            ]  # fmt: skip
         else:
             guards += [
-                Guard("lift_off", relative_reaction, lambda s: (s.mode == SLIP) | (s.mode == STICK)),
-                Guard("landing", self._gap, lambda s: s.mode == FREE),
-            ]
+                Guard("lift_off", relative_reaction, lambda s: (s.mode == SLIP) | (s.mode == STICK),
+                      jump=after(jumps.lift_off)),
+                Guard("landing", self._gap, lambda s: s.mode == FREE, jump=after(jumps.landing),
+                      settle=after(jumps.come_to_lie)),
+            ]  # fmt: skip
         return (*guards, *self._borders(see, relative_reaction))
 
     def _seen(self, state: State) -> tuple[Places, Forces]:
@@ -251,8 +259,8 @@ class SlidingMasses(AbstractSystem):
     def _borders(self, see, relative_reaction) -> list[Guard]:
         """Where the equations or the surface end."""
 
-        def border(name, function, armed, ends, message):
-            return Guard(name, function, armed, ends, "Stopped at t = {t:.9g} s: " + message, border=True)
+        def border(name, function, armed, ends, message, jump=None):
+            return Guard(name, function, armed, ends, "Stopped at t = {t:.9g} s: " + message, border=True, jump=jump)
 
         def agreement(state):
             """Relative reaction, counted in the direction that the mode says."""
@@ -261,12 +269,13 @@ class SlidingMasses(AbstractSystem):
         def margin(state):
             return self.surface.margin(state.q[:, 0], state.q[:, 1]) - RIM
 
+        leave = functools.partial(jumps.leave, self)
         borders = [
             border("left_domain", margin, self.ends_outside, "left_domain",
-                   "mass {index} left the region where the surface is defined.")
+                   "mass {index} left the region where the surface is defined.", leave)
         ]  # fmt: skip
         if self.others_go_on:
-            borders.append(Guard("left_domain", margin, lambda s: ~self.ends_outside(s) & (s.mode != GONE)))
+            borders.append(Guard("left_domain", margin, lambda s: ~self.ends_outside(s) & (s.mode != GONE), jump=leave))
         if not (self.has_friction and len(self.rods)):
             return borders
         borders.append(
@@ -308,17 +317,6 @@ class SlidingMasses(AbstractSystem):
         parts = jnp.asarray(self.parts)
         moving = jnp.zeros(len(self.parts), bool).at[parts].max((state.mode != STICK) & (state.mode != GONE))
         return (state.mode == STICK) & moving[parts]
-
-    def jump(self, state: State, guard: str, index) -> State:
-        """The state after an event."""
-        return jumps.JUMPS[guard](self, state, index)
-
-    def settle(self, state: State, guard: str, index) -> State | None:
-        """A mass that bounces ever less comes to lie on the surface."""
-        if guard != "landing":
-            return None
-        where = self.places(state)
-        return jumps.land(self, state, index, -where.velocity.dot(where.normal)[index])
 
     # ---- results ------------------------------------------------------------------------------
 
