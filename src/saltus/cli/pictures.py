@@ -15,16 +15,23 @@ FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
 ANIMATION_SUFFIXES = (".gif", ".mp4")
 
 
-def check(plot: Path | None, animate: Path | None) -> None:
-    """Refuse, before any work, files that could not be written at its end."""
+def check_file(path: Path, force: bool) -> None:
+    """Refuse, before any work, a file that could not be written at its end, or that is there already."""
     from saltus.io.files import check_writable
 
+    check_writable(path)
+    if path.exists() and not force:
+        raise ScenarioError(f"{str(path)!r} is there already. Give another name, or --force to replace it.")
+
+
+def check(plot: Path | None, animate: Path | None, force: bool) -> None:
+    """Refuse pictures that could not be written: their endings, their folders, their names."""
     for path, option, suffixes in ((plot, "--plot", FIGURE_SUFFIXES), (animate, "--animate", ANIMATION_SUFFIXES)):
         if path is None:
             continue
         if path.suffix.lower() not in suffixes:
             raise ScenarioError(f"{option} writes {', '.join(suffixes)}, got {str(path)!r}.")
-        check_writable(path)
+        check_file(path, force)
     if animate is not None and animate.suffix.lower() == ".mp4":
         from saltus.views.animate import require_ffmpeg
 

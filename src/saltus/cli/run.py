@@ -10,7 +10,7 @@ import typer
 
 from saltus.cli import complete, pictures, summary
 from saltus.cli.console import Progress, error, print_json, print_pairs, progress
-from saltus.cli.options import Animate, Debug, Json, Plot, Quiet
+from saltus.cli.options import Animate, Debug, Force, Json, Plot, Quiet
 
 if TYPE_CHECKING:
     from saltus.scenarios import Loaded
@@ -31,6 +31,7 @@ def command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as masses.0.mass=2.0; may be repeated."),
     ] = None,
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -39,7 +40,7 @@ def command(
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [])
-    _check_files(out, plot, animate)
+    _check_files(out, plot, animate, force)
     began = time.perf_counter()
     with progress(quiet) as bar:
         run = simulate(loaded, bar)
@@ -64,14 +65,14 @@ def command(
         raise typer.Exit(1)
 
 
-def _check_files(out: Path | None, plot: Path | None, animate: Path | None) -> None:
+def _check_files(out: Path | None, plot: Path | None, animate: Path | None, force: bool) -> None:
     """Refuse a file that could not be written before the run, not after it."""
     if out is not None:
-        from saltus.io import check_suffix, check_writable
+        from saltus.io import check_suffix
 
         check_suffix(out)
-        check_writable(out)
-    pictures.check(plot, animate)
+        pictures.check_file(out, force)
+    pictures.check(plot, animate, force)
 
 
 def simulate(loaded: Loaded, bar: Progress) -> Run:

@@ -10,8 +10,7 @@ import typer
 
 from saltus.cli import pictures
 from saltus.cli.console import print_json, print_pairs, print_table, progress
-from saltus.cli.options import Debug, Json, Plot, Quiet
-from saltus.errors import ScenarioError
+from saltus.cli.options import Debug, Force, Json, Plot, Quiet
 
 if TYPE_CHECKING:
     from saltus.ensembles.summary import Summary
@@ -31,9 +30,13 @@ def command(
         bool, typer.Option("--sensitivity", help="Sobol indices: which keys the columns depend on.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Write all tables (CSV) and the figure (PNG).")
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Write all tables (CSV) and the figure (PNG); earlier ones there are replaced."
+        ),
     ] = None,
     plot: Plot = None,
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -44,9 +47,11 @@ def command(
     """
     from saltus.ensembles.summary import summarize
 
-    pictures.check(plot, None)
+    pictures.check(plot, None, force)
     if out is not None:
-        _check_folder(out)
+        from saltus.io.files import check_folder
+
+        check_folder(out)
     with progress(quiet) as bar, bar.stage("summarizing") as told:
         summary = summarize(store, column, sensitivity, told)
     files = _write(summary, out, plot)
@@ -58,13 +63,6 @@ def command(
             print(f"\nwritten  {len(files) - (plot is not None)} files in {out}")
         if plot is not None:
             print(f"\nwritten  {plot}")
-
-
-def _check_folder(out: Path) -> None:
-    if out.exists() and not out.is_dir():
-        raise ScenarioError(f"--out is a folder for the tables, but {str(out)!r} is a file.")
-    if not out.parent.is_dir():
-        raise ScenarioError(f"Cannot write {str(out)!r}: there is no folder {str(out.parent)!r}.")
 
 
 def _write(summary: Summary, out: Path | None, plot: Path | None) -> list[str]:

@@ -69,6 +69,8 @@ def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
     }
     if "position" in known and system.kind in HORIZONTAL_KINDS:
         kept["run_out"] = Column((), (), real, "m", "largest horizontal distance between start and end")
+    if getattr(system, "others_go_on", False):
+        kept["masses_left"] = Column((), (), whole, "1", "masses that left the region of the surface")
     for name in peaks(system):
         label, phrase = PEAKS[name]
         kept[label] = Column((), (), real, known[name].units, phrase)
@@ -132,4 +134,6 @@ def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, object
     if "position" in last and system.kind in HORIZONTAL_KINDS:
         way = (last["position"] - first["position"])[..., :2]
         kept["run_out"] = jnp.max(jnp.sqrt(jnp.sum(way**2, axis=-1)))
+    if getattr(system, "others_go_on", False):
+        kept["masses_left"] = jnp.sum(last["mode"] == system.mode_names.index("gone"))
     return kept | {f"final_{name}": last[name] for name in LAST if name in last}

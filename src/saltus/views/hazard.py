@@ -37,6 +37,8 @@ def figure(hazard: Hazard, terrain: Terrain) -> Figure:
             if any_seen:
                 drawing.colorbar(image, ax=axes, shrink=0.8, label="" if units == "1" else units)
             axes.set_title(words(name) + ("" if any_seen else " (none)"))
+        if lacks := hazard.incomplete():
+            drawing.suptitle(lacks, color="#b00020", fontsize="medium")
         return drawing
 
 

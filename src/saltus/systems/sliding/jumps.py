@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from saltus import checks
 from saltus.hybrid import Rate, State
-from saltus.systems.sliding.contact import FREE, PULLED, SLIP, STICK, constrained_change, rod_geometry
+from saltus.systems.sliding.contact import FREE, GONE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
 
 if TYPE_CHECKING:
@@ -206,3 +206,21 @@ def come_to_lie(system: SlidingMasses, state: State, index) -> State:
     """A mass that bounces ever less comes to lie on the surface."""
     where = system.places(state)
     return land(system, state, index, -where.velocity.dot(where.normal)[index])
+
+
+def leave(system: SlidingMasses, state: State, index) -> State:
+    """A mass reaches the border of the surface: it is taken out and stays there, unless it ends the run.
+
+    Its kinetic energy goes with it, and is counted as lost.
+    """
+    if not system.others_go_on:
+        return state
+    kinetic = 0.5 * system.mass[index] * system.places(state).velocity.square()[index]
+    without = State(
+        state.t,
+        state.q,
+        state.v.at[index].set(0.0),
+        state.ledger.at[0].add(kinetic),
+        state.mode.at[index].set(GONE),
+    )
+    return jax.tree.map(lambda ends, goes: jnp.where(system.ends_outside(state)[index], ends, goes), state, without)
