@@ -36,6 +36,7 @@ def command(
     debug: Debug = False,
 ) -> None:
     """Run a scenario and say how it went."""
+    from saltus.hybrid.outcome import OUTCOMES
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [])
@@ -59,8 +60,8 @@ def command(
         print_json(facts)
     elif not quiet:
         print_pairs(summary.rows(facts))
-    if not run.outcome.ok:
-        error(run.outcome.message)
+    if not OUTCOMES[facts["outcome"]]:
+        error(facts["outcome_message"])
         raise typer.Exit(1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import math
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -54,6 +55,19 @@ class AbstractSystem(eqx.Module):
     def project(self, state: State) -> State:
         """The nearest state that satisfies the constraints; applied after every step."""
         return state
+
+    def atol_limit(self) -> float:
+        """Largest absolute tolerance with which the guards still work; engines use no larger one.
+
+        A stop by friction is found at a small speed. Errors must stay well below it, or the motion never gets there
+        and crawls.
+        """
+        return math.inf
+
+    @property
+    def balanced(self) -> bool:
+        """Whether energies and constraints close as exactly as the motion is solved; False for cruder models."""
+        return True
 
     def rough(self, state: State) -> Array | None:
         """Whether the rate is not smooth near `state` although the motion is (a removable singularity).

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from saltus import checks
@@ -12,6 +15,7 @@ from saltus.hybrid import Quantity, State
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 
 AXES = ("x", "y", "z")
+POINT = 1e-15  # radius of a spot over that of its ball below which it is a point
 
 BALL_QUANTITIES = {
     "position": Quantity(("axis",), "m", "position of the centre"),
@@ -35,13 +39,34 @@ def number(value) -> Array:
     return jnp.asarray(value, float)
 
 
-def is_point(law: AbstractFrictionLaw) -> bool:
-    """Whether a law is that of a point contact, which can stick; a radius that is not known yet counts as a spot."""
+def is_point(law: AbstractFrictionLaw, radius: Array) -> bool:
+    """Whether a law is that of a point contact, which can stick; a radius that is not known yet counts as a spot.
+
+    Args:
+        law: Friction law of the contact.
+        radius: Radius of the ball [m]; a spot smaller than its rounding is a point.
+    """
     if not isinstance(law, AbstractSpotLaw):
         return True
-    checks.note((law.spot_radius > 0.0).all())
-    radius = checks.concrete(law.spot_radius)
-    return radius is not None and not radius.any()
+    checks.note((law.spot_radius > POINT * radius).all())
+    spot, ball = checks.concrete(law.spot_radius), checks.concrete(radius)
+    if spot is None:
+        return False
+    return bool((spot <= (0.0 if ball is None else POINT * ball)).all())
+
+
+def atol_limit(near: float, speed: Array, radius: Array) -> float:
+    """A tenth of the speed at which a ball is told to stop, as an error of its velocities.
+
+    Args:
+        near: That speed, over `speed`.
+        speed: An ordinary speed of the ball [m/s].
+        radius: Its radius [m].
+    """
+    speed, radius = checks.concrete(speed), checks.concrete(radius)
+    if speed is None or radius is None:
+        return math.inf
+    return float(0.1 * near * np.min(speed) / max(float(np.max(radius)), 1.0))
 
 
 def size(vector: Array) -> Array:

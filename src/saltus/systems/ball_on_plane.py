@@ -14,7 +14,17 @@ from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, of_type, size
+from saltus.systems.ball_common import (
+    AXES,
+    BALL_QUANTITIES,
+    atol_limit,
+    changed,
+    choose,
+    is_point,
+    number,
+    of_type,
+    size,
+)
 
 Scalar = Float[Array, ""]
 Velocity = Float[Array, "5"]  # x', y', angular velocity
@@ -59,8 +69,8 @@ class BallOnPlane(AbstractSystem):
     def __init__(self, mass, radius, law, slope=0.0, gravity=9.81, capture=1e-9):
         self.mass, self.radius, self.law = number(mass), number(radius), law
         self.slope, self.gravity, self.capture = number(slope), number(gravity), number(capture)
-        self.point = is_point(law)
-        self.shifted = isinstance(law, AbstractSpotLaw) and _may_shift(law)
+        self.point = is_point(law, self.radius)
+        self.shifted = not self.point and isinstance(law, AbstractSpotLaw) and _may_shift(law)
 
     def __check_init__(self):
         checks.positive("mass", self.mass)
@@ -91,6 +101,10 @@ class BallOnPlane(AbstractSystem):
     def speed(self) -> Scalar:
         """An ordinary speed of this ball, by which small ones are measured [m/s]."""
         return jnp.sqrt(self.gravity * self.radius)
+
+    def atol_limit(self) -> float:
+        """A tenth of the speed at which slip counts as none [m/s]."""
+        return atol_limit(NEAR_REST, self.speed, self.radius)
 
     def start(self, velocity=(0.0, 0.0), angular_velocity=(0.0, 0.0, 0.0), position=(0.0, 0.0)) -> State:
         """The ball on the plane.
@@ -258,13 +272,18 @@ class BallOnPlane(AbstractSystem):
         if guard == "rests":
             return self._rolling(_run_out(self, state, lambda v: v[:2]))
         if guard == "pivots":
-            still = changed(state, v=state.v.at[2:4].set(0.0), mode=jnp.asarray(PIVOT))
-            return choose(self._shift_left(still) > 0.0, still, state)
+            return self._held_from_rolling(state)
         if guard == "sets_off":
             return changed(state, mode=jnp.asarray(SLIP))
         if guard == "pivot_ends":
             return self._rolling(_run_out(self, state, self._slip_and_rim))
         return state
+
+    def _held_from_rolling(self, state: State) -> State:
+        """A ball that slips but does not roll pivots, if a shift of the pressure can keep it from rolling."""
+        still = changed(state, v=state.v.at[2:4].set(0.0), mode=jnp.asarray(PIVOT))
+        held = (self._turning_left(state) <= 1e-6 * NEAR_REST) & (self._shift_left(still) > 0.0)
+        return choose(held, still, state)
 
     def _rolling(self, state: State) -> State:
         """Slip and spin have ended: the ball rolls if friction can hold it, and rests if resistance can."""
@@ -352,7 +371,8 @@ class BallOnPlane(AbstractSystem):
 def _settled(ball: BallOnPlane, state: State) -> State:
     """The right mode for a start."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed
-    return of_type(choose(ends, ball._rolling(state), state), state)
+    slips = ball._held_from_rolling(state) if ball.shifted else state
+    return of_type(choose(ends, ball._rolling(state), slips), state)
 
 
 def _run_out(ball: BallOnPlane, state: State, speeds) -> State:

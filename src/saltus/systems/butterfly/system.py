@@ -14,7 +14,17 @@ from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, Combined, LimitSurface, Reaction
 from saltus.shapes.profile import AbstractProfile
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, of_type, size
+from saltus.systems.ball_common import (
+    AXES,
+    BALL_QUANTITIES,
+    atol_limit,
+    changed,
+    choose,
+    is_point,
+    number,
+    of_type,
+    size,
+)
 from saltus.systems.butterfly.track import Demand, Track, demand, in_space, outline_in_space, track
 from saltus.systems.butterfly.turning import AbstractTurning
 
@@ -87,7 +97,7 @@ class Butterfly(AbstractSystem):
     def __init__(self, mass, radius, half_angle, profile, turning, law, gravity=9.81):
         self.mass, self.radius, self.half_angle = number(mass), number(radius), number(half_angle)
         self.profile, self.turning, self.law, self.gravity = profile, turning, law, number(gravity)
-        self.point = is_point(law)
+        self.point = is_point(law, self.radius)
 
     def __check_init__(self):
         checks.positive("mass", self.mass)
@@ -110,6 +120,10 @@ class Butterfly(AbstractSystem):
     def speed(self) -> Scalar:
         """An ordinary speed of this ball [m/s]."""
         return jnp.sqrt(self.gravity * self.radius)
+
+    def atol_limit(self) -> float:
+        """A tenth of the speed at which slip counts as none [m/s]."""
+        return atol_limit(NEAR_REST, self.speed, self.radius)
 
     def start(self, phi: float = 0.0, speed: float = 0.0, angular_velocity: float | None = None) -> State:
         """The ball on the plates.

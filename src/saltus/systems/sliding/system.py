@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -194,6 +195,15 @@ class SlidingMasses(AbstractSystem):
             v=self.columns(now.motion),
             ledger=jnp.concatenate([jnp.sum(power)[None], jnp.zeros(len(self.rods))]),
         )
+
+    def atol_limit(self) -> float:
+        """A tenth of the speed at which a stop is told, if there is friction [m/s]."""
+        return 0.1 * jumps.STOP_SPEED if self.has_friction else math.inf
+
+    @property
+    def balanced(self) -> bool:
+        """Whether energy and rod lengths are kept; the "tangent" formulation neglects parts of the rod forces."""
+        return self.formulation == "full"
 
     def project(self, state: State) -> State:
         """Rods at their lengths and not stretching, masses on the surface."""
