@@ -16,6 +16,7 @@ from saltus.diagnostics.energy import ENERGIES, balance_of
 from saltus.hybrid import Outcome
 
 FINEST = 1e-7  # relative balance that no run need keep better than, whatever its tolerance
+COARSEST = 1e-2  # and the one beyond which a number means nothing any more
 STEPS = 1e3  # errors of so many steps, each of size rtol, may add up
 PER_STEP = 0.1  # and this part of the errors of all steps, if they are more
 
@@ -38,7 +39,9 @@ class Promise:
     @property
     def relative(self) -> float:
         """Largest share of the exchanged energy that may be missing, and relative error of a length."""
-        return np.inf if self.rtol is None else max(FINEST, self.rtol * max(STEPS, PER_STEP * self.steps))
+        if self.rtol is None:
+            return np.inf
+        return min(max(FINEST, self.rtol * max(STEPS, PER_STEP * self.steps)), COARSEST)
 
 
 def telling(observed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -11,15 +11,15 @@ from saltus.hybrid import Outcome
 
 MAX_STEPS = 1_000_000  # steps of a run, if nothing else is asked for: half a minute for a small system
 WINDOW = 20_000  # steps over which the progress of a run is measured
-ENDLESS = 10  # a run without an end time may take this part of the steps without an event
+ENDLESS = 0.3  # part of them that a run without an end time may take
 
 
 class Budget:
     """Ends a run that has used up its steps, and early one that would by far.
 
     A run that needs steps much shorter than the time it is to cover is told from the last `WINDOW` steps: at their
-    pace the time left would take more than `max_steps` steps. Without an end time there is no pace to
-    keep; then so many steps without an event are too many.
+    pace the time left would take more than `max_steps` steps. A run without an end time has no pace to
+    keep; it gets a part of the steps.
 
     Args:
         until: Time of the end [s]; may be infinite.
@@ -30,19 +30,14 @@ class Budget:
     def __init__(self, until: float, max_steps: int, t: float):
         self.until, self.max_steps = until, max_steps
         self._steps, self._t = 0, t
-        self._events, self._since = 0, 0
 
-    def judge(self, t: float, steps: int, n_events: int) -> str | None:
-        """Why the run should end here, after so many steps (searches for events count as several) and events."""
+    def judge(self, t: float, steps: int) -> str | None:
+        """Why the run should end here, after so many steps (searches for events count as several)."""
         if steps >= self.max_steps:
             return f"{steps} steps are taken"
         if math.isinf(self.until):
-            if n_events > self._events:
-                self._events, self._since = n_events, steps
-            idle = steps - self._since
-            return f"the last {idle} steps led to no event, and the run has no end time" if (
-                idle > self.max_steps // ENDLESS
-            ) else None  # fmt: skip
+            endless = steps > ENDLESS * self.max_steps
+            return f"{steps} steps have led to no end, and no end time is given" if endless else None
         taken, gone, left = steps - self._steps, t - self._t, self.until - t
         if taken < WINDOW:
             return None

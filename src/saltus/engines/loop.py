@@ -98,7 +98,7 @@ def run(
             outcome = _ending(system, went, until, state)
         if outcome is None and len(events) >= max_events:
             outcome = Outcome("too_many_events", _too_many(events, max_events))
-        if outcome is None and (reason := budget.judge(float(state.t), record.effort, len(events))):
+        if outcome is None and (reason := budget.judge(float(state.t), record.effort)):
             outcome = crawling(
                 reason, float(state.t), _modes(system, state), events[-1].name if events else None, record.last(start)
             )
@@ -147,10 +147,13 @@ def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
             if after is None:
                 return Outcome("accumulation", _piling_up(rule.name, limit, before)), before
         if not np.isfinite(_vector(after)).all():
-            return Outcome("not_finite", _undefined(float(before.t), f"the jump of guard {name!r} leads")), before
+            return Outcome(
+                "not_finite", _undefined(float(before.t), f"the state after the jump of guard {name!r} is")
+            ), before
         data = system.event_data(name, index, before, after)
         moment = before.t if limit is None else after.t
-        events.append(Event(name, index, float(data.pop("t", moment)), before, after, data))
+        limit_before = _approach(system, before, rule.name, index)
+        events.append(Event(name, index, float(data.pop("t", moment)), limit_before, after, data))
         record.jumps.append(record.count)
         record.add(after.t, _vector(after), after.mode)
         state = after
@@ -177,6 +180,17 @@ def _vector(state: State) -> np.ndarray:
 @eqx.filter_jit
 def _jump(system: AbstractSystem, state: State, name: str, index) -> State:
     return same_types(state, system.jump(state, name, index))
+
+
+def _approach(system: AbstractSystem, state: State, name: str, index: int) -> State:
+    if type(system).approach is AbstractSystem.approach:
+        return state
+    return _limit_of_approach(system, state, name, jnp.asarray(index, int))
+
+
+@eqx.filter_jit
+def _limit_of_approach(system: AbstractSystem, state: State, name: str, index) -> State:
+    return same_types(state, system.approach(state, name, index))
 
 
 @eqx.filter_jit
@@ -207,7 +221,7 @@ def _ending(system, went: Flow, until: float, state: State) -> Outcome | None:
             return Outcome("finished", f"Still moving at t = {t:g} s, and nothing will happen.")
         return Outcome("finished", f"Reached t = {t:g} s.")
     if status is Status.stalled and not float(went.h) > 0.0:
-        return Outcome("not_finite", _undefined(t, "the motion goes on"))
+        return Outcome("not_finite", _undefined(t, "the acceleration is"))
     if status is Status.stalled:
         return Outcome(
             "stalled",
@@ -233,7 +247,7 @@ def _modes(system: AbstractSystem, state: State) -> str:
 
 def _undefined(t: float, what: str) -> str:
     return (
-        f"Stopped at t = {t:.6g} s: {what} where the motion is not defined or too large for a number. "
+        f"Stopped at t = {t:.6g} s: {what} not defined, or too large for a number. "
         "Look for numbers that differ by many powers of ten."
     )
 

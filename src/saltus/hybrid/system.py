@@ -52,6 +52,13 @@ class AbstractSystem(eqx.Module):
         """The state after the event of `guard` (for its element `index`)."""
         return state
 
+    def approach(self, state: State, guard: str, index: Array) -> State:
+        """What the state tends to just before the event of `guard`, where it is found a moment too early.
+
+        Only the record of the event is told (`Event.before`); the jump starts from where the event was found.
+        """
+        return state
+
     def project(self, state: State) -> State:
         """The nearest state that satisfies the constraints; applied after every step."""
         return state

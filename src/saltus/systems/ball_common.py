@@ -13,6 +13,7 @@ from jaxtyping import Array
 from saltus import checks
 from saltus.hybrid import Quantity, State
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
+from saltus.laws.friction.base import VANISHING
 
 AXES = ("x", "y", "z")
 POINT = 1e-15  # radius of a spot over that of its ball below which it is a point
@@ -67,6 +68,17 @@ def atol_limit(near: float, speed: Array, radius: Array) -> float:
     if speed is None or radius is None:
         return math.inf
     return float(0.1 * near * np.min(speed) / max(float(np.max(radius)), 1.0))
+
+
+def sliding_force(law: AbstractFrictionLaw, sign: Array, slip: Array, load: Array) -> Array:
+    """Force along one line of point contacts that slide to one side (+1, -1) or do not slide (0) [N].
+
+    The side is that of the mode: near a stop the slip may have the other sign by rounding.
+    """
+    ahead = jnp.maximum(sign * slip, VANISHING)
+    speed = jnp.stack([sign * ahead, jnp.zeros_like(ahead)], -1)
+    load = jnp.broadcast_to(load, ahead.shape)
+    return law.reaction(speed, jnp.zeros_like(ahead), load).force[..., 0]
 
 
 def size(vector: Array) -> Array:

@@ -98,6 +98,11 @@ class BallOnPlane(AbstractSystem):
         return self.mass * self.gravity * jnp.cos(self.slope)
 
     @property
+    def capacity(self) -> Scalar:
+        """Largest friction force at rest [N]."""
+        return self.law.capacity(self.load)
+
+    @property
     def speed(self) -> Scalar:
         """An ordinary speed of this ball, by which small ones are measured [m/s]."""
         return jnp.sqrt(self.gravity * self.radius)
@@ -188,8 +193,7 @@ class BallOnPlane(AbstractSystem):
         """Largest rolling moment [N m]."""
         if self.point:
             return jnp.zeros(())
-        lever = self.law.pressure.centre_shift * self.law.radius(self.load) * self.law.rolling_shift
-        return lever * self.load
+        return self.law.rolling_capacity(self.load)
 
     def rate(self, state: State) -> Rate:
         """Velocities and accelerations in the present mode, and the power lost."""
@@ -235,7 +239,7 @@ class BallOnPlane(AbstractSystem):
 
     def _grip_left(self, state: State) -> Scalar:
         force = self.rolling_reaction(self.motion(state.v)).force
-        return self.law.mu - size(force) / self.load
+        return (self.capacity - size(force)) / self.load
 
     def _turning_left(self, state: State) -> Scalar:
         return self.radius * size(state.v[2:4]) / self.speed - NEAR_REST
@@ -253,10 +257,10 @@ class BallOnPlane(AbstractSystem):
         gain = self._slip_and_rim(self.rate(state).v)
         rim, spins = slip_and_rim[2], slip_and_rim[2] != 0.0
         off = gain[:2] - slip_and_rim[:2] * gain[2] / jnp.where(spins, rim, 1.0)
-        time = rim / (self.law.mu * self.gravity + 1e-300)
+        time = rim * self.mass / (self.capacity + 1e-300)
         speed = jnp.sum(state.v[:2] ** 2) + self.radius**2 * jnp.sum(state.v[2:] ** 2)
         share = jnp.sum(off * off) * time * time / (speed + 1e-300)
-        undefined = jnp.where(spins & (self.law.mu > 0.0), 0.0, 1.0)
+        undefined = jnp.where(spins & (self.capacity > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
 
     def jump(self, state: State, guard: str, index) -> State:
@@ -299,7 +303,7 @@ class BallOnPlane(AbstractSystem):
         spinning = jnp.abs(rolls.v[4]) > 0.0
         stops = changed(rolls, v=jnp.zeros(5), mode=jnp.asarray(REST))
         rolls = choose(still & ~steep & ~spinning, stops, rolls)
-        held = size(self.rolling_reaction(self.motion(rolls.v)).force) <= self.law.mu * self.load
+        held = size(self.rolling_reaction(self.motion(rolls.v)).force) <= self.capacity
         return choose(held, rolls, changed(state, mode=jnp.asarray(SLIP)))
 
     def _spinning(self, state: State) -> State:
@@ -382,7 +386,7 @@ def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
     left = -jnp.sum(now * now) / jnp.minimum(jnp.sum(now * gain), -1e-300)
     # A spot much smaller than the ball is slow to brake its spin.
     slow = 1.0 if ball.point else 1.0 + (ball.radius / ball.law.radius(ball.load)) ** 2
-    longest = 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.law.mu + 1e-9, 1.0)
+    longest = 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.capacity / ball.load + 1e-9, 1.0)
     left = jnp.clip(left, 0.0, slow * longest)
     return changed(
         state,

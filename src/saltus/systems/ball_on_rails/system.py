@@ -131,7 +131,7 @@ class BallOnRails(AbstractSystem):
         direction = stick.sign_of(state.mode)
         if not self.point:
             return self._spots(state, place, direction[0])
-        holding = forces.along_rails(stick.forces_along(self, direction))
+        holding = forces.along_rails(stick.forces_along(self, direction, place.motion.slip[:, 0]))
         if not self.secure:
             holding = choose(place.one_rail, forces.rolling_on_one(self, place, state.v), holding)
         slides = (state.mode == SLIP).any()
@@ -227,7 +227,9 @@ def _seated(ball: BallOnRails, state: State) -> State:
 
 def _keeps_both_rails(half_angle: Scalar, law: AbstractFrictionLaw) -> bool:
     """Whether no slip at all can unload a rail or jam the ball; False where the numbers are not known yet."""
-    mu, angle = checks.concrete(law.mu), checks.concrete(half_angle)
+    if not law.proportional:
+        return False
+    mu, angle = checks.concrete(law.capacity(jnp.ones(()))), checks.concrete(half_angle)
     if mu is None or angle is None or not 0.0 < angle < np.pi / 2:
         return False
     # Approximate laws may exceed mu N by a few per cent where slip and shifted pressure meet.

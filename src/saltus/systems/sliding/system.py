@@ -300,6 +300,10 @@ class SlidingMasses(AbstractSystem):
         """The state after an event."""
         return jumps.JUMPS[guard](self, state, index)
 
+    def approach(self, state: State, guard: str, index) -> State:
+        """Just before a stop: the masses that stop move in the direction in which their velocity vanishes."""
+        return jumps.before_stop(self, state, index) if guard == "stop" else state
+
     def settle(self, state: State, guard: str, index) -> State | None:
         """A mass that bounces ever less comes to lie on the surface."""
         if guard != "landing":
