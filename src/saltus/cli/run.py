@@ -37,6 +37,7 @@ def command(
     debug: Debug = False,
 ) -> None:
     """Run a scenario and say how it went."""
+    from saltus.hybrid.outcome import OUTCOMES
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [])
@@ -60,8 +61,8 @@ def command(
         print_json(facts)
     elif not quiet:
         print_pairs(summary.rows(facts))
-    if not run.outcome.ok:
-        error(run.outcome.message)
+    if not OUTCOMES[facts["outcome"]]:
+        error(facts["outcome_message"])
         raise typer.Exit(1)
 
 

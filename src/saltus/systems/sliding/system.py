@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -201,6 +202,15 @@ class SlidingMasses(AbstractSystem):
             ledger=jnp.concatenate([jnp.sum(power)[None], jnp.zeros(len(self.rods))]),
         )
 
+    def atol_limit(self) -> float:
+        """A tenth of the speed at which a stop is told, if there is friction [m/s]."""
+        return 0.1 * jumps.STOP_SPEED if self.has_friction else math.inf
+
+    @property
+    def balanced(self) -> bool:
+        """Whether energy and rod lengths are kept; the "tangent" formulation neglects parts of the rod forces."""
+        return self.formulation == "full"
+
     def project(self, state: State) -> State:
         """Rods at their lengths and not stretching, masses on the surface."""
         where = self.places(state)
@@ -319,6 +329,10 @@ class SlidingMasses(AbstractSystem):
         parts = jnp.asarray(self.parts)
         moving = jnp.zeros(len(self.parts), bool).at[parts].max((state.mode != STICK) & (state.mode != GONE))
         return (state.mode == STICK) & moving[parts]
+
+    def approach(self, state: State, guard: str, index) -> State:
+        """Just before a stop: the masses that stop move in the direction in which their velocity vanishes."""
+        return jumps.before_stop(self, state, index) if guard == "stop" else state
 
     # ---- results ------------------------------------------------------------------------------
 
