@@ -59,7 +59,7 @@ class Run:
         """
         knots = self.trajectory.knots
         rows = np.linspace(0, len(knots.t) - 1, LOOKS).astype(int)
-        observed = _telling(self.system, jax.tree.map(lambda x: np.asarray(x)[rows], knots))
+        observed = jax.tree.map(np.asarray, _telling(self.system, jax.tree.map(lambda x: np.asarray(x)[rows], knots)))
         return assess(self.trajectory.outcome, observed, self.promise)
 
     @property

@@ -284,6 +284,9 @@ class BallOnPlane(AbstractSystem):
         return self._rolling(_run_out(self, state, lambda v: v[:2]))
 
     def _pivots(self, state: State, index) -> State:
+        return self._held_from_rolling(state)
+
+    def _held_from_rolling(self, state: State) -> State:
         """A ball that slips but does not roll pivots, if a shift of the pressure can keep it from rolling."""
         still = changed(state, v=state.v.at[2:4].set(0.0), mode=jnp.asarray(PIVOT))
         held = (self._turning_left(state) <= 1e-6 * NEAR_REST) & (self._shift_left(still) > 0.0)
