@@ -32,6 +32,7 @@ OUTCOMES = {
     "too_many_steps": False,
     "left_domain": False,  # a body left the region where its surface is defined
     "ill_posed": False,  # the accelerations are not unique or do not exist (Painlevé)
+    "several_contacts": False,  # a body would touch its ground in more than one place
     "jammed": False,
     "paradox": False,
     "not_finite": False,

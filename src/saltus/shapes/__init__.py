@@ -7,6 +7,7 @@ from saltus.shapes.body import Body, stack
 from saltus.shapes.ellipsoid import Ellipsoid
 from saltus.shapes.implicit import Implicit
 from saltus.shapes.profile import AbstractProfile, ButterflyProfile, CircleProfile, ProfileFunction
+from saltus.shapes.solid import Solid
 from saltus.shapes.superellipsoid import Superellipsoid
 from saltus.shapes.support import Supported
 
@@ -20,6 +21,7 @@ __all__ = [
     "Ellipsoid",
     "Implicit",
     "ProfileFunction",
+    "Solid",
     "Superellipsoid",
     "Supported",
     "alike",
