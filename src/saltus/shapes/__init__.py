@@ -4,6 +4,7 @@ from saltus.shapes.alike import alike
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body, stack
+from saltus.shapes.disc import Disc
 from saltus.shapes.ellipsoid import Ellipsoid
 from saltus.shapes.implicit import Implicit
 from saltus.shapes.profile import AbstractProfile, ButterflyProfile, CircleProfile, ProfileFunction
@@ -18,6 +19,7 @@ __all__ = [
     "Body",
     "ButterflyProfile",
     "CircleProfile",
+    "Disc",
     "Ellipsoid",
     "Implicit",
     "ProfileFunction",
