@@ -22,6 +22,7 @@ from saltus.systems.ground_body.mechanics import (
     Motion,
     Sight,
     Wrench,
+    active_piece,
     free_gain,
     grip_use,
     hold,
@@ -156,7 +157,17 @@ def landing(system: BodyOnGround, state: State, index: Array) -> State:
     falls = -free_gain(system, leaving)[0]
     lies = (leaving.closing**2 < 2.0 * falls * system.settle_height) & (falls > 0.0)
     flying = changed(after, mode=jnp.full_like(state.mode, FLIGHT))
-    return choose(lies, _laid(system, after, leaving), flying)
+    return _on_both(system, state, choose(lies, _laid(system, after, leaving), flying), index)
+
+
+def _on_both(system: BodyOnGround, before: State, after: State, index: Array) -> State:
+    """Marks a body of several pieces that comes to lie on two of them."""
+    if system.solid.n_pieces == 1:
+        return after
+    old = active_piece(before)
+    parts = look(system, after, old).closing > settle_speed(system)
+    both = (before.mode != FLIGHT) & (after.mode != FLIGHT) & (old != index) & ~parts
+    return changed(after, ledger=after.ledger.at[1].set(jnp.where(both, -1.0, after.ledger[1])))
 
 
 def settled(system: BodyOnGround, state: State, index: Array) -> State:
@@ -283,13 +294,3 @@ def _runge_kutta(system: BodyOnGround, state: State, h: Array | float) -> State:
     stages = jnp.array([0.0, 0.5, 0.5, 1.0]), jnp.array([1.0, 2.0, 2.0, 1.0]) / 6.0
     (_, mean), _ = jax.lax.scan(stage, (none, none), stages)
     return system.project(_moved(state, mean, jnp.asarray(h)))
-
-
-JUMPS = {
-    "landing": landing,
-    "lift_off": lift_off,
-    "grips": grips,
-    "slips": slips,
-    "stops_turning": stops_turning,
-    "turns": turns,
-}

@@ -132,8 +132,8 @@ def _sight(touch: GroundTouch, arm: Array, v: Array, inertia: Array, mobility: A
 
 
 def active_piece(state: State) -> Array:
-    """Which of the body's pieces touches the ground, or touched it last."""
-    return state.ledger[1].astype(int)
+    """Which of the body's pieces touches the ground, or touched it last; the first where it would lie on two."""
+    return jnp.maximum(state.ledger[1], 0.0).astype(int)
 
 
 def rows(sight: Sight) -> tuple[Float[Array, "6 3"], Float[Array, "6 3"]]:

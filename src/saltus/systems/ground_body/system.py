@@ -65,6 +65,7 @@ class BodyOnGround(AbstractSystem):
             turning, with a spot only rolling: the spot has its own moment against spin.
         modulus: If given, the radius of the spot follows from Hertz: reduced modulus E* of body and ground [Pa].
         settle_height: Bounces lower than this end in contact [m].
+        patience: Time at which a run ends that was to go on until rest [s].
     """
 
     kind: ClassVar[str] = "ground_body"
@@ -78,6 +79,7 @@ class BodyOnGround(AbstractSystem):
     rolling_friction: Float[Array, ""]
     modulus: Float[Array, ""] | None
     settle_height: Float[Array, ""]
+    patience: Float[Array, ""]
     point: bool = eqx.field(static=True)
     resisted: bool = eqx.field(static=True)
 
@@ -92,10 +94,12 @@ class BodyOnGround(AbstractSystem):
         rolling_friction=0.0,
         modulus=None,
         settle_height=1e-10,
+        patience=1e12,
     ):
         checks.positive("gravity", gravity)
         checks.nonnegative("rolling_friction", rolling_friction, "It is a length in metres.")
         checks.positive("settle_height", settle_height, "It is a length in metres.")
+        checks.positive("patience", patience, "It is a time in seconds.")
         if modulus is not None:
             checks.positive("modulus", modulus, "It is the reduced modulus of elasticity in pascal.")
             if not isinstance(law, AbstractSpotLaw):
@@ -103,7 +107,7 @@ class BodyOnGround(AbstractSystem):
         self.surface, self.solid, self.law, self.impact = surface, solid, law, impact
         self.gravity, self.rolling_friction = number(gravity), number(rolling_friction)
         self.modulus = None if modulus is None else number(modulus)
-        self.settle_height = number(settle_height)
+        self.settle_height, self.patience = number(settle_height), number(patience)
         self.point = modulus is None and is_point(law)
         shift = checks.concrete(law.rolling_shift) if isinstance(law, AbstractSpotLaw) and not self.point else 0.0
         known = checks.concrete(rolling_friction)
@@ -216,19 +220,25 @@ class BodyOnGround(AbstractSystem):
         def load(state):
             return see(state)[1].load / (self.solid.mass * self.gravity)
 
-        guards = [
-            Guard("landing", self._clearance, self._may_land),
-            Guard("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST)),
-            Guard("grips", lambda s: self._slip_left(*see(s)), lambda s: slips(s) & (self.law.mu > 0.0), singular=True),
-            Guard("slips", lambda s: self._grip_left(*see(s)), lambda s: s.mode == ROLL),
+        def jump(rule):
+            return lambda state, index: rule(self, state, index)
+
+        contact = [
+            Guard("landing", self._clearance, self._may_land, jump=jump(jumps.landing), settle=jump(jumps.settled)),
+            Guard("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jump(jumps.lift_off)),
         ]
-        if self.resisted:
-            guards += [
-                Guard("stops_turning", lambda s: self._turning_left(see(s)[0]),
-                      lambda s: (s.mode == ROLL) | (s.mode == SLIDE), singular=True),
-                Guard("turns", lambda s: 1.0 - turn_use(self, see(s)[1], see(s)[0]), lambda s: s.mode == SKID),
-            ]  # fmt: skip
-        return (*guards, *self._borders(see))
+        slip = [
+            Guard("grips", lambda s: self._slip_left(*see(s)), lambda s: slips(s) & (self.law.mu > 0.0), singular=True,
+                  jump=jump(jumps.grips)),
+            Guard("slips", lambda s: self._grip_left(*see(s)), lambda s: s.mode == ROLL, jump=jump(jumps.slips)),
+        ]  # fmt: skip
+        turning = [
+            Guard("stops_turning", lambda s: self._turning_left(see(s)[0]),
+                  lambda s: (s.mode == ROLL) | (s.mode == SLIDE), singular=True, jump=jump(jumps.stops_turning)),
+            Guard("turns", lambda s: 1.0 - turn_use(self, see(s)[1], see(s)[0]), lambda s: s.mode == SKID,
+                  jump=jump(jumps.turns)),
+        ]  # fmt: skip
+        return (*contact, *slip, *(turning if self.resisted else ()), *self._borders(see))
 
     def _borders(self, see) -> list[Guard]:
         """Where the equations or the surface end."""
@@ -249,7 +259,17 @@ class BodyOnGround(AbstractSystem):
             message=f"At {where} the normal force is not determined any more: friction turns the body into the ground "
             "as fast as the ground can push it out (the paradox of Painlevé).",
         )  # fmt: skip
-        return [*borders, paradox]
+        patience = Guard(
+            "patience", lambda s: (self.patience - s.t) / self.patience, lambda s: s.mode != REST, ends="finished",
+            message="Still moving at t = {t:g} s: it did not come to rest in the time given. Without rolling friction "
+            "or a spot that resists spin, rolling and spinning go on for ever.",
+        )  # fmt: skip
+        if self.solid.n_pieces > 1:
+            borders.append(
+                Guard("on_two_pieces", lambda s: s.ledger[1] + 0.5, ends="several_contacts", border=True,
+                      message=f"At {where} the body comes to lie on two of its pieces, which is not modelled.")
+            )  # fmt: skip
+        return [*borders, paradox, patience]
 
     def _clearance(self, state: State) -> Array:
         """Gap of each piece; a body that hardly falls is let in by a hair, so that rounding does not land it."""
@@ -289,14 +309,6 @@ class BodyOnGround(AbstractSystem):
         smooth = n @ n / self.solid.mass + arm @ sight.mobility @ arm
         return now.stiffness / smooth - ILL_POSED
 
-    def jump(self, state: State, guard: str, index: Array) -> State:
-        """The state after an event."""
-        return jumps.JUMPS[guard](self, state, index) if guard in jumps.JUMPS else state
-
-    def settle(self, state: State, guard: str, index: Array) -> State | None:
-        """Bounces that pile up end in contact."""
-        return jumps.settled(self, state, index) if guard == "landing" else None
-
     # ---- results --------------------------------------------------------------------------------------
 
     def quantities(self) -> dict[str, Quantity]:
@@ -318,6 +330,10 @@ class BodyOnGround(AbstractSystem):
     def attributes(self) -> dict[str, str | int | float]:
         """The shape, so that it can be drawn."""
         return results.attributes(self)
+
+    def event_quantities(self) -> dict[str, Quantity]:
+        """Units of what only these events tell."""
+        return {"normal_speed": Quantity((), "m s-1", "normal speed just before the impact")}
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """Mode, energy lost; for impacts point, normal, impulse and speeds."""
