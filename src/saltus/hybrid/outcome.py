@@ -26,6 +26,7 @@ class Outcome:
 OUTCOMES = {
     "finished": True,  # reached `until`, or the event that ends the system's story
     "at_rest": True,  # no end was asked for, and nothing moves any more
+    "lies_flat": True,  # a disc has come down onto its face
     "too_many_events": False,
     "accumulation": False,  # events pile up and the system has no mode for what follows
     "stalled": False,  # the step size fell to rounding level

@@ -16,6 +16,7 @@ from saltus.hybrid.guard import once
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Combined, LimitSurface
 from saltus.laws.impact import AbstractImpactLaw
 from saltus.numerics import rotation
+from saltus.shapes.disc import Disc
 from saltus.shapes.solid import Solid
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.ball_common import changed, is_point, number, size
@@ -42,6 +43,7 @@ from saltus.systems.ground_body.mechanics import (
 
 ILL_POSED = 1e-6  # stiffness of the contact, against that without friction, that counts as none
 SINGLE = 1e-6  # how much more than the ground a body must curve
+FLAT = 1e4  # radius of curvature over the radius of a disc from which on it counts as lying on its face
 RIM = 1e-6  # margin of the surface that counts as its border
 
 
@@ -264,6 +266,13 @@ class BodyOnGround(AbstractSystem):
             message="Still moving at t = {t:g} s: it did not come to rest in the time given. Without rolling friction "
             "or a spot that resists spin, rolling and spinning go on for ever.",
         )  # fmt: skip
+        if isinstance(self.solid.pieces, Disc):
+            borders.append(
+                Guard("lies_flat", lambda s: 1.0 - jnp.max(see(s)[0].touch.radii) / (FLAT * self.solid.radius()),
+                      lambda s: s.mode != REST, ends="lies_flat",
+                      message=f"At {where} the disc has come down onto its face: tilted by less than {1 / FLAT:g} rad, "
+                      "it touches with more than its rim.")
+            )  # fmt: skip
         if self.solid.n_pieces > 1:
             borders.append(
                 Guard("on_two_pieces", lambda s: s.ledger[1] + 0.5, ends="several_contacts", border=True,
