@@ -14,6 +14,7 @@ KINDS = {
     "butterfly": "saltus.views.butterfly",
     "butterfly_plan": "saltus.views.butterfly",
     "chain": "saltus.views.chain",
+    "ground_body": "saltus.views.ground_body",
     "plane_ball": "saltus.views.ball",
     "rails": "saltus.views.ball",
     "sliding": "saltus.views.sliding",
