@@ -65,14 +65,15 @@ def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
         "outcome": Column((), (), whole, "1", "how the run ended", codes),
         "stop_time": Column((), (), real, "s", "time at which nothing moved any more, or the run ended"),
         "events": Column((), (), whole, "1", "number of events"),
-        "energy_lost": Column((), (), real, "J", "energy lost in the run"),
     }
+    if "dissipated_energy" in known:
+        kept["energy_lost"] = Column((), (), real, "J", "energy lost in the run")
     if "position" in known and system.kind in HORIZONTAL_KINDS:
         kept["run_out"] = Column((), (), real, "m", "largest horizontal distance between start and end")
     for name in peaks(system):
         label, phrase = PEAKS[name]
         kept[label] = Column((), (), real, known[name].units, phrase)
-    for name in LAST:
+    for name in _last(system):
         if name in known:
             about, shape = known[name], tuple(shapes[name].shape)
             dtype = whole if name == "mode" else real
@@ -128,8 +129,15 @@ def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, object
     import jax.numpy as jnp
 
     first, last = system.observe(start), system.observe(end)
-    kept = {"energy_lost": last["dissipated_energy"] - first["dissipated_energy"]}
+    kept = {}
+    if "dissipated_energy" in last:
+        kept["energy_lost"] = last["dissipated_energy"] - first["dissipated_energy"]
     if "position" in last and system.kind in HORIZONTAL_KINDS:
         way = (last["position"] - first["position"])[..., :2]
         kept["run_out"] = jnp.max(jnp.sqrt(jnp.sum(way**2, axis=-1)))
-    return kept | {f"final_{name}": last[name] for name in LAST if name in last}
+    return kept | {f"final_{name}": last[name] for name in _last(system) if name in last}
+
+
+def _last(system: AbstractSystem) -> tuple[str, ...]:
+    """The quantities of the last state that are kept: of a system of the user's own, all of them."""
+    return tuple(system.quantities()) if system.kind == "own" else LAST

@@ -50,6 +50,9 @@ class Guard:
         border: With `ends`: whether the system is not defined where the function is not positive.
         singular: Whether the rate turns ever faster towards the event, as friction does with a speed that
             vanishes; constant steps are halved on the way there.
+        jump: The state after the event, for a system made of functions (`hybrid.system`).
+        settle: What follows where its events pile up, for such a system.
+        to: The mode after the event, for such a system: its name, or a function that gives its number.
     """
 
     name: str
@@ -59,3 +62,6 @@ class Guard:
     message: str = ""
     border: bool = False
     singular: bool = False
+    jump: Callable | None = dataclasses.field(default=None, kw_only=True)
+    settle: Any = dataclasses.field(default=None, kw_only=True)
+    to: str | Callable | None = dataclasses.field(default=None, kw_only=True)
