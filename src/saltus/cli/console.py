@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from saltus.cli import interrupt
+
 
 def error(message: str) -> None:
     """One line on stderr."""
@@ -87,5 +89,5 @@ def progress(quiet: bool) -> Iterator[Progress]:
         TextColumn("{task.fields[remark]}"),
         TimeElapsedColumn(),
     )
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar, interrupt.doing(bar.stop):
         yield Progress(bar)

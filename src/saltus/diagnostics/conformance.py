@@ -13,6 +13,7 @@ import numpy as np
 
 from saltus.engines import EventDriven
 from saltus.hybrid import AbstractSystem, Guard, State
+from saltus.hybrid.system import jump_of
 from saltus.hybrid.trajectory import Trajectory
 
 PARTS = ("q", "v", "ledger")
@@ -85,7 +86,7 @@ def _compiles(system: AbstractSystem, start: State) -> Iterator[str]:
     functions: dict[str, Any] = {"rate": system.rate, "observe": system.observe, "project": system.project}
     functions |= {f"function of guard {guard.name!r}": guard.function for guard in guards}
     functions |= {f"`armed` of guard {guard.name!r}": guard.armed for guard in guards}
-    functions |= {f"jump of guard {name!r}": lambda s, name=name: system.jump(s, name, index) for name in names}
+    functions |= {f"jump of guard {guard.name!r}": lambda s, g=guard: jump_of(system, g)(s, index) for guard in guards}
     for what, function in functions.items():
         try:
             eqx.filter_eval_shape(function, start)
@@ -114,7 +115,7 @@ def _shapes(system: AbstractSystem, start: State) -> Iterator[str]:
         value = eqx.filter_eval_shape(guard.function, start)
         if value.ndim > 1:
             yield f"The function of guard {guard.name!r} returns shape {value.shape}, not a number or a 1-D array."
-        after = eqx.filter_eval_shape(lambda s, g=guard: system.jump(s, g.name, jnp.asarray(0)), start)
+        after = eqx.filter_eval_shape(lambda s, g=guard: jump_of(system, g)(s, jnp.asarray(0)), start)
         yield from _same(f"The jump of guard {guard.name!r}", after, start)
         if jnp.issubdtype(after.mode.dtype, jnp.floating):
             yield f"The jump of guard {guard.name!r} gives the mode as {after.mode.dtype}; it must be a whole number."

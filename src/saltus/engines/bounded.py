@@ -30,6 +30,7 @@ from saltus.engines.loop import same_types
 from saltus.engines.replay import at_zero
 from saltus.engines.steppers import is_fixed, stepper
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.system import jump_of
 
 
 class BoundedRun(eqx.Module):
@@ -216,7 +217,10 @@ def _jumped(system, state: State, owner, index) -> State:
     """The state after the event of the guard with this number."""
     names = [guard.name for guard in system.guards()]
     return jax.lax.switch(
-        owner, [lambda s, k, name=name: same_types(s, system.jump(s, name, k)) for name in names], state, index
+        owner,
+        [lambda s, k, name=name: same_types(s, jump_of(system, system.guard(name))(s, k)) for name in names],
+        state,
+        index,
     )
 
 
@@ -233,7 +237,7 @@ def _take(system, start: State, until, found: _Found, rule: Stepper, control: Co
         def event(name):
             def one(state, index):
                 there = at_zero(system, state, name, index)
-                return same_types(state, system.jump(there, name, index)), there.t
+                return same_types(state, jump_of(system, system.guard(name))(there, index)), there.t
 
             return one
 

@@ -4,7 +4,7 @@ import importlib
 
 from saltus.hybrid.event import Event, Events
 from saltus.hybrid.functions import FunctionSystem, system
-from saltus.hybrid.guard import Guard, always
+from saltus.hybrid.guard import Guard, always, unchanged
 from saltus.hybrid.outcome import OUTCOMES, Outcome
 from saltus.hybrid.state import Rate, State
 from saltus.hybrid.system import AbstractSystem, Quantity
@@ -34,6 +34,7 @@ __all__ = [
     "simulate_bounded",
     "simulate_many",
     "system",
+    "unchanged",
 ]
 
 
