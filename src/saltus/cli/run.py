@@ -10,7 +10,7 @@ import typer
 
 from saltus.cli import complete, pictures, summary
 from saltus.cli.console import Progress, error, print_json, print_pairs, progress
-from saltus.cli.options import Animate, Debug, Force, Json, Plot, Quiet
+from saltus.cli.options import AllowPython, Animate, Debug, Force, Json, Plot, Quiet
 
 if TYPE_CHECKING:
     from saltus.scenarios import Loaded
@@ -32,14 +32,16 @@ def command(
         typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as masses.0.mass=2.0; may be repeated."),
     ] = None,
     force: Force = False,
+    allow_python: AllowPython = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Run a scenario and say how it went."""
+    from saltus.hybrid.outcome import OUTCOMES
     from saltus.scenarios import load
 
-    loaded = load(scenario, set or [])
+    loaded = load(scenario, set or [], allow_python)
     _check_files(out, plot, animate, force)
     began = time.perf_counter()
     with progress(quiet) as bar:
@@ -60,8 +62,8 @@ def command(
         print_json(facts)
     elif not quiet:
         print_pairs(summary.rows(facts))
-    if not run.outcome.ok:
-        error(run.outcome.message)
+    if not OUTCOMES[facts["outcome"]]:
+        error(facts["outcome_message"])
         raise typer.Exit(1)
 
 

@@ -157,8 +157,9 @@ class _Work:
         options = scenario.options()
         method = options["method"] or getattr(self.system, "method", "dopri8")
         step, fixed = options["step"] or 0.0, options["step"] is not None
+        atol = min(options["atol"], self.system.atol_limit())
         control = Control(
-            rtol=jnp.asarray(options["rtol"]), atol=jnp.asarray(options["atol"]), step=jnp.asarray(float(step)),
+            rtol=jnp.asarray(options["rtol"]), atol=jnp.asarray(atol), step=jnp.asarray(float(step)),
             origin=self.start.t, fixed=fixed, project=not fixed,
         )  # fmt: skip
         limit = min(MAX_EVENTS, options["max_events"])

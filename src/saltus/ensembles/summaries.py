@@ -76,8 +76,9 @@ def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
         "stop_time": Column((), (), real, "s", "time at which nothing moved any more, or the run ended", CENSORED),
         STOPPED: Column((), (), whole, "1", "1 if nothing moves any more at the end, 0 if the run ended before"),
         "events": Column((), (), whole, "1", "number of events"),
-        "energy_lost": Column((), (), real, "J", "energy lost in the run"),
     }
+    if "dissipated_energy" in known:
+        kept["energy_lost"] = Column((), (), real, "J", "energy lost in the run")
     if "position" in known and system.kind in HORIZONTAL_KINDS:
         kept["run_out"] = Column((), (), real, "m", "largest horizontal distance between start and end", CENSORED)
     if getattr(system, "others_go_on", False):
@@ -85,7 +86,7 @@ def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
     for name in peaks(system):
         label, phrase = PEAKS[name]
         kept[label] = Column((), (), real, known[name].units, phrase)
-    for name in LAST:
+    for name in _last(system):
         if name in known:
             about, shape = known[name], tuple(shapes[name].shape)
             dtype, more = (whole, flags(system.mode_names)) if name == "mode" else (real, {})
@@ -150,10 +151,17 @@ def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, object
     import jax.numpy as jnp
 
     first, last = system.observe(start), system.observe(end)
-    kept = {"energy_lost": last["dissipated_energy"] - first["dissipated_energy"]}
+    kept = {}
+    if "dissipated_energy" in last:
+        kept["energy_lost"] = last["dissipated_energy"] - first["dissipated_energy"]
     if "position" in last and system.kind in HORIZONTAL_KINDS:
         way = (last["position"] - first["position"])[..., :2]
         kept["run_out"] = jnp.max(jnp.sqrt(jnp.sum(way**2, axis=-1)))
     if getattr(system, "others_go_on", False):
         kept["masses_left"] = jnp.sum(last["mode"] == system.mode_names.index("gone"))
-    return kept | {f"final_{name}": last[name] for name in LAST if name in last}
+    return kept | {f"final_{name}": last[name] for name in _last(system) if name in last}
+
+
+def _last(system: AbstractSystem) -> tuple[str, ...]:
+    """The quantities of the last state that are kept: of a system of the user's own, all of them."""
+    return tuple(system.quantities()) if system.kind == "own" else LAST

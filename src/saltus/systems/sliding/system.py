@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -202,6 +203,15 @@ class SlidingMasses(AbstractSystem):
             ledger=jnp.concatenate([jnp.sum(power)[None], jnp.zeros(len(self.rods))]),
         )
 
+    def atol_limit(self) -> float:
+        """A tenth of the speed at which a stop is told, if there is friction [m/s]."""
+        return 0.1 * jumps.STOP_SPEED if self.has_friction else math.inf
+
+    @property
+    def balanced(self) -> bool:
+        """Whether energy and rod lengths are kept; the "tangent" formulation neglects parts of the rod forces."""
+        return self.formulation == "full"
+
     def project(self, state: State) -> State:
         """Rods at their lengths and not stretching, masses on the surface."""
         where = self.places(state)
@@ -270,13 +280,15 @@ class SlidingMasses(AbstractSystem):
         def margin(state):
             return self.surface.margin(state.q[:, 0], state.q[:, 1]) - RIM
 
+        # Both have the same name and the same jump, so that a replay finds either by its name.
         leave = functools.partial(jumps.leave, self)
         borders = [
             border("left_domain", margin, self.ends_outside, "left_domain",
                    "mass {index} left the region where the surface is defined.", leave)
         ]  # fmt: skip
         if self.others_go_on:
-            borders.append(Guard("left_domain", margin, lambda s: ~self.ends_outside(s) & (s.mode != GONE), jump=leave))
+            goes = Guard("left_domain", margin, lambda s: ~self.ends_outside(s) & (s.mode != GONE), jump=leave)
+            borders.append(goes)
         if not (self.has_friction and len(self.rods)):
             return borders
         borders.append(
@@ -318,6 +330,10 @@ class SlidingMasses(AbstractSystem):
         parts = jnp.asarray(self.parts)
         moving = jnp.zeros(len(self.parts), bool).at[parts].max((state.mode != STICK) & (state.mode != GONE))
         return (state.mode == STICK) & moving[parts]
+
+    def approach(self, state: State, guard: str, index) -> State:
+        """Just before a stop: the masses that stop move in the direction in which their velocity vanishes."""
+        return jumps.before_stop(self, state, index) if guard == "stop" else state
 
     # ---- results ------------------------------------------------------------------------------
 
