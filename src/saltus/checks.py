@@ -1,8 +1,8 @@
 """The wording of argument errors, so that all of them sound alike.
 
-Every check raises `ValueError` (`TypeError` for what is no number, or another kind of object) with one sentence for what
-is wrong (with the value), what is allowed, and what to do. A number that JAX traces is not known yet: it passes, and within `noting` the
-condition on it is kept, for whoever runs the traced program to look at.
+Every check raises `ValueError` (`TypeError` for what is no number, or another kind of object) with one sentence for
+what is wrong (with the value), what is allowed, and what to do. A number that JAX traces is not known yet: it passes,
+and within `noting` the condition on it is kept, for whoever runs the traced program to look at.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,18 +31,22 @@ class Loaded:
     scenario: Scenario
 
 
-def load(source: str | Path, overrides: Sequence[str] = (), allow_python: bool = False) -> Loaded:
+Source = str | os.PathLike | dict | Scenario | Loaded
+
+
+def load(source: Source, overrides: Sequence[str] = (), allow_python: bool = False) -> Loaded:
     """Read a scenario.
 
     Args:
-        source: A TOML file, or a name of the catalogue.
+        source: A TOML file, a name of the catalogue, TOML text of several lines, a dictionary, or a scenario that is
+            loaded already.
         overrides: `key=value` pairs such as "masses.0.mass=2.0" that replace or add keys.
         allow_python: Whether a scenario of kind "python" may run the code that it names.
 
     Raises:
         ScenarioError: With one sentence that says what is wrong and where.
     """
-    path, text = _read(source)
+    path, text = _text_of(source)
     data = _parse(text, path.stem)
     wanted = _located(apply_overrides(data, overrides), path.parent)
     if wanted != data:
@@ -57,6 +62,24 @@ def _trust(data: dict[str, Any], folder: Path | None = None) -> None:
         from saltus.scenarios.python import trust
 
         trust(data.get("system"), folder)
+
+
+def _text_of(source: Source) -> tuple[Path, str]:
+    """The TOML text of a scenario, and the file it stands in (or would)."""
+    if isinstance(source, Loaded):
+        return Path(f"{source.name}.toml"), source.text
+    if isinstance(source, Scenario):
+        return Path("scenario.toml"), toml.dumps(source.model_dump(exclude_unset=True, exclude_none=True))
+    if isinstance(source, dict):
+        return Path("scenario.toml"), toml.dumps(source)
+    if isinstance(source, str) and "\n" in source:
+        return Path("scenario.toml"), source
+    if not isinstance(source, str | os.PathLike):
+        raise ScenarioError(
+            f"A scenario is a TOML file, a name of `saltus list`, TOML text, a dictionary or a loaded scenario, got "
+            f"a {type(source).__name__}."
+        )
+    return _read(source)
 
 
 def _located(data: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -104,7 +127,7 @@ def validate(data: dict[str, Any]) -> Scenario:
     return scenario
 
 
-def _read(source: str | Path) -> tuple[Path, str]:
+def _read(source: str | os.PathLike) -> tuple[Path, str]:
     path = Path(source)
     known = entries()
     is_name = isinstance(source, str) and path.suffix != ".toml" and path.name == source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -279,11 +279,13 @@ def row_of(tree, index):
 
 def _list_of_bodies(bodies) -> list[Body]:
     """Bodies, each of which is one."""
-    advice = "Give a list of bodies, such as [contacts.Body(shapes.Ball(1.0), mass=1.0)]."
-    checks.instance("bodies", bodies, (list, tuple), advice)
+    advice = "Give a list of bodies, such as [shapes.Body(shapes.Ball(0.5), density=1.0)]."
+    if not isinstance(bodies, Iterable):
+        raise TypeError(f"`bodies` must be several bodies, got a {type(bodies).__name__}. {advice}")
+    bodies = list(bodies)
     for index, body in enumerate(bodies):
         checks.instance(f"bodies[{index}]", body, Body, advice)
-    return list(bodies)
+    return bodies
 
 
 def _walls(walls: Sequence[tuple[Any, float]]) -> Wall | None:

@@ -97,7 +97,9 @@ class SlidingMasses(AbstractSystem):
         adhesion: bool | None = None,
         restitution: float = 0.0,
     ):
-        checks.instance("surface", surface, AbstractSurface, "Give one of saltus.surfaces, such as surfaces.Sphere(radius=1.0).")
+        checks.instance(
+            "surface", surface, AbstractSurface, "Give one of saltus.surfaces, such as surfaces.Sphere(radius=1.0)."
+        )
         checks.positive("mass", masses, "Every mass needs a weight to be held on the surface.")
         checks.nonnegative("mu", mu)
         checks.positive("gravity", gravity)
