@@ -127,6 +127,8 @@ def _warn(message: Warning | str, *where: object, **more: object) -> None:
 
 def _usage(problem: Exception) -> str:
     message = problem.format_message()  # type: ignore[attr-defined]
+    if "unexpected extra argument" in message and "--set" in sys.argv:
+        message = f"{message.rstrip('.')}. An override is one word, as in --set friction.mu=0.1"
     stop = "" if message.endswith((".", "?")) else "."
     return f"{message}{stop} `saltus --help` shows the verbs, `saltus VERB --help` their options."
 

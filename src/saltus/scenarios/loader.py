@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -47,7 +49,7 @@ def load(source: Source, overrides: Sequence[str] = (), allow_python: bool = Fal
         ScenarioError: With one sentence that says what is wrong and where.
     """
     path, text = _text_of(source)
-    data = _parse(text, path.stem)
+    data = _parse(text, repr(path.name))
     wanted = _located(apply_overrides(data, overrides), path.parent)
     if wanted != data:
         text = toml.dumps(wanted)
@@ -155,9 +157,12 @@ def _read(source: str | os.PathLike) -> tuple[Path, str]:
 
 def _near_files(path: Path) -> str:
     """A TOML file of that folder with nearly this name; or how to make one."""
-    files = [one.name for one in path.parent.glob("*.toml")] if path.parent.is_dir() else []
-    near = suggestion(path.name, files)
-    return near or f" To make one: saltus new sliding > {path.name}"
+    files = {one.stem: one.name for one in path.parent.glob("*.toml")} if path.parent.is_dir() else {}
+    near = difflib.get_close_matches(path.stem, files, n=1, cutoff=0.6)  # the ending alone is no likeness
+    return f" Did you mean {files[near[0]]!r}?" if near else f" To make one: saltus new sliding > {path.name}"
+
+
+DECIMAL_COMMA = re.compile(r"(=|,|\[)\s*[-+]?\d+,\d+\s*(#.*)?$")
 
 
 def _parse(text: str, name: str) -> dict[str, Any]:
@@ -165,8 +170,18 @@ def _parse(text: str, name: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         reason = " ".join(str(error).split()) or "nested too deeply"
-        advice = ' Texts stand in quotes, as in kind = "sliding".' if "Invalid value" in reason else ""
-        raise ScenarioError(f"{name} is not TOML: {reason}.{advice}") from None
+        raise ScenarioError(f"{name} is not TOML: {reason}.{_hint(reason, text)}") from None
+
+
+def _hint(reason: str, text: str) -> str:
+    """What was probably meant where TOML could not be read."""
+    place = re.search(r"at line (\d+)", reason)
+    line = text.splitlines()[int(place[1]) - 1] if place else ""
+    if DECIMAL_COMMA.search(line):
+        return f" Numbers have a decimal point, not a comma: {line.strip().replace(',', '.')}"
+    if twice := re.search(r"Cannot declare \('(\w+)',?\) twice", reason):
+        return f" Where there are several, write [[{twice[1]}]], with double brackets, above each of them."
+    return ' Texts stand in quotes, as in kind = "sliding".' if "Invalid value" in reason else ""
 
 
 def apply_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
