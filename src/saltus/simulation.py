@@ -21,7 +21,11 @@ from saltus.engines.steppers import is_fixed
 from saltus.hybrid import AbstractSystem, Events, Outcome, State, Trajectory
 
 if TYPE_CHECKING:
+    import os
+
     import xarray as xr
+
+    from saltus.views.pages import Inline
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +97,23 @@ class Run:
         from saltus.io.dataset import to_dataset
 
         return to_dataset(self.system, self.trajectory, times, attributes or {})
+
+    def to_html(self, path: str | os.PathLike, times: int | np.ndarray = 1001) -> None:
+        """Write the run as one web page that opens offline: the scene to turn and play, curves, events.
+
+        Args:
+            path: The file (.html), written whole or not at all.
+            times: As for `to_dataset`.
+        """
+        from saltus.views import save_page
+
+        save_page(self.to_dataset(times), path)
+
+    def show(self, height: int = 620) -> Inline:
+        """That page inside a notebook, in a frame of this height [pixels]."""
+        from saltus.views.pages import Inline
+
+        return Inline(self.to_dataset(), height)
 
     def __repr__(self) -> str:
         begin, end = float(self.trajectory.start.t), float(self.end.t)

@@ -10,7 +10,7 @@ import typer
 
 from saltus.cli import complete, pictures, summary
 from saltus.cli.console import Progress, error, print_json, print_pairs, progress
-from saltus.cli.options import Animate, Debug, Json, Plot, Quiet
+from saltus.cli.options import Animate, Debug, Html, Json, Plot, Quiet
 
 if TYPE_CHECKING:
     from saltus.scenarios import Loaded
@@ -27,6 +27,7 @@ def command(
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the result (.nc or .zarr).")] = None,
     plot: Plot = None,
     animate: Animate = None,
+    html: Html = None,
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as masses.0.mass=2.0; may be repeated."),
@@ -39,7 +40,7 @@ def command(
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [])
-    _check_files(out, plot, animate)
+    _check_files(out, plot, animate, html)
     began = time.perf_counter()
     with progress(quiet) as bar:
         run = simulate(loaded, bar)
@@ -51,10 +52,10 @@ def command(
             from saltus.io import write
 
             write(dataset, out)
-        pictures.draw(dataset, plot, animate, bar)
+        pictures.draw(dataset, plot, animate, bar, html)
     facts = summary.summary(dataset, loaded.name)
     facts.update(wall_time=run.wall_time, total_time=total_time)
-    facts["files"] = [str(path) for path in (out, plot, animate) if path is not None]
+    facts["files"] = [str(path) for path in (out, plot, animate, html) if path is not None]
     if json:
         print_json(facts)
     elif not quiet:
@@ -64,14 +65,14 @@ def command(
         raise typer.Exit(1)
 
 
-def _check_files(out: Path | None, plot: Path | None, animate: Path | None) -> None:
+def _check_files(out: Path | None, plot: Path | None, animate: Path | None, html: Path | None) -> None:
     """Refuse a file that could not be written before the run, not after it."""
     if out is not None:
         from saltus.io import check_suffix, check_writable
 
         check_suffix(out)
         check_writable(out)
-    pictures.check(plot, animate)
+    pictures.check(plot, animate, html)
 
 
 def simulate(loaded: Loaded, bar: Progress) -> Run:

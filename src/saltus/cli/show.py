@@ -9,7 +9,7 @@ import typer
 
 from saltus.cli import pictures, summary
 from saltus.cli.console import print_json, print_pairs, print_table, progress
-from saltus.cli.options import Animate, Debug, Json, Plot, Quiet
+from saltus.cli.options import Animate, Debug, Html, Json, Plot, Quiet
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -21,26 +21,27 @@ def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A run stored by `saltus run --out` (.nc or .zarr).")],
     plot: Plot = None,
     animate: Animate = None,
+    html: Html = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Figures and animation of a stored run, with its events.
 
-    Without --plot and --animate both are written beside FILE, with its name.
+    Without --plot, --animate and --html a figure and an animation are written beside FILE, with its name.
     """
     from saltus.io import read
 
     dataset = read(file)
-    if plot is None and animate is None:
+    if plot is None and animate is None and html is None:
         plot, animate = file.with_suffix(".png"), file.with_suffix(".gif")
-    pictures.check(plot, animate)
+    pictures.check(plot, animate, html)
     with progress(quiet) as bar:
-        pictures.draw(dataset, plot, animate, bar)
+        pictures.draw(dataset, plot, animate, bar, html)
     facts = summary.summary(dataset)
     if "wall_time" in dataset.attrs:
         facts["wall_time"] = float(dataset.attrs["wall_time"])
-    facts["files"] = [str(path) for path in (plot, animate) if path is not None]
+    facts["files"] = [str(path) for path in (plot, animate, html) if path is not None]
     if json:
         print_json({**facts, "event_table": _events(dataset)})
     elif not quiet:
