@@ -120,4 +120,5 @@ def main(out, samples, chunk, workers, delay, scheduler=None):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that run in the background hand it on ignored
     main(*sys.argv[1:])

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State, unchanged
 
 
 class BouncingBall(AbstractSystem):
@@ -95,7 +95,10 @@ class Oscillator(AbstractSystem):
 
     def guards(self):
         more = () if self.level is None else (self.level,)
-        return tuple(Guard(f"guard{i}", lambda s, f=f: f(s.q[0], s.v[0], *more)) for i, f in enumerate(self.functions))
+        return tuple(
+            Guard(f"guard{i}", lambda s, f=f: f(s.q[0], s.v[0], *more), jump=unchanged)
+            for i, f in enumerate(self.functions)
+        )
 
     def quantities(self):
         return {"x": Quantity((), "m", "place")}

@@ -1,6 +1,15 @@
 """`python -m saltus` is `saltus`."""
 
-from saltus.cli.app import main
+from saltus.cli import interrupt
+
+
+def main() -> None:
+    """Listen for Ctrl-C before anything else is imported, then run the command line."""
+    interrupt.install()
+    from saltus.cli import app
+
+    app.main()
+
 
 if __name__ == "__main__":
     main()

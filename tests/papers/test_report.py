@@ -78,7 +78,7 @@ def test_a_table_of_markdown_keeps_its_columns():
 def test_a_folder_that_cannot_be_made_is_told_in_one_sentence(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(ScenarioError, match="there is a file of that name"):
-        report.prepare(tmp_path / "taken")
+        report.write([], tmp_path / "taken")
 
 
 def test_errors_of_errata_are_short():

@@ -19,6 +19,7 @@ from saltus.cli import check as check_verb
 from saltus.cli import cite as cite_verb
 from saltus.cli import ensemble as ensemble_verb
 from saltus.cli import hazard as hazard_verb
+from saltus.cli import interrupt
 from saltus.cli import list as list_verb
 from saltus.cli import new as new_verb
 from saltus.cli import reproduce as reproduce_verb
@@ -29,7 +30,7 @@ from saltus.cli import validate as validate_verb
 from saltus.cli.console import error, note
 from saltus.errors import MissingExtraError, ScenarioError
 
-DONE, FAILED, WRONG_INPUT = 0, 1, 2
+DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room on the disk
 
 # Typer carries its own copy of click since 0.20; the class is the same by name.
@@ -38,7 +39,7 @@ _ClickException: type[Exception] = next(one for one in typer.BadParameter.__mro_
 app = typer.Typer(
     name="saltus",
     help="Mechanics that jumps: bodies that slide, stick, roll, tug at each other and collide.",
-    epilog="Exit codes: 0 done, 1 the run or check failed, 2 wrong input.",
+    epilog="Exit codes: 0 done, 1 the run or check failed, 2 wrong input, 130 interrupted.",
     add_completion=True,
     no_args_is_help=False,
     rich_markup_mode=None,
@@ -84,6 +85,7 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
+    interrupt.install()
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     sys.exit(call(arguments))
 
@@ -106,7 +108,7 @@ def _call(arguments: Sequence[str]) -> int:
     except _ClickException as problem:
         return _tell(_usage(problem), WRONG_INPUT, debug)
     except (KeyboardInterrupt, typer.Abort):
-        return _tell("Interrupted.", FAILED, debug)
+        return _tell(f"Interrupted. {interrupt.NOTHING_LOST}", INTERRUPTED, debug)
     except BrokenPipeError:
         # The reader of our output has gone; keep Python from telling so when it closes stdout.
         sys.stdout = None

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from saltus.cli import interrupt
+
 
 def error(message: str) -> None:
     """One line on stderr."""
@@ -88,4 +90,5 @@ def progress(quiet: bool) -> Iterator[Progress]:
         TimeElapsedColumn(),
     )
     with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield Progress(bar)
+        with interrupt.doing(bar.stop):
+            yield Progress(bar)

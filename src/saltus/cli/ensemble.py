@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saltus.cli import complete
+from saltus.cli import complete, interrupt
 from saltus.cli.console import error, print_json, print_pairs, progress
 from saltus.cli.options import Debug, Json, Quiet
 
@@ -63,7 +63,7 @@ def command(
 
     What is done stays valid whatever happens; --resume goes on where a run was stopped.
     """
-    from saltus.ensembles.errors import EnsembleError
+    from saltus.ensembles.errors import EnsembleError, Interrupted
     from saltus.ensembles.runner import execute
     from saltus.ensembles.store import Store
     from saltus.ensembles.work import ScenarioWork
@@ -74,7 +74,7 @@ def command(
     loaded = load(scenario, set or [])
     work = ScenarioWork(loaded.text, samples, device, loaded.name)
     try:
-        with _bar(loaded.name, quiet) as tell:
+        with _bar(loaded.name, quiet) as tell, interrupt.told_as(lambda: _kept(Store(out))):
             standing = execute(
                 work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell
             )  # fmt: skip
@@ -84,7 +84,7 @@ def command(
         if debug:
             raise
         error(str(problem))
-        raise typer.Exit(1) from None
+        raise typer.Exit(130 if isinstance(problem, Interrupted) else 1) from None
     facts = summary(Store(out), standing)
     if json:
         print_json(facts)
@@ -97,6 +97,12 @@ def command(
         error(f"{count} could {'' if none else 'not '}be built. {_why_failed(work, Store(out))}")
         if none:
             raise typer.Exit(1)
+
+
+def _kept(store: Store) -> str:
+    """What remains after an interrupt; files of chunks that were being written are removed."""
+    store.sweep()
+    return store.kept()
 
 
 def _why_failed(work: ScenarioWork, store: Store) -> str:
@@ -195,7 +201,7 @@ def _bar(name: str, quiet: bool) -> Iterator[Callable[[Standing], None] | None]:
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar, interrupt.doing(bar.stop):
         task = bar.add_task(name, total=None, rate="starting")
 
         def tell(standing: Standing) -> None:

@@ -36,13 +36,14 @@ def command(
 
     Every claim gets a verdict; all is written as one HTML report, and as Markdown with the figures beside it.
     """
+    from saltus.io.files import check_folder
     from saltus.papers import catalogue, report
     from saltus.papers.reproduce import reproduce_all
 
     names = list(catalogue.names()) if paper is None else [paper]
     for name in names:
         catalogue.check(name)
-    report.prepare(out)
+    check_folder(out)
     began = time.perf_counter()
     with progress(quiet) as bar, _bars(bar, names) as told:
         found = reproduce_all(names, quick=quick, progress=told)

@@ -37,6 +37,7 @@ from saltus.engines.loop import FOREVER, same_types
 from saltus.engines.search import GLANCES, cubic
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.system import jump_of
 from saltus.numerics.lanes import MANY, side_by_side
 from saltus.numerics.peaks import highest
 
@@ -441,7 +442,7 @@ def fired(system: AbstractSystem, found: Searched, largest, watch: Watch, one_by
 
     guards = system.guards()
     ends = jnp.asarray([guard.ends is not None for guard in guards])
-    jumps = [functools.partial(_jump, system, name=guard.name) for guard in guards]
+    jumps = [functools.partial(_jump, jump_of(system, guard)) for guard in guards]
 
     def due_left(carry):
         _, due, ended_by, count, _ = carry
@@ -471,5 +472,5 @@ def _along(system: AbstractSystem, first: State, last: State, watch):
     return jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(first.t + GLANCES * h, vectors)
 
 
-def _jump(system, state, index, *, name):
-    return same_types(state, system.jump(state, name, index))
+def _jump(jump, state, index):
+    return same_types(state, jump(state, index))

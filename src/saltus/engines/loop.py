@@ -17,6 +17,7 @@ from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import Replay, replay
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
+from saltus.hybrid.system import checked_guards, jump_of, settle_of
 from saltus.hybrid.trajectory import Trajectory
 
 Progress = Callable[[float, int], None]
@@ -63,6 +64,7 @@ def run(
     progress: Progress | None = None,
 ) -> Trajectory:
     """Flow, jump, flow on, from `start` to time `until`."""
+    checked_guards(system)
     start = same_types(start, start)
     end_time = min(until, FOREVER)
     capacity = int(np.clip(RECORD // max(_vector(start).size, 1), 16, 512))
@@ -117,15 +119,16 @@ def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
     rules, owner, element = system.guards(), np.asarray(found.owner), np.asarray(found.element)
     while True:
         due[guard] = False
-        rule, index = rules[owner[guard]], int(element[guard])
+        number, index = int(owner[guard]), int(element[guard])
+        rule = rules[number]
         before = state
         limit = pile_up.limit(rule.name, index, float(before.t))
         if limit is None:
-            after = _jump(system, before, rule.name, jnp.asarray(index, int))
+            after = _jump(system, before, number, jnp.asarray(index, int))
             name = rule.name
         else:
             at_limit = eqx.tree_at(lambda s: s.t, before, jnp.asarray(limit, float))
-            after, name = _settle(system, at_limit, rule.name, jnp.asarray(index, int)), f"{rule.name}_settled"
+            after, name = _settle(system, at_limit, number, jnp.asarray(index, int)), f"{rule.name}_settled"
             if after is None:
                 return Outcome("accumulation", _piling_up(rule.name, limit, before)), before
         data = system.event_data(name, index, before, after)
@@ -155,13 +158,13 @@ def _vector(state: State) -> np.ndarray:
 
 
 @eqx.filter_jit
-def _jump(system: AbstractSystem, state: State, name: str, index) -> State:
-    return same_types(state, system.jump(state, name, index))
+def _jump(system: AbstractSystem, state: State, number: int, index) -> State:
+    return same_types(state, jump_of(system, system.guards()[number])(state, index))
 
 
 @eqx.filter_jit
-def _settle(system: AbstractSystem, state: State, name: str, index) -> State | None:
-    after = system.settle(state, name, index)
+def _settle(system: AbstractSystem, state: State, number: int, index) -> State | None:
+    after = settle_of(system, system.guards()[number])(state, index)
     return None if after is None else same_types(state, after)
 
 

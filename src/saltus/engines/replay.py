@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 from saltus.engines.advance import Control, Stepper, taken
 from saltus.engines.flat import FlatSystem, pack
 from saltus.hybrid import AbstractSystem, Event, State
+from saltus.hybrid.system import jump_of
 
 SIZES = (32, 256)  # steps that are compiled together; longer ways go by powers of two
 
@@ -186,7 +187,7 @@ def _event_jacobian(system: AbstractSystem, state: State, which, name: str, inde
     def event(x):
         system, state = eqx.combine(unpacked(x), rest)
         state = _at_zero(system, state, name, index)
-        after = system.jump(state, name, index)
+        after = jump_of(system, system.guard(name))(state, index)
         y = jnp.concatenate([pack(after.q, after.v, after.ledger), jnp.stack([after.t, state.t])])
         return y, (y, after.mode)
 
@@ -195,7 +196,7 @@ def _event_jacobian(system: AbstractSystem, state: State, which, name: str, inde
 
 def _at_zero(system: AbstractSystem, state: State, name: str, index) -> State:
     """The state moved to the zero of the event's guard: nowhere in value, but not so its derivative."""
-    guard = next(guard for guard in system.guards() if guard.name == name)
+    guard = system.guard(name)
     flat = FlatSystem(system, state)
     y = flat.vector(state)
     rate = flat.rate(state.t, y)

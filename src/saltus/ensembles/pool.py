@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import IO, Any
 
+from saltus import processes
 from saltus.ensembles.errors import ChunkError, Failures, WriteError
 from saltus.ensembles.store import Store
 from saltus.ensembles.work import Work
@@ -123,6 +124,7 @@ class Pool:
             env=environment(_found_by_children(dict(os.environ))),
             start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers
         )
+        processes.register(process)
         worker = Worker(process, log)
         with contextlib.suppress(OSError):  # died at once; its reader tells
             process.stdin.write(self._assignment)

@@ -137,9 +137,9 @@ def execute(
             try:
                 _compute(work, store, tally, workers, client)
             except KeyboardInterrupt:
-                raise Interrupted(f"Interrupted. {tally.kept()}") from None
+                raise Interrupted(f"Interrupted. {store.kept()}") from None
             except EnsembleError as error:
-                raise type(error)(f"{error} {tally.kept()}") from error
+                raise type(error)(f"{error} {store.kept()}") from error
         return tally.standing()
 
 
@@ -239,13 +239,6 @@ class Tally:
         since, already = self._first or (0.0, self._found)
         pace = max(ended - already, 0) / (seconds - since) if seconds > since else 0.0
         return Standing(self._store.samples, ended, self._found, seconds, pace)
-
-    def kept(self) -> str:
-        """What remains of a run that was stopped."""
-        return (
-            f"{self._store.samples_in(self._store.finished())} of {self._store.samples} samples are done and kept in "
-            f"{str(self._store.path)!r}; the same command with --resume goes on."
-        )
 
 
 def _compute(work: Work, store: Store, tally: Tally, workers: int | None, client: Any) -> None:

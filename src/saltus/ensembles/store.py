@@ -120,6 +120,13 @@ class Store:
         """Chunks that are not complete, in order."""
         return np.flatnonzero(~self.finished()).tolist()
 
+    def kept(self) -> str:
+        """What remains of an ensemble that was stopped, in words."""
+        return (
+            f"{self.samples_in(self.finished())} of {self.samples} samples are done and kept in {str(self.path)!r}; "
+            "the same command with --resume goes on."
+        )
+
     def samples_in(self, chunks: np.ndarray) -> int:
         """Number of samples in the flagged ones of all chunks."""
         last = len(chunks) > 0 and bool(chunks[-1])

@@ -1,7 +1,7 @@
 """The contract between systems and engines; knows no mechanics."""
 
 from saltus.hybrid.event import Event, Events
-from saltus.hybrid.guard import Guard, always
+from saltus.hybrid.guard import Guard, always, unchanged
 from saltus.hybrid.outcome import OUTCOMES, Outcome
 from saltus.hybrid.state import Rate, State
 from saltus.hybrid.system import AbstractSystem, Quantity
@@ -19,4 +19,5 @@ __all__ = [
     "State",
     "Trajectory",
     "always",
+    "unchanged",
 ]

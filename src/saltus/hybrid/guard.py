@@ -9,12 +9,19 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from saltus import checks
+from saltus.hybrid.outcome import OUTCOMES
 from saltus.hybrid.state import State
 
 
 def always(state: State) -> Array:
     """A guard that is watched in every mode."""
     return jnp.asarray(True)
+
+
+def unchanged(state: State, index: Array) -> State:
+    """The jump of an event that is only recorded: the motion goes on as it was."""
+    return state
 
 
 def once(function: Callable[[State], Any]) -> Callable[[State], Any]:
@@ -41,15 +48,22 @@ class Guard:
     been positive: nothing fires again on its own event. Only a `border` ends the run at once
     where it is not positive.
 
+    A guard carries what happens at its event: `jump(state, index)` gives the state after it. A guard
+    that has none either ends the run, or belongs to a system with a method `jump(state, guard, index)`.
+
     Args:
         name: Name of the event.
         function: Value that falls through zero at the event; scalar or 1-D.
         armed: Whether it is watched in this mode; same shape as the value, or scalar.
-        ends: Name of the outcome (`hybrid.outcome`) if the event ends the run.
+        ends: Name of the outcome (`hybrid.OUTCOMES`) if the event ends the run.
         message: With `ends`: a sentence for the user; `{t}` and `{index}` are filled in.
         border: With `ends`: whether the system is not defined where the function is not positive.
         singular: Whether the rate turns ever faster towards the event, as friction does with a speed that
             vanishes; constant steps are halved on the way there.
+        jump: `jump(state, index)`: the state after the event of element `index`; `hybrid.unchanged` for an
+            event that is only recorded.
+        settle: `settle(state, index)`: the state in which the motion goes on where events of this guard
+            pile up without end (a ball that comes to rest).
     """
 
     name: str
@@ -59,3 +73,13 @@ class Guard:
     message: str = ""
     border: bool = False
     singular: bool = False
+    jump: Callable[[State, Array], State] | None = dataclasses.field(default=None, kw_only=True)
+    settle: Callable[[State, Array], State] | None = dataclasses.field(default=None, kw_only=True)
+
+    def __post_init__(self):
+        if self.ends is not None:
+            checks.one_of(f"outcome of guard {self.name!r}", self.ends, OUTCOMES)
+        elif self.border:
+            raise ValueError(
+                f"Guard {self.name!r} is a border, so it ends the run: say how, such as ends='left_domain'."
+            )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import equinox as eqx
 from jaxtyping import Array
 
-from saltus.hybrid.guard import Guard
+from saltus import checks
+from saltus.hybrid.guard import Guard, unchanged
 from saltus.hybrid.state import Rate, State
 
 
@@ -48,8 +50,18 @@ class AbstractSystem(eqx.Module):
         return ()
 
     def jump(self, state: State, guard: str, index: Array) -> State:
-        """The state after the event of `guard` (for its element `index`)."""
-        return state
+        """The state after the event of `guard` (for its element `index`), as the guard itself says.
+
+        A system that overrides this serves those of its guards that carry no jump of their own.
+        """
+        rule = self.guard(guard)
+        return _own_jump(self, rule)(state, index)
+
+    def guard(self, name: str) -> Guard:
+        """The guard of this name; the first of several."""
+        guards = {guard.name: guard for guard in reversed(self.guards())}
+        checks.one_of(f"guard of {type(self).__name__}", name, guards)
+        return guards[name]
 
     def project(self, state: State) -> State:
         """The nearest state that satisfies the constraints; applied after every step."""
@@ -63,7 +75,10 @@ class AbstractSystem(eqx.Module):
         return None
 
     def settle(self, state: State, guard: str, index: Array) -> State | None:
-        """What follows when events of `guard` pile up without end; None if nothing is known."""
+        """What follows when events of `guard` pile up without end; None if nothing is known.
+
+        A system that overrides this serves those of its guards that carry no `settle` of their own.
+        """
         return None
 
     @abc.abstractmethod
@@ -93,3 +108,38 @@ class AbstractSystem(eqx.Module):
     def event_quantities(self) -> dict[str, Quantity]:
         """Units and meaning of what `event_data` returns, where the common names of `io` do not tell."""
         return {}
+
+
+def jump_of(system: AbstractSystem, guard: Guard) -> Callable[[State, Array], State]:
+    """`jump(state, index)` of a guard: its own, else the system's, else nothing if it ends the run."""
+    if guard.jump is None and type(system).jump is not AbstractSystem.jump:
+        return lambda state, index: system.jump(state, guard.name, index)
+    return _own_jump(system, guard)
+
+
+def _own_jump(system: AbstractSystem, guard: Guard) -> Callable[[State, Array], State]:
+    if guard.jump is not None:
+        return guard.jump
+    if guard.ends is not None:
+        return unchanged
+    raise ValueError(
+        f"Guard {guard.name!r} of {type(system).__name__} does not say what happens when it fires. Give it a jump, as "
+        f"in Guard({guard.name!r}, ..., jump=function of (state, index)), or let it end the run, as in ends='finished'."
+    )
+
+
+def settle_of(system: AbstractSystem, guard: Guard) -> Callable[[State, Array], State | None]:
+    """`settle(state, index)` of a guard: its own, else the system's, which gives None where nothing is known."""
+    if guard.settle is not None:
+        return guard.settle
+    return lambda state, index: system.settle(state, guard.name, index)
+
+
+def checked_guards(system: AbstractSystem) -> tuple[Guard, ...]:
+    """The guards of a system, each of which says what happens when it fires."""
+    guards = tuple(system.guards())
+    for guard in guards:
+        if not isinstance(guard, Guard):
+            raise TypeError(f"`guards` of {type(system).__name__} must return hybrid.Guard objects, got {guard!r}.")
+        jump_of(system, guard)
+    return guards

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from saltus.errors import ScenarioError
+
+
+_unfinished: set[Path] = set()
+_replacing = threading.RLock()  # held while a finished file takes its place
 
 
 @contextlib.contextmanager
@@ -25,12 +31,30 @@ def atomic_write(path: str | os.PathLike) -> Iterator[Path]:
     """
     target = Path(path)
     check_writable(target)
-    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")
+    temporary = _beside(target, target.suffix)
+    _unfinished.add(temporary)
     try:
         yield temporary
-        _replace(temporary, target)
+        with _replacing:
+            _replace(temporary, target)
     finally:
         _remove(temporary)
+        _unfinished.discard(temporary)
+
+
+def discard_unfinished() -> None:
+    """Remove what is written at the moment, by whatever thread, for a process that ends right after.
+
+    A file that is just taking its place is waited for.
+    """
+    _replacing.acquire()  # and kept: nothing takes its place any more
+    for temporary in list(_unfinished) * 3:  # the thread that writes may still be adding to a folder
+        _remove(temporary)
+
+
+def _beside(target: Path, suffix: str) -> Path:
+    """A hidden name in the same folder that nobody else has."""
+    return target.with_name(f".{target.stem}.{secrets.token_hex(4)}{suffix}")
 
 
 def check_writable(path: str | os.PathLike) -> None:
@@ -41,8 +65,24 @@ def check_writable(path: str | os.PathLike) -> None:
         raise ScenarioError(f"Cannot write {str(path)!r}: there is no folder {str(folder)!r}.")
     if target.is_dir() and target.suffix != ".zarr":
         raise ScenarioError(f"Cannot write {str(path)!r}: it is a folder.")
-    if not os.access(folder, os.W_OK):
-        raise ScenarioError(f"Cannot write {str(path)!r}: the folder {str(folder)!r} is not writable.")
+    probe = _beside(target, ".probe")
+    try:  # rights alone do not tell: the file system may be full, or take no files at all
+        probe.touch(exist_ok=False)
+    except OSError as problem:
+        reason = "" if problem.errno == errno.EACCES else f" ({problem.strerror})"
+        raise ScenarioError(
+            f"Cannot write {str(path)!r}: the folder {str(folder)!r} is not writable{reason}."
+        ) from None
+    probe.unlink(missing_ok=True)
+
+
+def check_folder(path: str | os.PathLike) -> None:
+    """Refuse a folder that cannot be made or written to; it is not made yet."""
+    folder = Path(path)
+    there = next((one for one in (folder, *folder.parents) if one.exists()), Path())
+    if not there.is_dir():
+        raise ScenarioError(f"Cannot write to the folder {str(path)!r}: there is a file of that name, {str(there)!r}.")
+    check_writable(there / (folder.name or "folder"))
 
 
 def _replace(temporary: Path, target: Path) -> None:
@@ -50,7 +90,7 @@ def _replace(temporary: Path, target: Path) -> None:
     if not target.is_dir():
         os.replace(temporary, target)
         return
-    old = target.with_name(f".{target.stem}.{secrets.token_hex(4)}.old")
+    old = _beside(target, ".old")
     os.rename(target, old)
     try:
         os.rename(temporary, target)

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from saltus import __version__
-from saltus.errors import ScenarioError
-from saltus.io.files import atomic_write
+from saltus.io.files import atomic_write, check_folder
 from saltus.papers.claim import VERDICTS, scientific
 from saltus.papers.paper import Correction, Picture, Reproduction
 
@@ -37,7 +36,8 @@ def write(found: Sequence[Reproduction], folder: str | Path, quick: bool = False
     `figures/`.
     """
     folder = Path(folder)
-    prepare(folder)
+    check_folder(folder)
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
     for paper in found:
         for picture in paper.pictures:
             _save(folder / "figures" / f"{paper.name}-{picture.key}.png", picture.png)
@@ -61,16 +61,6 @@ def facts(found: Reproduction) -> dict[str, Any]:
         "left_out": found.left_out,
         "wall_time": round(found.wall_time, 1),
     }
-
-
-def prepare(folder: Path) -> None:
-    """Make the folder of the report, or say why it cannot be."""
-    try:
-        (folder / "figures").mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise ScenarioError(f"Cannot write the report to {str(folder)!r}: there is a file of that name.") from None
-    except OSError as error:
-        raise ScenarioError(f"Cannot write the report to {str(folder)!r}: {error.strerror}.") from None
 
 
 def _save(path: Path, data: bytes) -> None:

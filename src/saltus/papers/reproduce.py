@@ -6,11 +6,12 @@ import multiprocessing
 import os
 import queue as queues
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 from saltus.papers import catalogue
 from saltus.papers.paper import Reproduction, reproduce
+from saltus.processes import pool as start_pool
 
 POLL = 0.2  # seconds between looks at the progress
 # The one that takes longest begins first, so that two processes end at about the same time.
@@ -35,20 +36,15 @@ def reproduce_all(
     """
     for name in names:
         catalogue.check(name)
-    processes = min(len(names), processes or os.cpu_count() or 1)
-    if processes == 1:
+    number = min(len(names), processes or os.cpu_count() or 1)
+    if number == 1:
         return [_alone(name, quick, progress) for name in names]
-    context = multiprocessing.get_context("spawn")
-    messages = context.Queue()
+    messages = multiprocessing.get_context("spawn").Queue()
     order = sorted(names, key=lambda name: LONGEST_FIRST.index(name) if name in LONGEST_FIRST else -1)
-    with ProcessPoolExecutor(processes, mp_context=context, initializer=_listen, initargs=(messages,)) as pool:
+    with start_pool(number, _listen, (messages,)) as pool:
         running = {name: pool.submit(_in_process, name, quick) for name in order}
-        try:
-            _wait(running, messages, progress)
-            return [running[name].result() for name in names]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        _wait(running, messages, progress)
+        return [running[name].result() for name in names]
 
 
 def _alone(name: str, quick: bool, progress: Report | None) -> Reproduction:

@@ -197,23 +197,28 @@ class BallOnPlane(AbstractSystem):
     def guards(self) -> tuple[Guard, ...]:
         """Slip that ends, rolling that slips, spin that ends, rest."""
         guards = [
-            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True),
-            Guard("slips", self._grip_left, lambda s: s.mode == ROLL),
+            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=self._rolls),
+            Guard("slips", self._grip_left, lambda s: s.mode == ROLL, jump=self._slips),
         ]
         if not self.point and not self.shifted:
-            guards.append(Guard("spins", self._off_ray, lambda s: s.mode == SLIP))
-            guards.append(Guard("spin_ends", lambda s: _sign(s.mode) * s.v[4], lambda s: _sign(s.mode) != 0.0))
+            guards += [
+                Guard("spins", self._off_ray, lambda s: s.mode == SLIP, jump=self._spins),
+                Guard("spin_ends", self._spin_left, lambda s: _sign(s.mode) != 0.0, jump=self._spin_ends),
+            ]
         if self.shifted:
             guards += [
-                Guard("rests", self._rolling_left, lambda s: s.mode == ROLL, singular=True),
-                Guard("pivots", self._turning_left, lambda s: s.mode == SLIP, singular=True),
-                Guard("sets_off", self._shift_left, lambda s: s.mode == PIVOT),
-                Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True),
+                Guard("rests", self._rolling_left, lambda s: s.mode == ROLL, singular=True, jump=self._rests),
+                Guard("pivots", self._turning_left, lambda s: s.mode == SLIP, singular=True, jump=self._pivots),
+                Guard("sets_off", self._shift_left, lambda s: s.mode == PIVOT, jump=self._slips),
+                Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True, jump=self._rolls),
             ]
         return tuple(guards)
 
     def _slip_left(self, state: State) -> Scalar:
         return size(self._slip_and_rim(state.v)) / self.speed - NEAR_REST
+
+    def _spin_left(self, state: State) -> Scalar:
+        return _sign(state.mode) * state.v[4]
 
     def _slip_and_rim(self, velocity: Velocity) -> Array:
         motion = self.motion(velocity)
@@ -245,26 +250,24 @@ class BallOnPlane(AbstractSystem):
         undefined = jnp.where(spins & (self.law.mu > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
 
-    def jump(self, state: State, guard: str, index) -> State:
-        """The state after an event."""
-        if guard == "rolls":
-            return self._rolling(_run_out(self, state, self._slip_and_rim))
-        if guard == "spin_ends":
-            return self._rolling(changed(state, v=state.v.at[4].set(0.0)))
-        if guard == "spins":
-            return self._spinning(state)
-        if guard == "slips":
-            return changed(state, mode=jnp.asarray(SLIP))
-        if guard == "rests":
-            return self._rolling(_run_out(self, state, lambda v: v[:2]))
-        if guard == "pivots":
-            still = changed(state, v=state.v.at[2:4].set(0.0), mode=jnp.asarray(PIVOT))
-            return choose(self._shift_left(still) > 0.0, still, state)
-        if guard == "sets_off":
-            return changed(state, mode=jnp.asarray(SLIP))
-        if guard == "pivot_ends":
-            return self._rolling(_run_out(self, state, self._slip_and_rim))
-        return state
+    def _rolls(self, state: State, index) -> State:
+        return self._rolling(_run_out(self, state, self._slip_and_rim))
+
+    def _slips(self, state: State, index) -> State:
+        return changed(state, mode=jnp.asarray(SLIP))
+
+    def _spins(self, state: State, index) -> State:
+        return self._spinning(state)
+
+    def _spin_ends(self, state: State, index) -> State:
+        return self._rolling(changed(state, v=state.v.at[4].set(0.0)))
+
+    def _rests(self, state: State, index) -> State:
+        return self._rolling(_run_out(self, state, lambda v: v[:2]))
+
+    def _pivots(self, state: State, index) -> State:
+        still = changed(state, v=state.v.at[2:4].set(0.0), mode=jnp.asarray(PIVOT))
+        return choose(self._shift_left(still) > 0.0, still, state)
 
     def _rolling(self, state: State) -> State:
         """Slip and spin have ended: the ball rolls if friction can hold it, and rests if resistance can."""

@@ -7,14 +7,13 @@ import gc
 import importlib
 import json
 import math
-import multiprocessing
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Any
 
-from saltus import _jax_settings
+from saltus import _jax_settings, processes
 from saltus.checks import suggestion
 from saltus.errors import ScenarioError
 from saltus.validation.check import Check
@@ -154,10 +153,7 @@ def run(topics: Sequence[Topic], workers: int = 0) -> Iterator[CaseResult]:
         for one in sorted((one for part in found for one in _numbered(part)), key=lambda one: one[1]):
             yield _run_case(*one)
         return
-    # Not forked: the libraries under JAX hold threads, which a fork does not carry over.
-    spawn = multiprocessing.get_context("spawn")
-    settings = (_jax_settings.quick_to_compile(),)
-    with ProcessPoolExecutor(min(workers, len(found)), spawn, _prepare, settings) as pool:
+    with processes.pool(min(workers, len(found)), _prepare, (_jax_settings.quick_to_compile(),)) as pool:
         for done in as_completed([pool.submit(_run_part, part) for part in found]):
             yield from done.result()
 

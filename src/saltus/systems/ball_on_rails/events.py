@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import jax
@@ -54,60 +55,70 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
     def slips_on_one(state):
         return one_rail(state) & (state.mode == SLIP)
 
+    def holds_on_one(state):
+        return one_rail(state) & (state.mode == STICK).any()
+
     def slides_or_jammed(state):
         return both_slide(state) | (state.mode == JAMMED).any()
+
+    def after(jump):
+        return functools.partial(jump, ball)
 
     look = _Look(ball)
     guards = []
     if not ball.secure:
         guards += [
-            Guard("rail_lost", lambda s: look(s).loads.margin, both_slide),
-            Guard("landing", lambda s: s.q[1], one_rail),
+            Guard("rail_lost", lambda s: look(s).loads.margin, both_slide, jump=after(_rail_lost)),
+            Guard("landing", lambda s: s.q[1], one_rail, jump=after(_landed), settle=after(_rocked_down)),
             Guard("leaves", look.share_of_load, one_rail, "left_domain", LEFT_MESSAGE),
             Guard("jams", look.room_left, slides_or_jammed, "jammed", JAM_MESSAGE),
         ]
     if ball.point:
         guards += [
-            Guard("slip_ends", look.signed_slip, lambda s: sign_of(s.mode) != 0.0),
-            Guard("slip_vanishes", look.slip_left, lambda s: s.mode == SLIP, singular=True),
+            Guard("slip_ends", look.signed_slip, lambda s: sign_of(s.mode) != 0.0, jump=after(_slip_ended)),
+            Guard("slip_vanishes", look.slip_left, lambda s: s.mode == SLIP, singular=True, jump=after(_slip_vanished)),
         ]
     else:
         guards += [
-            Guard("creeps", look.off_creep, both_slide),
-            Guard("stops", look.speed_left, both_slide, singular=True),
-            Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any()),
+            Guard("creeps", look.off_creep, both_slide, jump=after(_creeping)),
+            Guard("stops", look.speed_left, both_slide, singular=True, jump=after(_stopped)),
+            Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any(), jump=after(_at_rest)),
         ]
     if not ball.secure:
-        guards.append(Guard("slips", look.grip_left, lambda s: one_rail(s) & (s.mode == STICK).any()))
+        guards.append(Guard("slips", look.grip_left, holds_on_one, jump=after(_torn_loose)))
     if not ball.secure and not ball.point:
-        guards.append(Guard("slip_vanishes", look.slip_left, slips_on_one, singular=True))
+        guards.append(Guard("slip_vanishes", look.slip_left, slips_on_one, singular=True, jump=after(_slip_vanished)))
     return tuple(guards)
 
 
-def after(ball: BallOnRails, state: State, guard: str, index) -> State:
-    """The state after the event of a guard."""
-    if guard == "rail_lost":
-        seat = changed(state, q=state.q.at[1].set(0.0), v=state.v.at[1].set(0.0))
-        return changed(seat, mode=state.mode.at[index].set(OPEN))
-    if guard == "landing":
-        return _landed(ball, state)
-    if guard == "slip_vanishes":
-        state = _slip_run_out(ball, state, index)
-    if guard in ("slip_ends", "slip_vanishes"):
-        if not ball.point:
-            return _stuck_on_one_rail(ball, state)
-        if ball.secure:
-            return _straight(ball, state)
-        return choose((state.mode == OPEN).any(), _stuck_on_one_rail(ball, state), _straight(ball, state))
-    if guard == "slips":
-        return _torn_loose(ball, state)
-    if guard == "creeps":
-        return _creeping(ball, state)
-    if guard == "stops":
-        return _at_rest(ball, _run_out(ball, state))
-    if guard == "rests":
-        return _at_rest(ball, state)
-    return state
+def _rail_lost(ball: BallOnRails, state: State, index) -> State:
+    """The ball begins to tilt about the rail that it still touches."""
+    seat = changed(state, q=state.q.at[1].set(0.0), v=state.v.at[1].set(0.0))
+    return changed(seat, mode=state.mode.at[index].set(OPEN))
+
+
+def _slip_vanished(ball: BallOnRails, state: State, index) -> State:
+    """The slip of a contact dies away."""
+    return _slip_ended(ball, _slip_run_out(ball, state, index), index)
+
+
+def _slip_ended(ball: BallOnRails, state: State, index) -> State:
+    """A contact without slip sticks or slides on."""
+    if not ball.point:
+        return _stuck_on_one_rail(ball, state)
+    if ball.secure:
+        return _straight(ball, state)
+    return choose((state.mode == OPEN).any(), _stuck_on_one_rail(ball, state), _straight(ball, state))
+
+
+def _stopped(ball: BallOnRails, state: State, index) -> State:
+    """Sliding ends in rest."""
+    return _at_rest(ball, _run_out(ball, state))
+
+
+def _rocked_down(ball: BallOnRails, state: State, index) -> State:
+    """Rocking between the rails has died down: the ball sits on both."""
+    return seated(ball, on_both(ball, state, jnp.zeros(())))
 
 
 def seated(ball: BallOnRails, state: State) -> State:
@@ -134,7 +145,7 @@ def on_both(ball: BallOnRails, state: State, tilt_rate: Scalar) -> State:
     return changed(state, q=state.q.at[1].set(0.0), v=state.v.at[1].set(tilt_rate), ledger=state.ledger.at[1].add(loss))
 
 
-def _landed(ball: BallOnRails, state: State) -> State:
+def _landed(ball: BallOnRails, state: State, index) -> State:
     """Plastic impact on the rail that was lost; where the normals are less than 90 degrees apart it rocks over."""
     rate = -state.v[1] * jnp.cos(2 * ball.half_angle)
     rocks = rate > NEAR_STICK * ball.speed / ball.radius
@@ -174,7 +185,7 @@ def _with_slip(ball: BallOnRails, state: State, place: Place, slip: Array, spin:
     return v.at[2:].add(spin * place.normals[0])
 
 
-def _torn_loose(ball: BallOnRails, state: State) -> State:
+def _torn_loose(ball: BallOnRails, state: State, index) -> State:
     """The only contact slips: against the friction that held it, with a speed that does not count."""
     contacts = ball.contacts(state)
     force, torque = jnp.sum(contacts.reaction.force, 0), jnp.sum(contacts.reaction.spin_torque)
@@ -193,7 +204,7 @@ def limit_surface(ball: BallOnRails) -> LimitSurface:
     return LimitSurface(Combined(law.mu, law.spot_radius, law.pressure, reference_load=law.reference_load))
 
 
-def _creeping(ball: BallOnRails, state: State) -> State:
+def _creeping(ball: BallOnRails, state: State, index) -> State:
     """Onto the ray of self-similar creep; the momentum that friction along the rails cannot change is kept."""
     forward = jnp.where(state.v[3] < 0.0, -1.0, 1.0)
     angle = creep.refined_angle(ball, creep.ray_angle(ball, state.v), forward)
@@ -236,7 +247,7 @@ def _slip_run_out(ball: BallOnRails, state: State, index) -> State:
     )
 
 
-def _at_rest(ball: BallOnRails, state: State) -> State:
+def _at_rest(ball: BallOnRails, state: State, index=0) -> State:
     """At rest for good, or on the way down a slope that is too steep for rest."""
     still = jnp.zeros_like(state.v)
     downhill = jnp.where(ball.slope < 0.0, -1.0, 1.0)

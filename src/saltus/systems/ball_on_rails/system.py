@@ -154,16 +154,6 @@ class BallOnRails(AbstractSystem):
         """What can happen; see `events.all_guards`."""
         return events.all_guards(self)
 
-    def jump(self, state: State, guard: str, index) -> State:
-        """The state after an event."""
-        return events.after(self, state, guard, index)
-
-    def settle(self, state: State, guard: str, index) -> State | None:
-        """Rocking between the rails has died down: the ball sits on both."""
-        if guard != "landing":
-            return None
-        return events.seated(self, events.on_both(self, state, jnp.zeros(())))
-
     def quantities(self) -> dict[str, Quantity]:
         """Name and meaning of everything that `observe` returns."""
         return {

@@ -219,12 +219,16 @@ class Butterfly(AbstractSystem):
     def guards(self) -> tuple[Guard, ...]:
         """Lift-off, slip that ends, rolling that slips."""
         lift = Guard("lift_off", self._load, ends="left_domain", message=LIFT_MESSAGE)
-        slips = Guard("slips", self._grip_left, lambda s: s.mode == STICK)
+        slips = Guard("slips", self._grip_left, lambda s: s.mode == STICK, jump=self._torn_loose)
+        held = self._held_or_reversed
         if self.point:
-            moving = Guard("slip_ends", self._signed_slip, lambda s: (s.mode == FORWARD) | (s.mode == BACKWARD))
+            moving = Guard("slip_ends", self._signed_slip, self._slides, jump=held)
         else:
-            moving = Guard("sticks", self._slip_left, lambda s: s.mode == SLIP, singular=True)
+            moving = Guard("sticks", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=held)
         return lift, slips, moving
+
+    def _slides(self, state: State) -> Array:
+        return (state.mode == FORWARD) | (state.mode == BACKWARD)
 
     def _load(self, state: State) -> Scalar:
         place = track(self.profile, state.q[0], self.effective_radius)
@@ -253,15 +257,7 @@ class Butterfly(AbstractSystem):
         """What the spots can bear at rest; approximate laws share that of the exact one."""
         return LimitSurface(Combined(self.law.mu, self.law.spot_radius, self.law.pressure))
 
-    def jump(self, state: State, guard: str, index) -> State:
-        """The state after an event."""
-        if guard == "slips":
-            return self._torn_loose(state)
-        if guard in ("slip_ends", "sticks"):
-            return self._held_or_reversed(state)
-        return state
-
-    def _torn_loose(self, state: State) -> State:
+    def _torn_loose(self, state: State, index) -> State:
         now = self.contacts(state)
         if self.point:
             return changed(state, mode=jnp.where(now.reaction.force[0] < 0.0, FORWARD, BACKWARD))
@@ -273,7 +269,7 @@ class Butterfly(AbstractSystem):
         v = jnp.stack([tiny * slip[0] + self.effective_radius * turning, rate + turning])
         return changed(state, v=v, mode=jnp.asarray(SLIP))
 
-    def _held_or_reversed(self, state: State) -> State:
+    def _held_or_reversed(self, state: State, index=0) -> State:
         rate = self.turning.at(state.t)[1]
         if not self.point:
             still = changed(state, v=jnp.stack([jnp.zeros_like(rate), rate]), mode=jnp.asarray(STICK))

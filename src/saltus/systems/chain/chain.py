@@ -14,7 +14,7 @@ from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.impact.engagement import ENGAGEMENTS, AbstractEngagement
 from saltus.systems.chain import guards as guard_list
-from saltus.systems.chain import jumps, results, starts
+from saltus.systems.chain import results, starts
 from saltus.systems.chain.edge import Edge
 from saltus.systems.chain.layout import PULLS, Motion, Regime, units, unpack
 from saltus.systems.chain.tension import Pull, edge_last, forces, velocity_changes
@@ -307,10 +307,6 @@ class Chain(AbstractSystem):
     def guards(self) -> tuple[Guard, ...]:
         """Crossings; friction that holds or lets go; and the ends of validity."""
         return guard_list.guards(self)
-
-    def jump(self, state: State, guard: str, index: Array) -> State:
-        """The state after an event."""
-        return jumps.JUMPS[guard](self, state, index)
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """Angle, table speed, impulse and energy lost of a crossing; the link or particle of other events."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
@@ -9,6 +10,7 @@ from jaxtyping import Array
 
 from saltus.hybrid import Guard, State
 from saltus.hybrid.guard import once
+from saltus.systems.chain import jumps, strings
 from saltus.systems.chain.layout import LOOSE, UNTOLD, Regime
 
 if TYPE_CHECKING:
@@ -23,17 +25,23 @@ def guards(chain: Chain) -> tuple[Guard, ...]:
     """All guards of a chain."""
     view = _View(chain)
     off = "The last particle left the table at t = {t:.9g} s."
+    ends = "finished" if chain.ends_off_table else None
+
+    def after(jump, **options):
+        return functools.partial(jump, chain, **options)
+
+    pushes = ("slack", strings.release) if chain.strings else ("compression", jumps.note_compression)
     listed = [
-        Guard("crossing", view.left_to_cross, view.more_follow),
-        Guard("exit", view.left_to_cross, view.last_follows, "finished" if chain.ends_off_table else None, off),
-        Guard("slack" if chain.strings else "compression", view.link_tension, view.tension_watched),
-        Guard("under_table", view.clearance, lambda state: ~view.regime(state).swung_under),
-        Guard("lift_off", view.edge_force, view.edge_watched),
-        Guard("slip", view.grip, lambda state: view.on_table(state) & view.regime(state).stuck),
-        Guard("stick", view.table_speed, lambda state: view.slides(state) & (chain.static_friction > 0.0)),
+        Guard("crossing", view.left_to_cross, view.more_follow, jump=after(jumps.cross)),
+        Guard("exit", view.left_to_cross, view.last_follows, ends, off, jump=after(jumps.cross, last=True)),
+        Guard(pushes[0], view.link_tension, view.tension_watched, jump=after(pushes[1])),
+        Guard("under_table", view.clearance, view.not_yet_under, jump=after(jumps.note_under_table)),
+        Guard("lift_off", view.edge_force, view.edge_watched, jump=after(jumps.note_lift_off)),
+        Guard("slip", view.grip, view.held_on_table, jump=after(jumps.slip)),
+        Guard("stick", view.table_speed, view.may_stick, jump=after(jumps.stick)),
     ]
     if chain.strings:
-        listed.append(Guard("taut", view.slack_left, lambda state: view.hangs(state) & (view.regime(state).loose > 0)))
+        listed.append(Guard("taut", view.slack_left, view.hangs_loose, jump=after(strings.tighten)))
     if chain.ends_off_table:
         held = "The table part is held for ever: the swing of the first link ends at t = {t:.9g} s without a slip."
         listed.append(Guard("held", view.swing, view.swings, "at_rest", held))
@@ -62,6 +70,18 @@ class _View:
 
     def slides(self, state: State) -> Array:
         return self.on_table(state) & ~self.regime(state).stuck
+
+    def held_on_table(self, state: State) -> Array:
+        return self.on_table(state) & self.regime(state).stuck
+
+    def may_stick(self, state: State) -> Array:
+        return self.slides(state) & (self.chain.static_friction > 0.0)
+
+    def not_yet_under(self, state: State) -> Array:
+        return ~self.regime(state).swung_under
+
+    def hangs_loose(self, state: State) -> Array:
+        return self.hangs(state) & (self.regime(state).loose > 0)
 
     def left_to_cross(self, state: State) -> Array:
         length = self.chain.length[jnp.minimum(self.regime(state).hanging, self.chain.links - 1)]

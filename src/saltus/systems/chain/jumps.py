@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -150,17 +149,3 @@ def stick(chain: Chain, state: State, index: Array) -> State:
     held = place._replace(held=edge.length)
     across = velocity._replace(edge=edge.perpendicular * edge.across)
     return rebuilt(state, held, across, regime._replace(stuck=jnp.asarray(True)))
-
-
-JUMPS = {
-    "crossing": cross,
-    "exit": functools.partial(cross, last=True),
-    "compression": note_compression,
-    "slack": strings.release,
-    "taut": strings.tighten,
-    "under_table": note_under_table,
-    "lift_off": note_lift_off,
-    "slip": slip,
-    "stick": stick,
-    "held": lambda chain, state, index: state,
-}

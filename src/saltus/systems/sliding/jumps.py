@@ -202,19 +202,7 @@ def land(system: SlidingMasses, state: State, index, blow) -> State:
     return eqx.tree_at(lambda s: s.mode, lying, mode.at[index].set(jnp.where(pressed, SLIP, FREE)))
 
 
-def unchanged(system: SlidingMasses, state: State, index) -> State:
-    """The run ends here."""
-    return state
-
-
-JUMPS = {
-    "stop": stop,
-    "release": release,
-    "pull": reverse_reaction,
-    "press": reverse_reaction,
-    "lift_off": lift_off,
-    "landing": landing,
-    "ill_posed": unchanged,
-    "no_reaction": unchanged,
-    "left_domain": unchanged,
-}
+def come_to_lie(system: SlidingMasses, state: State, index) -> State:
+    """A mass that bounces ever less comes to lie on the surface."""
+    where = system.places(state)
+    return land(system, state, index, -where.velocity.dot(where.normal)[index])

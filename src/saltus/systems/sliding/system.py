@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -220,23 +221,30 @@ class SlidingMasses(AbstractSystem):
         def relative_reaction(state):
             return see(state)[1].normal_force / (self.mass * self.gravity)
 
+        def after(jump):
+            return functools.partial(jump, self)
+
         guards = []
         if self.has_friction:
             guards += [
                 Guard("stop", lambda s: see(s)[0].speed - jumps.STOP_SPEED,
-                      lambda s: (s.mode < STICK) & (self.mu > 0.0), singular=True),
-                Guard("release", lambda s: self._held_margin(s, *see(s)), self._may_be_released),
+                      lambda s: (s.mode < STICK) & (self.mu > 0.0), singular=True, jump=after(jumps.stop)),
+                Guard("release", lambda s: self._held_margin(s, *see(s)), self._may_be_released,
+                      jump=after(jumps.release)),
             ]  # fmt: skip
         if self.adhesion:
             guards += [
-                Guard("pull", relative_reaction, lambda s: s.mode == SLIP),
-                Guard("press", lambda s: -relative_reaction(s), lambda s: s.mode == PULLED),
-            ]
+                Guard("pull", relative_reaction, lambda s: s.mode == SLIP, jump=after(jumps.reverse_reaction)),
+                Guard("press", lambda s: -relative_reaction(s), lambda s: s.mode == PULLED,
+                      jump=after(jumps.reverse_reaction)),
+            ]  # fmt: skip
         else:
             guards += [
-                Guard("lift_off", relative_reaction, lambda s: (s.mode == SLIP) | (s.mode == STICK)),
-                Guard("landing", self._gap, lambda s: s.mode == FREE),
-            ]
+                Guard("lift_off", relative_reaction, lambda s: (s.mode == SLIP) | (s.mode == STICK),
+                      jump=after(jumps.lift_off)),
+                Guard("landing", self._gap, lambda s: s.mode == FREE, jump=after(jumps.landing),
+                      settle=after(jumps.come_to_lie)),
+            ]  # fmt: skip
         return (*guards, *self._borders(see, relative_reaction))
 
     def _seen(self, state: State) -> tuple[Places, Forces]:
@@ -285,17 +293,6 @@ class SlidingMasses(AbstractSystem):
         parts = jnp.asarray(self.parts)
         moving = jnp.zeros(len(self.parts), bool).at[parts].max(state.mode != STICK)
         return (state.mode == STICK) & moving[parts]
-
-    def jump(self, state: State, guard: str, index) -> State:
-        """The state after an event."""
-        return jumps.JUMPS[guard](self, state, index)
-
-    def settle(self, state: State, guard: str, index) -> State | None:
-        """A mass that bounces ever less comes to lie on the surface."""
-        if guard != "landing":
-            return None
-        where = self.places(state)
-        return jumps.land(self, state, index, -where.velocity.dot(where.normal)[index])
 
     # ---- results ------------------------------------------------------------------------------
 
