@@ -24,7 +24,11 @@ from saltus.engines.steppers import is_fixed
 from saltus.hybrid import AbstractSystem, Events, Outcome, State, Trajectory
 
 if TYPE_CHECKING:
+    import os
+
     import xarray as xr
+
+    from saltus.views.pages import Inline
 
 
 LOOKS = 64  # knots at which the energies of a run are looked at
@@ -121,6 +125,23 @@ class Run:
         outcome = assess(self.trajectory.outcome, observed, self.promise) if throughout else self.outcome
         dataset.attrs.update(outcome=outcome.name, outcome_message=outcome.message)
         return dataset
+
+    def to_html(self, path: str | os.PathLike, times: int | np.ndarray = 1001) -> None:
+        """Write the run as one web page that opens offline: the scene to turn and play, curves, events.
+
+        Args:
+            path: The file (.html), written whole or not at all.
+            times: As for `to_dataset`.
+        """
+        from saltus.views import save_page
+
+        save_page(self.to_dataset(times), path)
+
+    def show(self, height: int = 620) -> Inline:
+        """That page inside a notebook, in a frame of this height [pixels]."""
+        from saltus.views.pages import Inline
+
+        return Inline(self.to_dataset(), height)
 
     def __repr__(self) -> str:
         begin, end = float(self.trajectory.start.t), float(self.end.t)

@@ -10,7 +10,7 @@ import typer
 
 from saltus.cli import complete, pictures, summary
 from saltus.cli.console import Progress, error, print_json, print_pairs, progress
-from saltus.cli.options import AllowPython, Animate, Debug, Force, Json, Plot, Quiet
+from saltus.cli.options import AllowPython, Animate, Debug, Force, Html, Json, Plot, Quiet
 
 if TYPE_CHECKING:
     from saltus.scenarios import Loaded
@@ -27,6 +27,7 @@ def command(
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the result (.nc or .zarr).")] = None,
     plot: Plot = None,
     animate: Animate = None,
+    html: Html = None,
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as masses.0.mass=2.0; may be repeated."),
@@ -42,7 +43,7 @@ def command(
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [], allow_python)
-    _check_files(out, plot, animate, force)
+    _check_files(out, plot, animate, html, force)
     began = time.perf_counter()
     with progress(quiet) as bar:
         run = simulate(loaded, bar)
@@ -54,10 +55,10 @@ def command(
             from saltus.io import write
 
             write(dataset, out)
-        pictures.draw(dataset, plot, animate, bar)
+        pictures.draw(dataset, plot, animate, bar, html)
     facts = summary.summary(dataset, loaded.name)
     facts.update(wall_time=run.wall_time, total_time=total_time)
-    facts["files"] = [str(path) for path in (out, plot, animate) if path is not None]
+    facts["files"] = [str(path) for path in (out, plot, animate, html) if path is not None]
     if json:
         print_json(facts)
     elif not quiet:
@@ -67,14 +68,14 @@ def command(
         raise typer.Exit(1)
 
 
-def _check_files(out: Path | None, plot: Path | None, animate: Path | None, force: bool) -> None:
+def _check_files(out: Path | None, plot: Path | None, animate: Path | None, html: Path | None, force: bool) -> None:
     """Refuse a file that could not be written before the run, not after it."""
     if out is not None:
         from saltus.io import check_suffix
 
         check_suffix(out)
         pictures.check_file(out, force)
-    pictures.check(plot, animate, force)
+    pictures.check(plot, animate, html, force)
 
 
 def simulate(loaded: Loaded, bar: Progress) -> Run:

@@ -47,7 +47,7 @@ def command(
     """
     from saltus.ensembles.summary import summarize
 
-    pictures.check(plot, None, force)
+    pictures.check(plot, None, None, force)
     if out is not None:
         from saltus.io.files import check_folder
 

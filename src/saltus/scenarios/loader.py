@@ -52,7 +52,9 @@ def load(source: Source, overrides: Sequence[str] = (), allow_python: bool = Fal
     data = _parse(text, repr(path.name))
     wanted = _located(apply_overrides(data, overrides), path.parent)
     if wanted != data:
-        text = toml.dumps(wanted)
+        # The first line tells what the scenario is, and stays.
+        first = text.partition("\n")[0]
+        text = (f"{first}\n" if first.startswith("#") else "") + toml.dumps(wanted)
     if allow_python:
         _trust(wanted, path.parent)
     return Loaded(path.stem, text, validate(wanted))

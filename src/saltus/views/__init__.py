@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
     from matplotlib.figure import Figure
 
-__all__ = ["animation", "figure", "save_animation", "save_figure"]
+__all__ = ["animation", "figure", "page", "save_animation", "save_figure", "save_page"]
 
 
 def figure(dataset: xr.Dataset) -> Figure:
@@ -59,3 +59,17 @@ def save_animation(dataset: xr.Dataset, path: str | Path, progress: Callable[[fl
     moving = animation(dataset)
     with mpl.rc_context(SETTINGS), atomic_write(path) as temporary:
         animate.write(moving, temporary, progress)
+
+
+def page(dataset: xr.Dataset) -> str:
+    """The run as one self-contained web page (HTML text): scene, time line, curves and events; it opens offline."""
+    from saltus.views import pages
+
+    return pages.page(dataset)
+
+
+def save_page(dataset: xr.Dataset, path: str | Path) -> None:
+    """Write the run as one self-contained web page (.html), whole or not at all."""
+    from saltus.views import pages
+
+    pages.save_page(dataset, path)

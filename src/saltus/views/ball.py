@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 
 from saltus.io import mode_names
 from saltus.views.animate import DPI
-from saltus.views.ball_scene import DrawnBall, orientations, radius
+from saltus.views.ball_scene import DrawnBall
 from saltus.views.base import frame_times, mark_events, split_at_jumps, time_panels, words
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
+from saltus.views.turning import orientations, radius
 
 FRAMES = 150
 

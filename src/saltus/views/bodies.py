@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from saltus.views.base import event_legend, frame_times, mark_events, marker, split_at_jumps, words
 from saltus.views.style import FAINT, INK, colour, new_figure
+from saltus.views.turning import rotation_matrix
 
 FRAMES = 120
 SOLID = 12  # bodies that are drawn with a fine mesh; more of them get a coarse one
@@ -102,18 +103,6 @@ def surface(axes: np.ndarray, exponents: np.ndarray, n: int) -> tuple[np.ndarray
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     points = low[..., None] * rays
     return points[..., 0], points[..., 1], points[..., 2]
-
-
-def rotation_matrix(q: np.ndarray) -> np.ndarray:
-    """Rotation matrix of a unit quaternion (w, x, y, z), body to lab."""
-    w, x, y, z = q
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def _gaps(axes: Axes, dataset: xr.Dataset) -> None:

@@ -11,9 +11,10 @@ from matplotlib.patches import Circle, Polygon
 
 from saltus.views.animate import DPI
 from saltus.views.ball import lines
-from saltus.views.ball_scene import DrawnBall, orientations, radius
+from saltus.views.ball_scene import DrawnBall
 from saltus.views.base import frame_times, time_panels
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
+from saltus.views.turning import orientations, radius
 
 FRAMES = 150
 SHOTS = 4
