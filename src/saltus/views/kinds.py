@@ -7,13 +7,12 @@ from types import ModuleType
 
 import xarray as xr
 
-from saltus import checks
-
 KINDS = {
     "bodies": "saltus.views.bodies",
     "butterfly": "saltus.views.butterfly",
     "butterfly_plan": "saltus.views.butterfly",
     "chain": "saltus.views.chain",
+    "ground_body": "saltus.views.bodies",
     "plane_ball": "saltus.views.ball",
     "rails": "saltus.views.ball",
     "sliding": "saltus.views.sliding",
@@ -21,7 +20,5 @@ KINDS = {
 
 
 def view_of(dataset: xr.Dataset) -> ModuleType:
-    """The module with `figure` and `animation` for this dataset."""
-    kind = str(dataset.attrs.get("kind"))
-    checks.one_of("kind of dataset", kind, KINDS)
-    return importlib.import_module(KINDS[kind])
+    """The module with `figure` and `animation` for this dataset; the generic one for systems of one's own."""
+    return importlib.import_module(KINDS.get(str(dataset.attrs.get("kind")), "saltus.views.generic"))

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from saltus.views.motion import rotation_matrix
 from saltus.views.pages.arrays import pack
 from saltus.views.pages.panels import Panel, each, energies, labels, of_each, speeds
 from saltus.views.pages.scene import Scene, add_ground, inks, of_attribute
-from saltus.views.turning import rotation_matrix
 
 NEEDS = ("position", "quaternion")
 FEW = 12  # bodies that are drawn with arrows and trails
@@ -18,11 +18,11 @@ FEW = 12  # bodies that are drawn with arrows and trails
 
 def scene(dataset: xr.Dataset, rows: np.ndarray) -> Scene:
     """The bodies, walls, box or ground around them, and the points of contact."""
-    drawn = Scene(rows, view=(-58.0, 20.0))
-    position = _each_body(dataset["position"].values, 3)
-    quaternion = _each_body(dataset["quaternion"].values, 4)
+    drawn = Scene(rows, view=view_of(dataset))
+    position = each_body(dataset["position"].values, 3)
+    quaternion = each_body(dataset["quaternion"].values, 4)
     count = position.shape[1]
-    shapes, which = _shapes(dataset, count)
+    shapes, which = shapes_of(dataset, count)
     reach = max(max(shape["axes"]) for shape in shapes)
     period, walls = of_attribute(dataset, "period"), of_attribute(dataset, "walls")
     if period.size:
@@ -54,16 +54,15 @@ def scene(dataset: xr.Dataset, rows: np.ndarray) -> Scene:
     _contact(drawn, dataset, rows, reach)
     if count == 1:
         drawn.follow_if_small(reach)
-        drawn.view = (_broadside(shapes[0]["axes"], quaternion[:, 0]), drawn.view[1])
     return drawn
 
 
-def _each_body(values: np.ndarray, parts: int) -> np.ndarray:
+def each_body(values: np.ndarray, parts: int) -> np.ndarray:
     """With a dimension for the bodies, also where there is one alone."""
     return values.reshape(len(values), -1, parts)
 
 
-def _shapes(dataset: xr.Dataset, count: int) -> tuple[list[dict[str, Any]], list[int]]:
+def shapes_of(dataset: xr.Dataset, count: int) -> tuple[list[dict[str, Any]], list[int]]:
     """The different shapes, and which one each body has."""
     axes, exponents = of_attribute(dataset, "shape_axes"), of_attribute(dataset, "shape_exponents")
     axes = np.broadcast_to(axes.reshape(-1, 3), (count, 3)) if axes.size else np.ones((count, 3))
@@ -71,6 +70,14 @@ def _shapes(dataset: xr.Dataset, count: int) -> tuple[list[dict[str, Any]], list
     found: dict[tuple[float, ...], int] = {}
     which = [found.setdefault((*a, *p), len(found)) for a, p in zip(axes.tolist(), exponents.tolist(), strict=True)]
     return [{"axes": list(one[:3]), "exponents": list(one[3:])} for one in found], which
+
+
+def view_of(dataset: xr.Dataset) -> tuple[float, float]:
+    """Azimuth and elevation [deg] from which the motion is well seen."""
+    quaternion = each_body(dataset["quaternion"].values, 4)
+    if quaternion.shape[1] != 1:
+        return -58.0, 20.0
+    return _broadside(shapes_of(dataset, 1)[0][0]["axes"], quaternion[:, 0]), 20.0
 
 
 def _broadside(axes: list[float], quaternion: np.ndarray) -> float:
