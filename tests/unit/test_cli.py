@@ -127,12 +127,6 @@ def test_a_stored_run_becomes_one_page(folder, capsys, stored):
     assert names(folder) == ["a.html", "small.toml"]
 
 
-def test_show_without_options_writes_beside_the_run(folder, capsys, stored):
-    (folder / "run.nc").write_bytes(stored.read_bytes())
-    assert call(capsys, "show", "run.nc", "--json")[0] == 0
-    assert names(folder) == ["run.gif", "run.nc", "run.png", "small.toml"]
-
-
 def test_a_run_that_fails_exits_with_one_and_keeps_what_it_has(folder, capsys):
     # A mass that leaves the bowl over its rim.
     text = SMALL.replace("velocity = [0.0, 0.5]", "velocity = [0.0, 9.0]").split("[[masses]]")

@@ -165,9 +165,14 @@ def test_an_mp4_needs_ffmpeg(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_kind_of_dataset_is_refused():
-    with pytest.raises(ValueError, match="Unknown kind of dataset 'other'"):
-        views.figure(dataset().assign_attrs(kind="other"))
+def test_a_system_without_a_view_of_its_own_is_drawn_as_quantities_over_time():
+    drawn = views.figure(dataset().assign_attrs(kind="other"))
+    assert drawn.axes[-1].get_xlabel() == "time [s]" and len(drawn.axes) > 1
+
+
+def test_what_is_not_a_run_is_not_drawn():
+    with pytest.raises(ValueError, match="not the dataset of a run"):
+        views.figure(dataset().drop_vars("jump_side"))
 
 
 def test_friction_laws_are_drawn_beside_the_exact_one(tmp_path):

@@ -14,4 +14,9 @@ Html = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no summary.")]
+AllowPython = Annotated[
+    bool,
+    typer.Option("--allow-python", help="Run the code that a scenario of kind python names; only if you trust it."),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]

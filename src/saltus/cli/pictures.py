@@ -16,17 +16,24 @@ ANIMATION_SUFFIXES = (".gif", ".mp4")
 PAGE_SUFFIXES = (".html", ".htm")
 
 
-def check(plot: Path | None, animate: Path | None, html: Path | None = None) -> None:
-    """Refuse, before any work, files that could not be written at its end."""
+def check_file(path: Path, force: bool) -> None:
+    """Refuse, before any work, a file that could not be written at its end, or that is there already."""
     from saltus.io.files import check_writable
 
+    check_writable(path)
+    if path.exists() and not force:
+        raise ScenarioError(f"{str(path)!r} is there already. Give another name, or --force to replace it.")
+
+
+def check(plot: Path | None, animate: Path | None, html: Path | None, force: bool) -> None:
+    """Refuse pictures and pages that could not be written: their endings, their folders, their names."""
     asked = ((plot, "--plot", FIGURE_SUFFIXES), (animate, "--animate", ANIMATION_SUFFIXES))
     for path, option, suffixes in (*asked, (html, "--html", PAGE_SUFFIXES)):
         if path is None:
             continue
         if path.suffix.lower() not in suffixes:
             raise ScenarioError(f"{option} writes {', '.join(suffixes)}, got {str(path)!r}.")
-        check_writable(path)
+        check_file(path, force)
     if animate is not None and animate.suffix.lower() == ".mp4":
         from saltus.views.animate import require_ffmpeg
 

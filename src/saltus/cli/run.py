@@ -10,7 +10,7 @@ import typer
 
 from saltus.cli import complete, pictures, summary
 from saltus.cli.console import Progress, error, print_json, print_pairs, progress
-from saltus.cli.options import Animate, Debug, Html, Json, Plot, Quiet
+from saltus.cli.options import AllowPython, Animate, Debug, Force, Html, Json, Plot, Quiet
 
 if TYPE_CHECKING:
     from saltus.scenarios import Loaded
@@ -32,15 +32,18 @@ def command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as masses.0.mass=2.0; may be repeated."),
     ] = None,
+    force: Force = False,
+    allow_python: AllowPython = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Run a scenario and say how it went."""
+    from saltus.hybrid.outcome import OUTCOMES
     from saltus.scenarios import load
 
-    loaded = load(scenario, set or [])
-    _check_files(out, plot, animate, html)
+    loaded = load(scenario, set or [], allow_python)
+    _check_files(out, plot, animate, html, force)
     began = time.perf_counter()
     with progress(quiet) as bar:
         run = simulate(loaded, bar)
@@ -60,19 +63,19 @@ def command(
         print_json(facts)
     elif not quiet:
         print_pairs(summary.rows(facts))
-    if not run.outcome.ok:
-        error(run.outcome.message)
+    if not OUTCOMES[facts["outcome"]]:
+        error(facts["outcome_message"])
         raise typer.Exit(1)
 
 
-def _check_files(out: Path | None, plot: Path | None, animate: Path | None, html: Path | None) -> None:
+def _check_files(out: Path | None, plot: Path | None, animate: Path | None, html: Path | None, force: bool) -> None:
     """Refuse a file that could not be written before the run, not after it."""
     if out is not None:
-        from saltus.io import check_suffix, check_writable
+        from saltus.io import check_suffix
 
         check_suffix(out)
-        check_writable(out)
-    pictures.check(plot, animate, html)
+        pictures.check_file(out, force)
+    pictures.check(plot, animate, html, force)
 
 
 def simulate(loaded: Loaded, bar: Progress) -> Run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import xarray as xr
@@ -34,5 +34,10 @@ def constraint_drift(dataset: xr.Dataset) -> float | None:
     """Largest relative violation of a constraint over a run; None for a system without constraints."""
     if "rod_whole" in dataset:  # elastic rods are meant to change their length
         return None
-    found = [drift(dataset[name].values) for name, drift in DRIFTS.items() if dataset.get(name, np.empty(0)).size]
+    return drift_of({name: dataset[name].values for name in DRIFTS if name in dataset})
+
+
+def drift_of(kept: Mapping[str, np.ndarray]) -> float | None:
+    """Largest relative violation of the constraints behind these variables (`DRIFTS`); None if there are none."""
+    found = [drift(kept[name]) for name, drift in DRIFTS.items() if name in kept and kept[name].size]
     return max(found) if found else None

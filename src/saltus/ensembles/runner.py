@@ -75,6 +75,7 @@ def ensemble(
     overrides: Sequence[str] = (),
     chunk: int | None = None,
     series: int = 0,
+    allow_python: bool = False,
     tell: Tell | None = None,
 ) -> xr.Dataset:
     """Run a scenario many times with drawn values, and open the result.
@@ -93,6 +94,7 @@ def ensemble(
         overrides: `key=value` pairs such as "friction.mu=0.1".
         chunk: Samples that are computed and written together; chosen if None.
         series: How many of the first samples to keep over time as well, in the group "series" of the store.
+        allow_python: Whether a scenario of kind "python" may run the code that it names.
         tell: Called now and then with how far it is.
 
     Raises:
@@ -101,8 +103,8 @@ def ensemble(
     """
     from saltus.scenarios import load
 
-    loaded = load(str(scenario), overrides)
-    work = ScenarioWork(loaded.text, samples, device, loaded.name)
+    loaded = load(str(scenario), overrides, allow_python)
+    work = ScenarioWork(loaded.text, samples, device, loaded.name, allow_python)
     execute(work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell)
     if series:
         from saltus.ensembles.series import write_series

@@ -47,6 +47,7 @@ class Solve(Model):
     atol: Positive = 1e-12
     samples: Annotated[int, pydantic.Field(ge=2, le=10_000_000)] = 1001
     max_events: Annotated[int, pydantic.Field(ge=1)] = 10_000
+    max_steps: Annotated[int, pydantic.Field(ge=1)] | None = None
 
     @pydantic.model_validator(mode="after")
     def _method_fits_step(self) -> Self:
@@ -127,4 +128,5 @@ class Scenario(Model):
             "atol": solve.atol,
             "step": solve.step,
             "max_events": solve.max_events,
+            "max_steps": solve.max_steps,
         }

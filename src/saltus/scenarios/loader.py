@@ -30,12 +30,13 @@ class Loaded:
     scenario: Scenario
 
 
-def load(source: str | Path, overrides: Sequence[str] = ()) -> Loaded:
+def load(source: str | Path, overrides: Sequence[str] = (), allow_python: bool = False) -> Loaded:
     """Read a scenario.
 
     Args:
         source: A TOML file, or a name of the catalogue.
         overrides: `key=value` pairs such as "masses.0.mass=2.0" that replace or add keys.
+        allow_python: Whether a scenario of kind "python" may run the code that it names.
 
     Raises:
         ScenarioError: With one sentence that says what is wrong and where.
@@ -47,7 +48,17 @@ def load(source: str | Path, overrides: Sequence[str] = ()) -> Loaded:
         # The first line tells what the scenario is, and stays.
         first = text.partition("\n")[0]
         text = (f"{first}\n" if first.startswith("#") else "") + toml.dumps(wanted)
+    if allow_python:
+        _trust(wanted, path.parent)
     return Loaded(path.stem, text, validate(wanted))
+
+
+def _trust(data: dict[str, Any], folder: Path | None = None) -> None:
+    """Allow the code that a scenario names, if it names any."""
+    if data.get("kind") == "python":
+        from saltus.scenarios.python import trust
+
+        trust(data.get("system"), folder)
 
 
 def _located(data: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -76,9 +87,12 @@ def _tables(data: Any) -> Iterator[dict[str, Any]]:
             yield from _tables(value)
 
 
-def loads(text: str) -> Scenario:
+def loads(text: str, allow_python: bool = False) -> Scenario:
     """A scenario from TOML text, as a dataset stores it."""
-    return validate(_parse(text, "The scenario"))
+    data = _parse(text, "The scenario")
+    if allow_python:
+        _trust(data)
+    return validate(data)
 
 
 def validate(data: dict[str, Any]) -> Scenario:

@@ -18,6 +18,8 @@ COLUMNS = 2
 def figure(dataset: xr.Dataset) -> Figure:
     """All quantities over time; vectors give a line for each entry."""
     found = [panel for panel in panels(dataset) if panel is not None]
+    if not found:
+        raise ValueError("The dataset has no quantity over time that could be drawn.")
     columns = COLUMNS if len(found) > 3 else 1
     rows = -(-len(found) // columns)
     drawing = new_figure(5.0 + 4.5 * columns - (columns == 1) * 1.0, 0.6 + 1.9 * max(rows, 1))

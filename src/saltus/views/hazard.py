@@ -42,6 +42,8 @@ def figure(hazard: Hazard, terrain: Terrain) -> Figure:
         nothing = [words(name) for name in maps if name not in seen]
         if nothing:
             panels[-1].text(0.0, -0.2, f"none: {', '.join(nothing)}", transform=panels[-1].transAxes, fontsize=8)
+        if lacks := hazard.incomplete():
+            drawing.suptitle(lacks, color="#b00020", fontsize="medium")
         return drawing
 
 

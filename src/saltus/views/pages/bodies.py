@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,7 @@ def scene(dataset: xr.Dataset, rows: np.ndarray) -> Scene:
     position = each_body(dataset["position"].values, 3)
     quaternion = each_body(dataset["quaternion"].values, 4)
     count = position.shape[1]
-    shapes, which = shapes_of(dataset, count)
-    reach = max(max(shape["axes"]) for shape in shapes)
+    shapes, which, reach = _drawn_shapes(dataset, count)
     period, walls = of_attribute(dataset, "period"), of_attribute(dataset, "walls")
     if period.size:
         drawn.around(np.array([-period / 2, period / 2]))
@@ -72,10 +72,20 @@ def shapes_of(dataset: xr.Dataset, count: int) -> tuple[list[dict[str, Any]], li
     return [{"axes": list(one[:3]), "exponents": list(one[3:])} for one in found], which
 
 
+def _drawn_shapes(dataset: xr.Dataset, count: int) -> tuple[list[dict[str, Any]], list[int], float]:
+    """Shapes for the player, which one each body has, and the largest radius [m]; a body may be made of pieces."""
+    if "mesh" not in dataset.attrs:
+        shapes, which = shapes_of(dataset, count)
+        return shapes, which, max(max(shape["axes"]) for shape in shapes)
+    pieces = [np.asarray(piece, float) for piece in json.loads(dataset.attrs["mesh"])]
+    reach = max(float(np.linalg.norm(piece, axis=-1).max()) for piece in pieces)
+    return [{"pieces": [pack(piece) for piece in pieces]}], [0] * count, reach
+
+
 def view_of(dataset: xr.Dataset) -> tuple[float, float]:
     """Azimuth and elevation [deg] from which the motion is well seen."""
     quaternion = each_body(dataset["quaternion"].values, 4)
-    if quaternion.shape[1] != 1:
+    if quaternion.shape[1] != 1 or "shape_axes" not in dataset.attrs:
         return -58.0, 20.0
     return _broadside(shapes_of(dataset, 1)[0][0]["axes"], quaternion[:, 0]), 20.0
 
@@ -135,6 +145,11 @@ def panels(dataset: xr.Dataset) -> list[Panel | None]:
     elif gap is not None:
         found.append(each(gap, "gap", "m", labels(dataset, "gap", "body")))
     found += [speeds(dataset, "body"), speeds(dataset, "body", "angular_velocity", "angular velocity")]
+    if "jump_height" in dataset:
+        found.insert(1, each(dataset["jump_height"].values, "height over the ground", "m", ["body"]))
+    for name in ("slip", "spin"):
+        if name in dataset:
+            found.append(speeds(dataset, "", name) if dataset[name].ndim > 1 else of_each(dataset, name, name, ""))
     for name, title in (("contact_force", "force of sustained contact"), ("normal_force", "normal force")):
         if name in dataset and np.nan_to_num(dataset[name].values).any():
             found.append(of_each(dataset, name, title, "body"))
