@@ -10,9 +10,9 @@ from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from saltus.views.base import event_legend, event_names, frame_times, marker, split_at_jumps, time_panels, words
-from saltus.views.bodies import rotation_matrix
-from saltus.views.ground import extent, ground
+from saltus.views.base import event_legend, event_names, marker, moving, split_at_jumps, time_panels, words
+from saltus.views.ground import ground
+from saltus.views.motion import rotation_matrix
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 FRAMES = 150
@@ -36,11 +36,9 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
     """The body as it moves over the ground."""
     drawing = new_figure(6.4, 5.4, constrained=False)
     scene = drawing.add_subplot(projection="3d")
-    rows = frame_times(dataset, min(FRAMES, max(2, dataset.sizes["time"])))
     names = str(dataset.attrs["mode_names"]).split(", ")
 
-    def show(frame: int):
-        row = rows[frame]
+    def show(row: int) -> list:
         scene.clear()
         _frame(scene, dataset)
         _path(scene, dataset, row + 1)
@@ -49,7 +47,7 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
         scene.set_title(f"t = {float(dataset['time'].values[row]):8.3f} s  {mode}", family="monospace")
         return []
 
-    return FuncAnimation(drawing, show, frames=len(rows), blit=False)
+    return moving(drawing, dataset, show, FRAMES)
 
 
 def _size(dataset: xr.Dataset) -> float:
@@ -79,19 +77,14 @@ def _frame(scene, dataset: xr.Dataset) -> None:
     scene.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     scene.set_box_aspect(high - low)
     scene.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
-    around = ground(dataset, points=41, padding=reach / _span(dataset))
+    around = ground(dataset)
     if around is None:
         return
-    x, y = np.meshgrid(around.x, around.y)
+    x, y = around.x, around.y
     inside = (x >= low[0]) & (x <= high[0]) & (y >= low[1]) & (y <= high[1])
     z = np.where(inside & (around.z <= high[2] + reach), around.z, np.nan)
-    scene.plot_surface(x, y, z, color=SURFACE, alpha=0.55, linewidth=0.2, edgecolor=FAINT, zorder=0)
-
-
-def _span(dataset: xr.Dataset) -> float:
-    """Width of the motion that `extent` measures its padding with [m]."""
-    (low_x, high_x), (low_y, high_y) = extent(dataset, padding=0.0)
-    return max(high_x - low_x, high_y - low_y, 1e-9)
+    scene.plot_surface(x, y, z, color=SURFACE, alpha=0.55, linewidth=0.2, edgecolor=FAINT,
+                       rcount=40, ccount=40, zorder=0)  # fmt: skip
 
 
 def _path(scene, dataset: xr.Dataset, rows: int) -> None:
