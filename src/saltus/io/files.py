@@ -13,7 +13,6 @@ from pathlib import Path
 
 from saltus.errors import ScenarioError
 
-
 _unfinished: set[Path] = set()
 _replacing = threading.RLock()  # held while a finished file takes its place
 

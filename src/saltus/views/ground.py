@@ -5,9 +5,13 @@ from __future__ import annotations
 import dataclasses
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
+
+if TYPE_CHECKING:
+    from saltus.surfaces import AbstractSurface
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +29,8 @@ class Ground:
     z: np.ndarray
 
 
-def ground(dataset: xr.Dataset, points: int = 181, padding: float = 0.15) -> Ground | None:
-    """The surface around the motion; None for a run that was not made from a scenario, or whose map is not here."""
+def surface_under(dataset: xr.Dataset) -> AbstractSurface | None:
+    """The surface of the run's scenario; None for a run without one, or whose map is not here."""
     text = dataset.attrs.get("scenario")
     if not text:
         return None
@@ -35,7 +39,14 @@ def ground(dataset: xr.Dataset, points: int = 181, padding: float = 0.15) -> Gro
         return None
     from saltus.surfaces import named
 
-    surface = named(description)
+    return named(description)
+
+
+def ground(dataset: xr.Dataset, points: int = 181, padding: float = 0.15) -> Ground | None:
+    """The surface around the motion; None for a run that was not made from a scenario, or whose map is not here."""
+    surface = surface_under(dataset)
+    if surface is None:
+        return None
     x, y = (np.linspace(low, high, points) for low, high in extent(dataset, padding))
     over_x, over_y = np.meshgrid(x, y)
     z = np.asarray(surface.height(over_x, over_y))

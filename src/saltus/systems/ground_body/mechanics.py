@@ -164,7 +164,10 @@ def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> F
     if system.resisted:
         if system.point:
             against = direction(jnp.append(motion.rolling, motion.spin))
-            moment, torque = moment - system.rolling_friction * against[:2], torque - system.rolling_friction * against[2]
+            moment, torque = (
+                moment - system.rolling_friction * against[:2],
+                torque - system.rolling_friction * against[2],
+            )
         else:
             moment = moment - system.rolling_friction * direction(motion.rolling)
     return jnp.concatenate([jnp.ones(1), reaction.force, moment, torque[None]])

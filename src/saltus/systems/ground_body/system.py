@@ -105,7 +105,9 @@ class BodyOnGround(AbstractSystem):
         if modulus is not None:
             checks.positive("modulus", modulus, "It is the reduced modulus of elasticity in pascal.")
             if not isinstance(law, AbstractSpotLaw):
-                raise ValueError("`modulus` gives the radius of a contact spot, but the law is that of a point contact.")
+                raise ValueError(
+                    "`modulus` gives the radius of a contact spot, but the law is that of a point contact."
+                )
         self.surface, self.solid, self.law, self.impact = surface, solid, law, impact
         self.gravity, self.rolling_friction = number(gravity), number(rolling_friction)
         self.modulus = None if modulus is None else number(modulus)
