@@ -122,9 +122,7 @@ class GroundFriction(ContactLawModel):
         if "modulus" in data and data.get("spot_radius", 0.0) not in (0.0, "hertz"):
             raise ValueError("Both `friction.modulus` and a number for `friction.spot_radius` are given. Give one.")
         if "modulus" in data and data.get("model") == "coulomb":
-            raise ValueError(
-                "`friction.modulus` gives a contact spot its radius, but model 'coulomb' is a point contact."
-            )
+            raise ValueError("`friction.modulus` gives a spot its radius, but model 'coulomb' is a point contact.")
         return {**data, "spot_radius": 0.0} if by_hertz else data
 
 
