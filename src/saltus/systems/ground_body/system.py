@@ -105,9 +105,7 @@ class BodyOnGround(AbstractSystem):
         if modulus is not None:
             checks.positive("modulus", modulus, "It is the reduced modulus of elasticity in pascal.")
             if not isinstance(law, AbstractSpotLaw):
-                raise ValueError(
-                    "`modulus` gives the radius of a contact spot, but the law is that of a point contact."
-                )
+                raise ValueError("`modulus` gives the radius of a contact spot, but the law is that of a point.")
         self.surface, self.solid, self.law, self.impact = surface, solid, law, impact
         self.gravity, self.rolling_friction = number(gravity), number(rolling_friction)
         self.modulus = None if modulus is None else number(modulus)
@@ -133,15 +131,16 @@ class BodyOnGround(AbstractSystem):
         """The law with the radius that its spot has under this load."""
         if not self.load_matters:
             return self.law
-        radius = self.law.radius(load) if self.modulus is None else self.hertz_radius(load, touch)
+        radius = self.law.radius(load) if self.modulus is None else self.hertz_radius(load, touch, self.modulus)
         law = eqx.tree_at(lambda law: law.spot_radius, self.law, radius)
         return eqx.tree_at(lambda law: law.reference_load, law, None, is_leaf=lambda x: x is None)
 
-    def hertz_radius(self, load: Array, touch: GroundTouch) -> Array:
+    @staticmethod
+    def hertz_radius(load: Array, touch: GroundTouch, modulus: Array) -> Array:
         """Radius of the circle with the area of Hertz's ellipse, nearly: from the geometric mean of the curvatures."""
         # Curvature of the body less that of the hollow, K = W^-1 - S = W^-1 (1 - W S).
         product = determinant(touch.follow) / jnp.maximum(determinant(touch.radii), 1e-300)
-        return jnp.cbrt(0.75 * load / self.modulus * jax.lax.rsqrt(jnp.maximum(product, 1e-300)))
+        return jnp.cbrt(0.75 * load / modulus * jax.lax.rsqrt(jnp.maximum(product, 1e-300)))
 
     def spot_radius(self, load: Array, touch: GroundTouch) -> Array:
         """Radius of the contact spot [m]."""
