@@ -60,7 +60,9 @@ def _over_time(gas: Gas) -> dict[str, Any]:
         "order": (each("order"), "1", "nematic order S2"),
         "collisions_per_time": (each("contacts", 2.0 / n), "s-1", "collisions per body and time, bin by bin"),
     }
-    found = {name: ("time", values, {"units": units, "long_name": text}) for name, (values, units, text) in rows.items()}
+    found = {
+        name: ("time", values, {"units": units, "long_name": text}) for name, (values, units, text) in rows.items()
+    }
     found["jump_side"] = ("time", np.zeros(len(heat), np.int8), {"units": "1", "long_name": "sample (0)"})
     none = {"units": "1", "long_name": "events are not kept one by one"}
     found["event_time"] = ("event", np.zeros(0), {"units": "s", "long_name": "time of the event"})

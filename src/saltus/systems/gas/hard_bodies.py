@@ -235,6 +235,4 @@ def _moved(flight, rows, gravity):
 @jax.jit
 def _rebased(fluid: Fluid, passed) -> Fluid:
     clocks = fluid.rows[:, CLOCK] - passed
-    return eqx.tree_at(
-        lambda f: (f.rows, f.due), fluid, (fluid.rows.at[:, CLOCK].set(clocks), fluid.due - passed)
-    )
+    return eqx.tree_at(lambda f: (f.rows, f.due), fluid, (fluid.rows.at[:, CLOCK].set(clocks), fluid.due - passed))
