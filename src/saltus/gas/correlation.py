@@ -64,6 +64,6 @@ def long_axes(axes: np.ndarray, rotation: np.ndarray) -> np.ndarray:
 
 
 def nematic_order(axis: np.ndarray) -> float:
-    """S2: largest eigenvalue of the mean of (3 u u - 1) / 2; 1 for parallel axes, about 1.6 / sqrt(n) for random ones."""
+    """S2: largest eigenvalue of the mean of (3 u u - 1) / 2; 1 for parallel axes, near 0 for random ones."""
     tensor = 1.5 * axis.T @ axis / len(axis) - 0.5 * np.eye(3)
     return float(np.linalg.eigvalsh(tensor)[-1])

@@ -17,7 +17,7 @@ from saltus.systems.gas.hard_bodies import HardBodies
 
 SLICE = 0.25  # contacts per body between two samples
 SMALLEST_SLICE = 200  # contacts
-PAIRS_EVERY = 16  # contacts per body between two histograms of distances
+PAIRS_EVERY = 4  # contacts per body between two histograms of distances
 
 Report = Callable[[float, int], None]
 
@@ -175,7 +175,7 @@ class Gas:
         return 2.0 * float(faces[~self.hard.periodic].sum())
 
     def diffusion(self) -> float:
-        """Coefficient of self-diffusion: the slope of the mean squared displacement over its later half, by 6 [m2 s-1]."""
+        """Self-diffusion: the slope of the mean squared displacement over its later half, by 6 [m2 s-1]."""
         squared, _, _ = self.correlations.means()
         known = np.flatnonzero(~np.isnan(squared))
         late = known[len(known) // 2 :]

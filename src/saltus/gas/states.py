@@ -108,7 +108,7 @@ def random_start(
     box = np.asarray(box, float)
     bodies = bodies_of(species, seed)
     check_box(bodies, box, periodic)
-    place, spacing = _lattice(bodies.n, box, np.random.default_rng([seed, 3]))
+    place, spacing = lattice(bodies.n, box, np.random.default_rng([seed, 3]))
     bodies = thermal(dataclasses.replace(bodies, place=place), temperature, seed, spins=spins)
     largest = float(bodies.axes.max())
     begin = min(1.0, 0.49 * spacing / largest)
@@ -129,8 +129,8 @@ def _grown(bodies: Bodies, box: np.ndarray, periodic, begin: float, temperature:
         if hard.outcome is not None or int(hard.fluid.tally.contacts) > most:
             reached = bodies.volume * hard.scale**3 / float(np.prod(box))
             raise ValueError(
-                f"The volume fraction {bodies.volume / float(np.prod(box)):.4g} was not reached from a random start: the "
-                f"bodies jam at about {reached:.3g}. Take a larger box or fewer bodies."
+                f"The volume fraction {bodies.volume / float(np.prod(box)):.4g} was not reached from a random start: "
+                f"the bodies jam at about {reached:.3g}. Take a larger box or fewer bodies."
             )
         hard.restart(scaled(hard.snapshot(), temperature, count), growth=rate)
     # The last digits of the scale are rounding; nobody grows by more than that.
@@ -147,17 +147,17 @@ def check_box(bodies: Bodies, box: np.ndarray, periodic) -> None:
         )
     if float(np.min(box)) < 2.0 * longest and np.any(periodic):
         raise ValueError(
-            f"The periodic box is too small: its shortest edge {float(np.min(box)):g} m must be at least twice the length "
-            f"{longest:g} m of the longest body. Take a larger box or more, smaller bodies."
+            f"The periodic box is too small: its shortest edge {float(np.min(box)):g} m must be at least twice the "
+            f"length {longest:g} m of the longest body. Take a larger box or more, smaller bodies."
         )
     if float(np.min(box)) < longest:
         raise ValueError(
-            f"The box is too small: its shortest edge {float(np.min(box)):g} m must exceed the length {longest:g} m of the "
-            "longest body. Take a larger box."
+            f"The box is too small: its shortest edge {float(np.min(box)):g} m must exceed the length {longest:g} m "
+            "of the longest body. Take a larger box."
         )
 
 
-def _lattice(n: int, box: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, float]:
+def lattice(n: int, box: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, float]:
     """`n` points of a lattice that fills the box, in random order, and the distance of neighbours."""
     per = np.ones(3, int)
     while np.prod(per) < n:
