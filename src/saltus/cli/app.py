@@ -25,6 +25,7 @@ from saltus.cli import new as new_verb
 from saltus.cli import reproduce as reproduce_verb
 from saltus.cli import run as run_verb
 from saltus.cli import show as show_verb
+from saltus.cli import studio as studio_verb
 from saltus.cli import summarize as summarize_verb
 from saltus.cli import validate as validate_verb
 from saltus.cli.console import error, note
@@ -52,6 +53,7 @@ VERBS = {
     "check": check_verb,
     "run": run_verb,
     "show": show_verb,
+    "studio": studio_verb,
     "ensemble": ensemble_verb,
     "summarize": summarize_verb,
     "hazard": hazard_verb,
