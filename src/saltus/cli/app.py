@@ -28,6 +28,7 @@ from saltus.cli import show as show_verb
 from saltus.cli import studio as studio_verb
 from saltus.cli import summarize as summarize_verb
 from saltus.cli import validate as validate_verb
+from saltus.cli import verify as verify_verb
 from saltus.cli.console import error, note
 from saltus.errors import MissingExtraError, ScenarioError
 
@@ -60,6 +61,7 @@ VERBS = {
     "calibrate": calibrate_verb,
     "reproduce": reproduce_verb,
     "validate": validate_verb,
+    "verify": verify_verb,
     "cite": cite_verb,
 }
 for _name, _verb in VERBS.items():

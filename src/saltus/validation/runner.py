@@ -35,6 +35,7 @@ TOPICS = {
         "trajectory_butterfly_roll", "trajectory_butterfly_slip", "lift_off_circle", "butterfly_lift_off",
     ),
     "sliding": ("trajectory", "events", "instants", "illposed"),
+    "nonsmooth": ("hybrid", "library", "paper"),
 }  # fmt: skip
 LONG_RUNS = ("chain",)  # topics of many runs of one program, which is then better compiled with some care
 
@@ -190,6 +191,23 @@ def _checks(checker, case: dict[str, Any]) -> list[Check]:
     except Exception as error:
         return [Check(f"raised {type(error).__name__}: {' '.join(str(error).split())}", math.inf, 0.0)]
     return checks or [Check("nothing could be checked", math.inf, 0.0)]
+
+
+def worst(result: CaseResult) -> Check:
+    """The check of a case that comes nearest to its tolerance, or is farthest beyond it."""
+    return max(result.checks, key=lambda check: (not check.ok, check.ratio))
+
+
+def case_row(result: CaseResult) -> list[str]:
+    """A line of a table of cases."""
+    check, ok = worst(result), all(check.ok for check in result.checks)
+    return [result.case, check.what, f"{check.error:.1e}", f"{check.tolerance:.1e}", "ok" if ok else "FAIL"]
+
+
+def case_facts(result: CaseResult) -> dict[str, Any]:
+    """A case with all its checks, for machines."""
+    checks = [{"what": one.what, "error": one.error, "tolerance": one.tolerance, "ok": one.ok} for one in result.checks]
+    return {"case": result.case, "group": result.group, "ok": all(one.ok for one in result.checks), "checks": checks}
 
 
 def by_group(results: Iterable[CaseResult]) -> list[GroupResult]:
