@@ -65,10 +65,10 @@ def atol_limit(near: float, speed: Array, radius: Array) -> float:
         speed: An ordinary speed of the ball [m/s].
         radius: Its radius [m].
     """
-    speed, radius = checks.concrete(speed), checks.concrete(radius)
-    if speed is None or radius is None:
+    quick, large = checks.concrete(speed), checks.concrete(radius)
+    if quick is None or large is None:
         return math.inf
-    return float(0.1 * near * np.min(speed) / max(float(np.max(radius)), 1.0))
+    return float(0.1 * near * np.min(quick) / max(float(np.max(large)), 1.0))
 
 
 def sliding_force(law: AbstractFrictionLaw, sign: Array, slip: Array, load: Array) -> Array:
