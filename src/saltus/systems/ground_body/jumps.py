@@ -260,19 +260,21 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
     path = jnp.maximum(RELEASE_PATH, RELEASE_SHARE * system.settle_height)
 
     def try_moment(_, carry):
-        moment, _, _ = carry
+        moment, *_ = carry
         later = _runge_kutta(system, state, moment)
         sight = look(system, later)
         now, kept = onset(system, sight, mode, *less).now, wrench(system, sight, state.mode)
         gained = _accelerations(now) - _accelerations(kept)
         growth = size(gained[:3]) / moment
         longer = jnp.clip(jnp.cbrt(6.0 * path / jnp.maximum(growth, 1e-9)), 1e-6, 1e-2)
-        return longer, later, changed(later, v=later.v + 0.5 * moment * gained)
+        return longer, later, changed(later, v=later.v + 0.5 * moment * gained), now.load
 
     # First for a short time, which tells how long the moment may be, then for that moment.
-    _, later, after = jax.lax.fori_loop(0, 2, try_moment, (jnp.asarray(PROBE), state, state))
+    start = (jnp.asarray(PROBE), state, state, jnp.zeros(()))
+    _, later, after, load = jax.lax.fori_loop(0, 2, try_moment, start)
     after = system.project(changed(after, mode=jnp.broadcast_to(mode, state.mode.shape)))
-    return _booked(system, later, after)
+    # Where the ground has ceased to press within the moment, grip and ground are lost together.
+    return choose(load > 0.0, _booked(system, later, after), lift_off(system, state, jnp.zeros((), int)))
 
 
 def _accelerations(now: Wrench) -> Float[Array, " 6"]:
