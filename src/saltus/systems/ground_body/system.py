@@ -228,7 +228,7 @@ class BodyOnGround(AbstractSystem):
             return lambda state, index: rule(self, state, index)
 
         contact = [
-            Guard("landing", self._clearance, self._may_land, jump=jump(jumps.landing), settle=jump(jumps.settled)),
+            Guard("landing", lambda s: self._clearance(s, see), self._may_land, jump=jump(jumps.landing), settle=jump(jumps.settled)),
             Guard("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jump(jumps.lift_off)),
         ]
         slip = [
@@ -282,11 +282,11 @@ class BodyOnGround(AbstractSystem):
             )  # fmt: skip
         return [*borders, paradox, patience]
 
-    def _clearance(self, state: State) -> Array:
+    def _clearance(self, state: State, see) -> Array:
         """Gap of each piece; a body that hardly falls is let in by a hair, so that rounding does not land it."""
         values = []
         for i in range(self.solid.n_pieces):
-            sight = look(self, state, i)
+            sight = see(state)[0] if self.solid.n_pieces == 1 else look(self, state, i)
             slow = jnp.clip(1.0 + sight.closing / (0.5 * jumps.settle_speed(self)), 0.0, 1.0)
             values.append(sight.touch.gap + jumps.hair(state) * slow)
         return jnp.stack(values)
