@@ -20,7 +20,7 @@ help:  ## this list
 
 demo: $(VENV)/.run  ## masses in a bowl (figure, animation) and the papers recomputed (report), in demo/
 	@mkdir -p demo
-	$(BIN)/saltus run bowl --out demo/bowl.nc --plot demo/bowl.png --animate demo/bowl.gif
+	$(BIN)/saltus run bowl --out demo/bowl.nc --plot demo/bowl.png --animate demo/bowl.gif --force
 	$(BIN)/saltus reproduce --quick --out demo/papers
 	@echo "Look at demo/bowl.png and demo/bowl.gif; the numbers are in demo/bowl.nc (xarray reads it)."
 	@echo "Open demo/papers/report.html in a browser: four papers, claim by claim."

@@ -12,6 +12,8 @@ import hypothesis  # isort: skip
 import jax  # isort: skip
 import pytest  # isort: skip
 
+from tests.browser import browser  # noqa: F401
+
 PROFILE = os.environ.get("SALTUS_HYPOTHESIS", "fast")
 # No deadline: the first example of a test compiles. Derandomized: a failure on one machine fails on all.
 hypothesis.settings.register_profile("fast", max_examples=20, deadline=None, derandomize=True)

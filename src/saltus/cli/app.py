@@ -25,6 +25,7 @@ from saltus.cli import new as new_verb
 from saltus.cli import reproduce as reproduce_verb
 from saltus.cli import run as run_verb
 from saltus.cli import show as show_verb
+from saltus.cli import studio as studio_verb
 from saltus.cli import summarize as summarize_verb
 from saltus.cli import validate as validate_verb
 from saltus.cli import verify as verify_verb
@@ -53,6 +54,7 @@ VERBS = {
     "check": check_verb,
     "run": run_verb,
     "show": show_verb,
+    "studio": studio_verb,
     "ensemble": ensemble_verb,
     "summarize": summarize_verb,
     "hazard": hazard_verb,
@@ -129,6 +131,8 @@ def _warn(message: Warning | str, *where: object, **more: object) -> None:
 
 def _usage(problem: Exception) -> str:
     message = problem.format_message()  # type: ignore[attr-defined]
+    if "unexpected extra argument" in message and "--set" in sys.argv:
+        message = f"{message.rstrip('.')}. An override is one word, as in --set friction.mu=0.1"
     stop = "" if message.endswith((".", "?")) else "."
     return f"{message}{stop} `saltus --help` shows the verbs, `saltus VERB --help` their options."
 

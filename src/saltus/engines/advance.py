@@ -249,7 +249,9 @@ def judged(
         begins = carry.h == 0.0
         h_next = jnp.where(begins, _first_step(carry.y, step.rate_before, until - carry.t, control), h_next)
         keep = keep & ~begins
-        stalled = ~keep & ~begins & (h_next < 4 * EPS * jnp.maximum(jnp.abs(carry.t), 1e-290))
+        # Asked so that a length that is no number ends the flow, too: it would be tried for ever.
+        shortest = jnp.where(begins, 0.0, 4 * EPS * jnp.maximum(jnp.abs(carry.t), 1e-290))
+        stalled = ~keep & ~(h_next > shortest)
         status = jnp.where(stalled, Status.stalled, Status.going)
 
     over = carry.over

@@ -13,6 +13,7 @@ import numpy as np
 
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Control, Flow, Searched, Status, after_jump, flow, search, still_due, taken
+from saltus.engines.budget import Budget, crawling
 from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import Replay, replay
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
@@ -24,6 +25,8 @@ Progress = Callable[[float, int], None]
 
 FOREVER = 1e12  # [s]; what `until = inf` means: a run without an end must be ended by a guard
 BLOCKS = 4  # blocks of states that are moved on by one call, where one block is not enough
+SEARCH = 50  # steps that the search of a doubtful one is worth, by its time
+RECENT = 100  # steps that tell what changes most where a run does not get on
 RECORD = 1 << 21  # numbers kept per advance: the record of a large system is shorter
 
 
@@ -35,6 +38,7 @@ class _Record:
     vectors: list
     modes: list
     steps: int = 0
+    effort: int = 0
     count: int = 0
     jumps: list[int] = dataclasses.field(default_factory=list)
 
@@ -44,6 +48,11 @@ class _Record:
         self.count += times.size
         self.vectors.append(vectors.reshape(times.size, vectors.shape[-1]))
         self.modes.append(np.broadcast_to(np.asarray(mode), (times.size, *np.shape(mode))))
+
+    def last(self, like: State) -> tuple[np.ndarray, np.ndarray, int]:
+        """Times and vectors of the last steps, and how many positions the vectors begin with."""
+        times, vectors = np.concatenate(self.times[-4:]), np.concatenate(self.vectors[-4:])
+        return times[-RECENT:], vectors[-RECENT:, : like.q.size + like.v.size], like.q.size
 
     def cut(self):
         """Leave out what follows the last jump, or the first step if there was none."""
@@ -71,9 +80,12 @@ def run(
     record = _Record([], [], [])
     record.add(start.t, _vector(start), start.mode)
     events: list[Event] = []
-    pile_up = PileUp()
+    pile_up, budget = PileUp(), Budget(until, max_steps, float(start.t))
     state, h = start, jnp.asarray(0.0, float)
     t_segment = float(start.t)
+    if not np.isfinite(_vector(start)).all():
+        undefined = Outcome("not_finite", _undefined(t_segment, "the start is"))
+        return _trajectory(system, start, record, events, undefined, stepper, control)
     while True:
         went, found = _advance(system, state, h, jnp.asarray(end_time, float), stepper, control, capacity, record)
         state, h = found.state if found else went.state, went.h
@@ -85,9 +97,13 @@ def run(
             t_segment = float(state.t)
             h = jnp.asarray(after_jump(control, h, duration), float)
         else:
-            outcome = _ending(system, went, until, state, record.steps, max_steps)
+            outcome = _ending(system, went, until, state)
         if outcome is None and len(events) >= max_events:
             outcome = Outcome("too_many_events", _too_many(events, max_events))
+        if outcome is None and (reason := budget.judge(float(state.t), record.effort)):
+            outcome = crawling(
+                reason, float(state.t), _modes(system, state), events[-1].name if events else None, record.last(start)
+            )
         if outcome is not None:
             if outcome.name == "at_rest":
                 record.cut()
@@ -100,8 +116,10 @@ def _advance(system, state, h, until, stepper, control, capacity, record) -> tup
     count = int(went.count)
     record.add(np.asarray(went.times)[:count], np.asarray(went.vectors)[:count], state.mode)
     record.steps += int(went.steps)
+    record.effort += int(went.steps)
     if int(went.status) != Status.doubtful:
         return went, None
+    record.effort += SEARCH
     found = _search(system, went.state, went.t_next, stepper, control)
     record.add(found.state.t, _vector(found.state), found.state.mode)
     return went, found
@@ -131,9 +149,14 @@ def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
             after, name = _settle(system, at_limit, number, jnp.asarray(index, int)), f"{rule.name}_settled"
             if after is None:
                 return Outcome("accumulation", _piling_up(rule.name, limit, before)), before
+        if not np.isfinite(_vector(after)).all():
+            return Outcome(
+                "not_finite", _undefined(float(before.t), f"the state after the jump of guard {name!r} is")
+            ), before
         data = system.event_data(name, index, before, after)
         moment = before.t if limit is None else after.t
-        events.append(Event(name, index, float(data.pop("t", moment)), before, after, data))
+        limit_before = _approach(system, before, rule.name, index)
+        events.append(Event(name, index, float(data.pop("t", moment)), limit_before, after, data))
         record.jumps.append(record.count)
         record.add(after.t, _vector(after), after.mode)
         state = after
@@ -162,6 +185,17 @@ def _jump(system: AbstractSystem, state: State, number: int, index) -> State:
     return same_types(state, jump_of(system, system.guards()[number])(state, index))
 
 
+def _approach(system: AbstractSystem, state: State, name: str, index: int) -> State:
+    if type(system).approach is AbstractSystem.approach:
+        return state
+    return _limit_of_approach(system, state, name, jnp.asarray(index, int))
+
+
+@eqx.filter_jit
+def _limit_of_approach(system: AbstractSystem, state: State, name: str, index) -> State:
+    return same_types(state, system.approach(state, name, index))
+
+
 @eqx.filter_jit
 def _settle(system: AbstractSystem, state: State, number: int, index) -> State | None:
     after = settle_of(system, system.guards()[number])(state, index)
@@ -177,7 +211,7 @@ def same_types(before: State, after: State) -> State:
     return jax.tree.map(typed, before, after)
 
 
-def _ending(system, went: Flow, until: float, state: State, steps: int, max_steps: int) -> Outcome | None:
+def _ending(system, went: Flow, until: float, state: State) -> Outcome | None:
     """The outcome of a segment that ended without an event; None if it goes on."""
     t, status = float(state.t), Status(int(went.status))
     if status is Status.over:
@@ -189,6 +223,8 @@ def _ending(system, went: Flow, until: float, state: State, steps: int, max_step
         if math.isinf(until):
             return Outcome("finished", f"Still moving at t = {t:g} s, and nothing will happen.")
         return Outcome("finished", f"Reached t = {t:g} s.")
+    if status is Status.stalled and not float(went.h) > 0.0:
+        return Outcome("not_finite", _undefined(t, "the acceleration is"))
     if status is Status.stalled:
         return Outcome(
             "stalled",
@@ -201,9 +237,22 @@ def _ending(system, went: Flow, until: float, state: State, steps: int, max_step
             f"Stopped at t = {t:.6g} s: the next constant step leads where the motion is not defined. "
             "Use a smaller step or an adaptive method.",
         )
-    if steps >= max_steps:
-        return Outcome("too_many_steps", f"Stopped at t = {t:.6g} s after {steps} steps. Raise max_steps to go on.")
     return None
+
+
+def _modes(system: AbstractSystem, state: State) -> str:
+    """The modes of a state in words."""
+    codes = np.unique(
+        np.asarray(eqx.filter_jit(lambda system, state: system.observe(state).get("mode", 0))(system, state))
+    )
+    return "mode " + ", ".join(system.mode_names[int(code)] for code in codes if 0 <= code < len(system.mode_names))
+
+
+def _undefined(t: float, what: str) -> str:
+    return (
+        f"Stopped at t = {t:.6g} s: {what} not defined, or too large for a number. "
+        "Look for numbers that differ by many powers of ten."
+    )
 
 
 def _too_many(events: list[Event], max_events: int) -> str:

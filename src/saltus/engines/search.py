@@ -121,7 +121,7 @@ def earliest_event(
 
     def examined(interval, guard):
         """Fraction at which this guard falls in this interval; inf if it only comes near. And the state there."""
-        dip = dips[interval, guard] & ~falls[interval, guard]
+        dip = ~falls[interval, guard]  # what is pending is a fall or a dip
         end = jnp.where(dip, interval + 2, interval + 1)
 
         def value(x):

@@ -12,6 +12,7 @@ KINDS = {
     "bodies": "saltus.scenarios.bodies:BodiesScenario",
     "butterfly": "saltus.scenarios.butterfly:ButterflyScenario",
     "chain": "saltus.scenarios.chain:ChainScenario",
+    "ground_body": "saltus.scenarios.ground_body:GroundBodyScenario",
     "plane_ball": "saltus.scenarios.plane_ball:PlaneBallScenario",
     "rails": "saltus.scenarios.rails:RailsScenario",
     "sliding": "saltus.scenarios.sliding:SlidingScenario",
