@@ -8,8 +8,9 @@ from saltus import _jax_settings
 
 __version__ = "0.1.0"
 
-_MODULES = ("calibration", "contacts", "diagnostics", "engines", "ensembles", "gas", "hybrid", "io", "laws", "links",
-            "numerics", "papers", "scenarios", "shapes", "surfaces", "systems", "validation", "views")  # fmt: skip
+_MODULES = ("calibration", "contacts", "diagnostics", "dynamics", "engines", "ensembles", "gas", "hybrid",
+            "io", "laws", "links", "numerics", "papers", "scenarios", "shapes", "surfaces", "systems",
+            "validation", "views")  # fmt: skip
 _NAMES = {"simulate": "saltus.simulation", "Run": "saltus.simulation", "ensemble": "saltus.ensembles.runner",
           "calibrate": "saltus.calibration", "ScenarioError": "saltus.errors"}  # fmt: skip
 

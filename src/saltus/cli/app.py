@@ -17,6 +17,7 @@ import typer
 from saltus.cli import calibrate as calibrate_verb
 from saltus.cli import check as check_verb
 from saltus.cli import cite as cite_verb
+from saltus.cli import doctor as doctor_verb
 from saltus.cli import ensemble as ensemble_verb
 from saltus.cli import hazard as hazard_verb
 from saltus.cli import interrupt
@@ -63,6 +64,7 @@ VERBS = {
     "validate": validate_verb,
     "verify": verify_verb,
     "cite": cite_verb,
+    "doctor": doctor_verb,
 }
 for _name, _verb in VERBS.items():
     app.command(_name)(_verb.command)
