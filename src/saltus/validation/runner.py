@@ -172,6 +172,7 @@ def _numbered(part: Part) -> list[tuple[str, int, dict[str, Any]]]:
 def _prepare(environment: dict[str, str]) -> None:
     """The settings of a new process, before it imports JAX."""
     os.environ.update(environment)
+    _jax_settings.configure(flags=False)  # those of the environment are the ones that are wanted
     gc.set_threshold(200_000, 20, 100)  # tracing makes many objects that live on: looking at them often takes time
 
 
