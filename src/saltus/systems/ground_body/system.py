@@ -228,7 +228,13 @@ class BodyOnGround(AbstractSystem):
             return lambda state, index: rule(self, state, index)
 
         contact = [
-            Guard("landing", lambda s: self._clearance(s, see), self._may_land, jump=jump(jumps.landing), settle=jump(jumps.settled)),
+            Guard(
+                "landing",
+                lambda s: self._clearance(s, see),
+                self._may_land,
+                jump=jump(jumps.landing),
+                settle=jump(jumps.settled),
+            ),
             Guard("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jump(jumps.lift_off)),
         ]
         slip = [
