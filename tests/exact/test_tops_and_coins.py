@@ -114,7 +114,8 @@ def disc_support(up, turned):
 
 def test_a_coin_rolls_away_as_it_falls():
     inertia = np.diag([0.25, 0.25, 0.5]) * RADIUS**2
-    coin = BodyOnGround(LEVEL, Solid(Disc(RADIUS), mass=1.0, principal_inertia=np.diag(inertia)), Coulomb(1e6), Newton(0.0))
+    disc = Solid(Disc(RADIUS), mass=1.0, principal_inertia=np.diag(inertia))
+    coin = BodyOnGround(LEVEL, disc, Coulomb(1e6), Newton(0.0), gravity=G)
     upright = rotation.from_rotation_vector(jnp.array([np.deg2rad(89.0), 0.0, 0.0]))
     omega = jnp.array([0.0, 0.0, 10 * np.pi])
     start = start_rolling(coin, upright, omega)
@@ -189,7 +190,9 @@ def test_a_tippe_top_turns_over_at_a_time_that_does_not_hang_on_the_tolerance():
 
 def test_rolling_friction_brings_a_ball_to_rest_at_the_known_place():
     radius, lever, v = 0.1, 0.002, 1.0
-    ball = BodyOnGround(LEVEL, Solid(Ball(radius), mass=3.0), Coulomb(0.5), Newton(0.0), gravity=G, rolling_friction=lever)
+    ball = BodyOnGround(
+        LEVEL, Solid(Ball(radius), mass=3.0), Coulomb(0.5), Newton(0.0), gravity=G, rolling_friction=lever
+    )
     run = sl.simulate(ball, ball.start([0.0, 0.0], [v, 0.0, 0.0], angular_velocity=[0.0, v / radius, 0.0]), np.inf)
     slowing = 5 / 7 * G * lever / radius
     (event,) = run.events
@@ -209,7 +212,9 @@ def test_a_ball_on_a_gentle_slope_rests_and_on_a_steeper_one_rolls():
 
 def test_the_spin_of_a_ball_on_a_spot_by_hertz_dies_as_its_torque_says():
     radius, modulus, mass, mu, spin = 0.05, 2e7, 0.5, 0.3, 40.0
-    ball = BodyOnGround(LEVEL, Solid(Ball(radius), mass=mass), Combined(mu, 0.0), Newton(0.0), gravity=G, modulus=modulus)
+    ball = BodyOnGround(
+        LEVEL, Solid(Ball(radius), mass=mass), Combined(mu, 0.0), Newton(0.0), gravity=G, modulus=modulus
+    )
     start = ball.start([0.0, 0.0], angular_velocity=[0.0, 0.0, spin])
     spot = np.cbrt(0.75 * mass * G * radius / modulus)
     torque = 3 * np.pi / 16 * mu * mass * G * spot

@@ -15,7 +15,7 @@ import typer
 
 from saltus.cli import complete, interrupt
 from saltus.cli.console import error, print_json, print_pairs, progress
-from saltus.cli.options import Debug, Json, Quiet
+from saltus.cli.options import AllowPython, Debug, Json, Quiet
 
 if TYPE_CHECKING:
     from saltus.ensembles.runner import Standing
@@ -55,6 +55,7 @@ def command(
     series: Annotated[
         int, typer.Option("--series", metavar="K", min=0, help="Also keep the first K samples over time.")
     ] = 0,
+    allow_python: AllowPython = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -71,8 +72,8 @@ def command(
 
     if device == "cpu":
         os.environ.setdefault("JAX_PLATFORMS", "cpu")  # a GPU that is not wanted is not even looked for
-    loaded = load(scenario, set or [])
-    work = ScenarioWork(loaded.text, samples, device, loaded.name)
+    loaded = load(scenario, set or [], allow_python)
+    work = ScenarioWork(loaded.text, samples, device, loaded.name, allow_python)
     try:
         with _bar(loaded.name, quiet) as tell, interrupt.told_as(lambda: _kept(Store(out))):
             standing = execute(

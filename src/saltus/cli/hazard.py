@@ -41,7 +41,7 @@ def command(
 
     check_suffix(out)
     pictures.check_file(out, force)
-    pictures.check(plot, None, force)
+    pictures.check(plot, None, None, force)
     description = hazard = terrain = None
     tells_of_breaks = False
     for path in runs:

@@ -1,4 +1,4 @@
-"""Figures and animations of a dataset, as files."""
+"""Figures, animations and pages of a dataset, as files."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
 ANIMATION_SUFFIXES = (".gif", ".mp4")
+PAGE_SUFFIXES = (".html", ".htm")
 
 
 def check_file(path: Path, force: bool) -> None:
@@ -24,9 +25,10 @@ def check_file(path: Path, force: bool) -> None:
         raise ScenarioError(f"{str(path)!r} is there already. Give another name, or --force to replace it.")
 
 
-def check(plot: Path | None, animate: Path | None, force: bool) -> None:
-    """Refuse pictures that could not be written: their endings, their folders, their names."""
-    for path, option, suffixes in ((plot, "--plot", FIGURE_SUFFIXES), (animate, "--animate", ANIMATION_SUFFIXES)):
+def check(plot: Path | None, animate: Path | None, html: Path | None, force: bool) -> None:
+    """Refuse pictures and pages that could not be written: their endings, their folders, their names."""
+    asked = ((plot, "--plot", FIGURE_SUFFIXES), (animate, "--animate", ANIMATION_SUFFIXES))
+    for path, option, suffixes in (*asked, (html, "--html", PAGE_SUFFIXES)):
         if path is None:
             continue
         if path.suffix.lower() not in suffixes:
@@ -38,9 +40,15 @@ def check(plot: Path | None, animate: Path | None, force: bool) -> None:
         require_ffmpeg()
 
 
-def draw(dataset: xr.Dataset, plot: Path | None, animate: Path | None, progress: Progress) -> None:
-    """Write the figure and the animation that are wanted."""
+def draw(
+    dataset: xr.Dataset, plot: Path | None, animate: Path | None, progress: Progress, html: Path | None = None
+) -> None:
+    """Write the figure, the animation and the page that are wanted."""
     from saltus import views
+
+    if html is not None:
+        with progress.stage("writing the page"):
+            views.save_page(dataset, html)
 
     if plot is not None:
         with progress.stage("drawing"):

@@ -10,7 +10,7 @@ import typer
 
 from saltus.cli import pictures, summary
 from saltus.cli.console import note, print_json, print_pairs, print_table, progress
-from saltus.cli.options import Animate, Debug, Force, Json, Plot, Quiet
+from saltus.cli.options import Animate, Debug, Force, Html, Json, Plot, Quiet
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,6 +22,7 @@ def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A run stored by `saltus run --out` (.nc or .zarr).")],
     plot: Plot = None,
     animate: Animate = None,
+    html: Html = None,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -29,18 +30,18 @@ def command(
 ) -> None:
     """Show a stored run: its summary and its events, and figures on request.
 
-    --plot writes a figure, --animate an animation; without them no file is written.
+    --plot writes a figure, --animate an animation, --html a page; without them no file is written.
     """
     from saltus.io import read
 
     dataset = read(file)
-    pictures.check(plot, animate, force)
+    pictures.check(plot, animate, html, force)
     with progress(quiet) as bar:
-        pictures.draw(dataset, plot, animate, bar)
+        pictures.draw(dataset, plot, animate, bar, html)
     facts = summary.summary(dataset)
     if "wall_time" in dataset.attrs:
         facts["wall_time"] = float(dataset.attrs["wall_time"])
-    facts["files"] = [str(path) for path in (plot, animate) if path is not None]
+    facts["files"] = [str(path) for path in (plot, animate, html) if path is not None]
     if json:
         print_json({**facts, "event_table": _events(dataset)})
     elif not quiet:

@@ -47,7 +47,7 @@ def command(
     """
     from saltus.ensembles.summary import summarize
 
-    pictures.check(plot, None, force)
+    pictures.check(plot, None, None, force)
     if out is not None:
         from saltus.io.files import check_folder
 
@@ -77,7 +77,7 @@ def _write(summary: Summary, out: Path | None, plot: Path | None) -> list[str]:
 
 def _data(summary: Summary, files: list[str], curves: bool) -> dict[str, Any]:
     """Everything for machines; the curves only of columns that were asked for."""
-    names = ("outcomes", "parameters", "choices", "columns", "sensitivity", "pairs")
+    names = ("outcomes", "parameters", "choices", "categories", "columns", "sensitivity", "pairs")
     data = {**summary.facts, **{name: getattr(summary, name) for name in names}, "files": files}
     if curves:
         tables = summary.tables()
@@ -101,14 +101,23 @@ def _print(summary: Summary) -> None:
     _table(["outcome", "samples", "share", "95 % confidence"], outcomes)
     choices = [[row["name"], str(row["value"]), str(row["count"]), f"{row['share']:.3%}"] for row in summary.choices]
     _table(["parameter", "value", "samples", "share"], choices)
+    words = [[row["name"], row["value"], str(row["count"]), f"{row['share']:.3%}"] for row in summary.categories]
+    _table(["column", "value", "samples", "share"], words)
     for title, table in (("parameter", summary.parameters), ("column", summary.columns)):
-        missing = any(row["missing"] for row in table)
+        counts = [name for name in ("missing", "censored") if any(row[name] for row in table)]
         rows = [
-            [row["name"], row["units"], *(f"{row[name]:.5g}" for name in SHOWN), *([str(row["missing"])] * missing)]
+            [row["name"], row["units"], *(_number(row, name) for name in SHOWN), *(str(row[name]) for name in counts)]
             for row in table
         ]
-        _table([title, "units", *(HEADS.get(name, name) for name in SHOWN), *(["missing"] * missing)], rows)
+        _table([title, "units", *(HEADS.get(name, name) for name in SHOWN), *counts], rows)
     _print_indices(summary)
+    for remark in facts["remarks"]:
+        print(f"\n{remark}")
+
+
+def _number(row: dict[str, Any], name: str) -> str:
+    """A statistic; a dash where censored samples hide it."""
+    return "-" if row["censored"] and math.isnan(row[name]) else f"{row[name]:.5g}"
 
 
 def _print_indices(summary: Summary) -> None:

@@ -40,6 +40,10 @@ def is_known(value: Any) -> bool:
 class Solve(Model):
     """The table [solve]: how far, how exactly, and how densely sampled."""
 
+    advice: ClassVar[dict[str, str]] = {
+        "until": "Give the time at which the run ends in seconds, such as until = 10.0 under [solve]."
+    }
+
     until: EndTime
     method: str | None = None
     step: Positive | None = None
@@ -76,6 +80,10 @@ class Scenario(Model):
     # Keys that name files, such as "surface.file"; they are looked for beside the scenario's file.
     paths: ClassVar[tuple[str, ...]] = ()
     angles: ClassVar[tuple[str, ...]] = ()  # keys in radians; each may be given in degrees with the ending _deg
+
+    advice: ClassVar[dict[str, str]] = {
+        "solve": "Give the table [solve] with the time at which the run ends in seconds, such as until = 10.0."
+    }
 
     kind: str
     solve: Solve

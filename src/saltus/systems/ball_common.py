@@ -47,6 +47,7 @@ def is_point(law: AbstractFrictionLaw, radius: Array) -> bool:
         law: Friction law of the contact.
         radius: Radius of the ball [m]; a spot smaller than its rounding is a point.
     """
+    checks.instance("law", law, AbstractFrictionLaw, "Give one of saltus.laws.friction, such as Coulomb(mu=0.2).")
     if not isinstance(law, AbstractSpotLaw):
         return True
     checks.note((law.spot_radius > POINT * radius).all())

@@ -58,9 +58,7 @@ def forecast(arena: Arena, terms: Terms, fluid: Fluid, i: Array, t: Array) -> Fl
     half = fluid.due.size // 2
     until = jnp.where(who < arena.n, fluid.due[half + jnp.minimum(who, half - 1)], jnp.inf)
     search = _first_look(arena, terms, fluid, row, keys, t, limit)
-    search = eqx.tree_at(
-        lambda s: s.safe, search, jnp.where(valid & (search.safe < until), search.safe, jnp.inf)
-    )
+    search = eqx.tree_at(lambda s: s.safe, search, jnp.where(valid & (search.safe < until), search.safe, jnp.inf))
 
     def going(search: _Search) -> Array:
         return (search.found < 0) & (jnp.min(search.safe) < limit) & (search.looks < MOST_LOOKS)
@@ -106,7 +104,16 @@ def _wall(arena: Arena, terms: Terms, who: Array):
 
 
 def looked(
-    arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, weight: Array, *, turns: int, limit: Array
+    arena: Arena,
+    terms: Terms,
+    row: Array,
+    other: Array,
+    key: Array,
+    t: Array,
+    weight: Array,
+    *,
+    turns: int,
+    limit: Array,
 ) -> tuple[Separation, Array]:
     """The separation of a body from its partner (or from many) at a time, and for how long they stay apart.
 
@@ -196,10 +203,6 @@ def _noted(arena: Arena, fluid: Fluid, i: Array, keys: Array, limit: Array, reas
     due = tournament.replaced(fluid.due, i, t)
     due = tournament.replaced(due, jnp.where(pair, partner, i), t)
     tally = fluid.tally
-    tally = eqx.tree_at(
-        lambda y: (y.forecasts, y.looks), tally, (tally.forecasts + 1, tally.looks + search.looks)
-    )
+    tally = eqx.tree_at(lambda y: (y.forecasts, y.looks), tally, (tally.forecasts + 1, tally.looks + search.looks))
     stop = jnp.where(search.looks >= MOST_LOOKS, LOST, fluid.stop)
-    return eqx.tree_at(
-        lambda f: (f.waits, f.hints, f.due, f.tally, f.stop), fluid, (waits, hints, due, tally, stop)
-    )
+    return eqx.tree_at(lambda f: (f.waits, f.hints, f.due, f.tally, f.stop), fluid, (waits, hints, due, tally, stop))

@@ -144,7 +144,9 @@ def _images(arena: Arena) -> np.ndarray:
     return np.array(list(itertools.product(*steps)), float)
 
 
-def _entered(arena: Arena, terms: Terms, anchors: Array, grid: Grid, lists: tuple, i: Array, anchor: Array, size: Array):
+def _entered(
+    arena: Arena, terms: Terms, anchors: Array, grid: Grid, lists: tuple, i: Array, anchor: Array, size: Array
+):
     """The lists with body `i` among those that it can reach; and whether a list is full."""
     offsets, images = jnp.asarray(_offsets(arena)), jnp.asarray(_images(arena))
     home, shape = cell_of(arena, terms, anchor[:3]), jnp.asarray(arena.cells, jnp.int32)

@@ -53,12 +53,12 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
 def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> State:
     """The right mode; numbers that are known need only the program for their case."""
     flying, closing = _placed(system, position, velocity, quaternion, angular_velocity, height)
-    known = checks.concrete(height), checks.concrete(closing)
-    if None not in known:
+    above, leaving = checks.concrete(height), checks.concrete(closing)
+    if above is not None and leaving is not None:
         slow = 1e-9 * float(system.speed)
-        if known[0] > 0.0 or known[1] > slow:
+        if above > 0.0 or leaving > slow:
             return flying
-        return _hit(system, flying) if known[1] < -slow else _lying(system, flying)
+        return _hit(system, flying) if leaving < -slow else _lying(system, flying)
     slow = 1e-9 * system.speed
     on_ground = choose(closing < -slow, _hit(system, flying), _lying(system, flying))
     return choose((height > 0.0) | (closing > slow), flying, on_ground)

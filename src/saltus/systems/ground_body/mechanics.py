@@ -164,11 +164,8 @@ def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> F
     moment, torque = reaction.rolling_moment, reaction.spin_torque
     if system.resisted:
         if system.point:
-            against = direction(jnp.append(motion.rolling, motion.spin))
-            moment, torque = (
-                moment - system.rolling_friction * against[:2],
-                torque - system.rolling_friction * against[2],
-            )
+            against = system.rolling_friction * direction(jnp.append(motion.rolling, motion.spin))
+            moment, torque = moment - against[:2], torque - against[2]
         else:
             moment = moment - system.rolling_friction * direction(motion.rolling)
     return jnp.concatenate([jnp.ones(1), reaction.force, moment, torque[None]])
