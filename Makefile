@@ -20,7 +20,7 @@ help:  ## this list
 
 demo: $(VENV)/.run  ## masses in a bowl (figure, animation) and the papers recomputed (report), in demo/
 	@mkdir -p demo
-	$(BIN)/saltus run bowl --out demo/bowl.nc --plot demo/bowl.png --animate demo/bowl.gif
+	$(BIN)/saltus run bowl --out demo/bowl.nc --plot demo/bowl.png --animate demo/bowl.gif --force
 	$(BIN)/saltus reproduce --quick --out demo/papers
 	@echo "Look at demo/bowl.png and demo/bowl.gif; the numbers are in demo/bowl.nc (xarray reads it)."
 	@echo "Open demo/papers/report.html in a browser: four papers, claim by claim."
@@ -41,7 +41,9 @@ bench: $(VENV)/.bench  ## measure against other programs; results in benchmarks/
 	$(BIN)/python benchmarks/run.py
 
 docs: $(VENV)/.docs  ## the documentation as a website in site/
+	$(BIN)/python docs/make_gallery.py   # runs the catalogue; minutes the first time
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open site/index.html in a browser."
 
 clean:  ## remove what the other verbs made
 	rm -rf $(VENV) demo site build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks

@@ -342,6 +342,6 @@ def test_sensitivity_says_what_it_needs(stored, tmp_path, capsys, monkeypatch):
 def test_what_does_not_vary_takes_no_room(stored, capsys):
     summary = summarize(stored)
     drawn = {axes.get_xlabel() for axes in figure(summary.curves).axes}
-    assert "stop_time [s]" in drawn and not any("constant" in label for label in drawn)
+    assert "stop time [s]" in drawn and not any("constant" in label for label in drawn)
     table = call(capsys, "summarize", stored, "--sensitivity")[1].split("first-order index")[1]
     assert "stop_time" in table and "constant" not in table and "nan" not in table

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saltus.cli.console import print_json, print_pairs
-from saltus.cli.options import Debug, Json, Plot, Quiet
+from saltus.cli import pictures
+from saltus.cli.console import error, print_json, print_pairs
+from saltus.cli.options import Debug, Force, Json, Plot, Quiet
 from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def command(
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write the maps as a GeoTIFF (.tif).")],
     plot: Plot = None,
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -34,14 +36,12 @@ def command(
     """Hazard maps of stored runs, on the pixels of their terrain."""
     import numpy as np
 
-    from saltus.io import check_writable
     from saltus.io.hazard import Hazard, check_suffix, write_hazard
     from saltus.surfaces import named
 
     check_suffix(out)
-    for path in (out, plot):
-        if path is not None:
-            check_writable(path)
+    pictures.check_file(out, force)
+    pictures.check(plot, None, None, force)
     description = hazard = terrain = None
     tells_of_breaks = False
     for path in runs:
@@ -69,6 +69,10 @@ def command(
         "pixels_passed": int((maps["passage_probability"] > 0).sum()),
         "largest_speed": float(np.nanmax(maps["largest_speed"])),
         "masses_stopped": float(hazard.stopped.sum()),
+        "masses_left": hazard.left,
+        "masses_moving": hazard.moving,
+        "runs_cut_off": dict(hazard.cut_off),
+        "incomplete": hazard.incomplete(),
         "rods_broken": float(hazard.breaks.sum()) if tells_of_breaks else None,
         "files": [str(path) for path in (out, plot) if path is not None],
     }
@@ -83,6 +87,8 @@ def command(
             ("broken", f"{facts['rods_broken']:.0f} rods" if tells_of_breaks else "not known: series keep no events"),
             *(("written", name) for name in facts["files"]),
         ])  # fmt: skip
+    if facts["incomplete"]:
+        error(facts["incomplete"] + " The maps show too little of what they would have done.")
 
 
 def _stored(path: Path) -> Iterator[xr.Dataset]:
@@ -99,14 +105,24 @@ def _stored(path: Path) -> Iterator[xr.Dataset]:
             f"The ensemble {str(path)!r} keeps no runs over time. The command that made it, with --resume --series K, "
             "keeps the first K."
         )
-    attributes = xr.open_zarr(path).attrs
+    store = xr.open_zarr(path)
+    attributes, outcomes = store.attrs, _outcomes(store)
     series = xr.open_zarr(path, group="series")
     names = series["mode"].attrs["flag_meanings"].replace(" ", ", ").replace("_", " ")
     for sample in range(series.sizes["sample"]):
         run = series.isel(sample=sample).load()
         ended = (run["mode"].values < 0).any(axis=1)
         if not ended.all():
-            yield run.isel(time=~ended).assign_attrs(attributes | {"mode_names": names})
+            yield run.isel(time=~ended).assign_attrs(attributes | {"mode_names": names} | outcomes(sample))
+
+
+def _outcomes(store: xr.Dataset) -> Callable[[int], dict[str, str]]:
+    """How a sample ended, as an attribute of its run."""
+    if "outcome" not in store:
+        return lambda sample: {}
+    words = store["outcome"].attrs["flag_meanings"].split()
+    codes = store["outcome"].values
+    return lambda sample: {"outcome": words[int(codes[sample])]}
 
 
 def _terrain(dataset: xr.Dataset, path: Path) -> dict:

@@ -37,4 +37,5 @@ OUTCOMES = {
     "jammed": False,
     "paradox": False,
     "not_finite": False,
+    "inaccurate": False,  # it got there, but its energy balance is worse than its tolerances promise
 }

@@ -36,7 +36,7 @@ def write(found: Sequence[Reproduction], folder: str | Path, quick: bool = False
     `figures/`.
     """
     folder = Path(folder)
-    check_folder(folder)
+    check_folder(folder, parents=True)
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     for paper in found:
         for picture in paper.pictures:

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.spatial import ConvexHull
 
-from saltus.views.base import event_legend, event_names, frame_times, marker, split_at_jumps, time_panels, words
-from saltus.views.bodies import rotation_matrix
-from saltus.views.ground import surface_under
+from saltus.views.base import event_legend, event_names, marker, moving, split_at_jumps, time_panels, words
+from saltus.views.ground import ground
+from saltus.views.motion import rotation_matrix
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 FRAMES = 150
@@ -42,11 +42,9 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
     """The body as it moves over the ground."""
     drawing = new_figure(6.4, 5.4, constrained=False)
     scene = drawing.add_subplot(projection="3d")
-    rows = frame_times(dataset, min(FRAMES, max(2, dataset.sizes["time"])))
     names = str(dataset.attrs["mode_names"]).split(", ")
 
-    def show(frame: int):
-        row = rows[frame]
+    def show(row: int) -> list:
         scene.clear()
         _frame(scene, dataset, row if _is_far(dataset) else None)
         _path(scene, dataset, row + 1)
@@ -55,7 +53,7 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
         scene.set_title(f"t = {float(dataset['time'].values[row]):8.3f} s  {mode}", family="monospace")
         return []
 
-    return FuncAnimation(drawing, show, frames=len(rows), blit=False)
+    return moving(drawing, dataset, show, FRAMES)
 
 
 def _size(dataset: xr.Dataset) -> float:
@@ -122,12 +120,12 @@ def _frame(scene, dataset: xr.Dataset, row: int | None = None) -> None:
     scene.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     scene.set_box_aspect(high - low)
     scene.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
-    patch = surface_under(dataset)
-    if patch is None:
+    around = ground(dataset)
+    if around is None:
         return
     x, y = np.meshgrid(np.linspace(low[0], high[0], 41), np.linspace(low[1], high[1], 41))
-    z = np.asarray(patch.height(x, y))
-    z = np.where((np.asarray(patch.margin(x, y)) > 0.0) & (z <= high[2]), z, np.nan)
+    z = around.heights(np.stack([x, y], axis=-1))
+    z = np.where(z <= high[2], z, np.nan)
     scene.plot_surface(x, y, np.maximum(z, low[2]), color=SURFACE, alpha=0.55, linewidth=0.2, edgecolor=FAINT, zorder=0)
 
 

@@ -106,7 +106,7 @@ def _lying(system: BodyOnGround, flying: State) -> State:
     """A body that begins in contact, in its right mode."""
     sight = look(system, flying)
     slow = 1e-9 * system.speed
-    slipless = (size(system.slip_and_rim(sight, jumps.weight(system))) <= slow) & (system.law.mu > 0.0)
+    slipless = (size(system.slip_and_rim(sight, jumps.weight(system))) <= slow) & system.has_friction
     turnless = (size(system.turning(sight)) * system.solid.radius() <= slow) & system.resisted
     lying = changed(flying, mode=jnp.asarray(SLIDE))
     now = wrench(system, sight, SLIDE)

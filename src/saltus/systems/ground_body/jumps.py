@@ -96,7 +96,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
         now = wrench(system, sight, mode, moved(slip, turn, radius))
         load = jnp.maximum(now.load, 1e-3 * weight(system))
         # How much friction changes the accelerations at most: longer steps of the iteration would overshoot.
-        slip_scale = 4.0 * load * system.law.mu * (1.0 / system.solid.mass + _spread(system, sight))
+        slip_scale = 4.0 * system.law.capacity(load) * (1.0 / system.solid.mass + _spread(system, sight))
         turn_scale = 4.0 * load * system.resistance(load, sight.touch) * jnp.trace(sight.mobility)
         slipping = jnp.append(now.gain[1:3], radius * now.gain[5])
         turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
@@ -196,9 +196,9 @@ def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
     sight = with_velocity(sight, lying.v)
     slipless = size(system.slip_and_rim(sight, weight(system))) <= 2.0 * NEAR * system.speed
     turnless = size(system.turning(sight)) * system.solid.radius() <= 2.0 * NEAR * system.speed
-    rough = system.law.mu > 0.0
-    found = in_contact(system, lying, slipless & rough, turnless)
-    return _booked(system, state, choose((slipless & rough) | turnless, found, lying))
+    slipless = slipless & system.has_friction
+    found = in_contact(system, lying, slipless, turnless)
+    return _booked(system, state, choose(slipless | turnless, found, lying))
 
 
 def _booked(system: BodyOnGround, before: State, after: State) -> State:
@@ -229,7 +229,7 @@ def stops_turning(system: BodyOnGround, state: State, index: Array) -> State:
     gain = now.gain[3:6] if system.point else now.gain[3:5]
     after = _run_out(system, state, system.turning(sight), gain)
     slipless = (state.mode == ROLL) | (size(with_velocity(sight, after.v).slip) <= 2.0 * NEAR * system.speed)
-    return _booked(system, after, in_contact(system, after, slipless & (system.law.mu > 0.0), jnp.asarray(True)))
+    return _booked(system, after, in_contact(system, after, slipless & system.has_friction, jnp.asarray(True)))
 
 
 def _run_out(system: BodyOnGround, state: State, speed: Array, gain: Array) -> State:

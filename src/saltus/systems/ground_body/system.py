@@ -13,7 +13,7 @@ from saltus import checks
 from saltus.contacts.ground import GroundTouch, determinant
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.hybrid.guard import once
-from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Combined, LimitSurface
+from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.impact import AbstractImpactLaw
 from saltus.numerics import rotation
 from saltus.shapes.disc import Disc
@@ -151,11 +151,12 @@ class BodyOnGround(AbstractSystem):
         if self.point:
             return self.rolling_friction
         law = self.law_under(load, touch)
-        return self.rolling_friction + law.pressure.centre_shift * law.radius(load) * law.rolling_shift
+        return self.rolling_friction + law.rolling_capacity(load) / jnp.maximum(load, 1e-300)
 
-    def limit_surface(self, law: AbstractSpotLaw) -> LimitSurface:
-        """What the spot can bear at rest; that of the exact law, also for its approximations."""
-        return LimitSurface(Combined(law.mu, law.spot_radius, law.pressure))
+    @property
+    def has_friction(self) -> Array:
+        """Whether there is any friction."""
+        return self.law.capacity(jnp.ones(())) > 0.0
 
     # ---- motion ---------------------------------------------------------------------------------------
 
@@ -227,11 +228,17 @@ class BodyOnGround(AbstractSystem):
             return lambda state, index: rule(self, state, index)
 
         contact = [
-            Guard("landing", lambda s: self._clearance(s, see), self._may_land, jump=jump(jumps.landing), settle=jump(jumps.settled)),
+            Guard(
+                "landing",
+                lambda s: self._clearance(s, see),
+                self._may_land,
+                jump=jump(jumps.landing),
+                settle=jump(jumps.settled),
+            ),
             Guard("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jump(jumps.lift_off)),
         ]
         slip = [
-            Guard("grips", lambda s: self._slip_left(*see(s)), lambda s: slips(s) & (self.law.mu > 0.0), singular=True,
+            Guard("grips", lambda s: self._slip_left(*see(s)), lambda s: slips(s) & self.has_friction, singular=True,
                   jump=jump(jumps.grips)),
             Guard("slips", lambda s: self._grip_left(*see(s)), lambda s: s.mode == ROLL, jump=jump(jumps.slips)),
         ]  # fmt: skip
