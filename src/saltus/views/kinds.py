@@ -24,4 +24,6 @@ def view_of(dataset: xr.Dataset) -> ModuleType:
     """The module with `figure` and `animation` for this dataset."""
     if "kind" not in dataset.attrs or "jump_side" not in dataset:
         raise ValueError("This is not the dataset of a run: it has no attribute 'kind' or no variable 'jump_side'.")
+    if "pair_correlation" in dataset:
+        return importlib.import_module("saltus.views.gas")
     return importlib.import_module(KINDS.get(str(dataset.attrs["kind"]), OTHERS))

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.contacts.impact import spin_matrix
+from saltus.laws.impact import Elastic
 from saltus.numerics.components import Turn, Vec
 from saltus.systems.gas.arena import Arena, Terms
 from saltus.systems.gas.flight import FREEDOM, LIGHTNESS, MOMENTUM, PLACE, QUATERNION, VELOCITY, moved, vector
@@ -46,7 +47,9 @@ def struck(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: 
     impulse = terms.law.impulse(velocity, n, mobility)
     # From contact to centre to centre: what the images are apart, not the stored places.
     centers = arm - arm2 + apart.gap * n
-    blow = Blow(impulse @ centers, impulse @ n, -(impulse @ velocity + 0.5 * impulse @ mobility @ impulse), apart.gap)
+    lost = -(impulse @ velocity + 0.5 * impulse @ mobility @ impulse)
+    lost = jnp.zeros(()) if isinstance(terms.law, Elastic) else lost
+    blow = Blow(impulse @ centers, impulse @ n, lost, apart.gap)
     return _kicked(row, -impulse, arm), _kicked(other, impulse, arm2), blow
 
 
