@@ -44,7 +44,9 @@ def on_page_markdown(markdown, page, config, files):
 
 def on_post_page(output, page, config):
     """Search from disk needs a small shim, which lies beside the pages instead of on another server."""
-    return output.replace("https://unpkg.com/iframe-worker/shim", "../" * page.url.count("/") + "offline/iframe-worker.js")
+    return output.replace(
+        "https://unpkg.com/iframe-worker/shim", "../" * page.url.count("/") + "offline/iframe-worker.js"
+    )
 
 
 def on_post_template(output, template_name, config):
