@@ -110,7 +110,7 @@ class BodyOnGround(AbstractSystem):
         self.gravity, self.rolling_friction = number(gravity), number(rolling_friction)
         self.modulus = None if modulus is None else number(modulus)
         self.settle_height, self.patience = number(settle_height), number(patience)
-        self.point = modulus is None and is_point(law)
+        self.point = modulus is None and is_point(law, solid.radius())
         shift = checks.concrete(law.rolling_shift) if isinstance(law, AbstractSpotLaw) and not self.point else 0.0
         known = checks.concrete(rolling_friction)
         self.resisted = known is None or bool(known > 0.0) or shift is None or bool(shift > 0.0)
