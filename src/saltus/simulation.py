@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus import checks
+from saltus._jax_settings import remind_of_configure
 from saltus.diagnostics.accuracy import TELLING, Promise, assess
 from saltus.engines import EventDriven, FixedStep
 from saltus.engines.replay import Replay
@@ -202,6 +203,8 @@ def simulate(
             given (ten million constant steps).
         progress: Called now and then with the time reached and the number of events.
     """
+    _check(system, start, until)
+    remind_of_configure()
     method = method or getattr(system, "method", "dopri8")
     if not float(until) > float(start.t):
         raise ValueError(f"`until` must be later than the start at t = {float(start.t):g} s, got {until}.")
@@ -212,6 +215,20 @@ def simulate(
     trajectory = engine.run(system, start, float(until), progress)
     adaptive = step is None and getattr(system, "engine", "") != "time_stepping"
     return Run(system, trajectory, time.perf_counter() - began, float(rtol) if adaptive else None)
+
+
+def _check(system, start, until) -> None:
+    """Refuse, with a sentence, what cannot be run."""
+    advice = (
+        "Build one of saltus.systems, such as SlidingMasses(...), or a class of your own derived from AbstractSystem."
+    )
+    checks.instance("system", system, AbstractSystem, advice)
+    checks.instance("start", start, State, "Build it with system.start(...).")
+    if any(type(leaf).__name__.endswith("Tracer") for leaf in jax.tree.leaves((system, start, until))):
+        raise TypeError(
+            "`simulate` cannot be traced by JAX (grad, jit, vmap): how many events there are depends on the numbers. "
+            "Run it with plain numbers, then differentiate run.replay(system, start), which is right through events."
+        )
 
 
 def _engine(system, method, rtol, atol, step, max_events, max_steps):

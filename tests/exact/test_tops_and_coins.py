@@ -114,9 +114,8 @@ def disc_support(up, turned):
 
 def test_a_coin_rolls_away_as_it_falls():
     inertia = np.diag([0.25, 0.25, 0.5]) * RADIUS**2
-    coin = BodyOnGround(
-        LEVEL, Solid(Disc(RADIUS), mass=1.0, principal_inertia=np.diag(inertia)), Coulomb(1e6), Newton(0.0)
-    )
+    disc = Solid(Disc(RADIUS), mass=1.0, principal_inertia=np.diag(inertia))
+    coin = BodyOnGround(LEVEL, disc, Coulomb(1e6), Newton(0.0), gravity=G)
     upright = rotation.from_rotation_vector(jnp.array([np.deg2rad(89.0), 0.0, 0.0]))
     omega = jnp.array([0.0, 0.0, 10 * np.pi])
     start = start_rolling(coin, upright, omega)

@@ -1,5 +1,7 @@
 """Figures and animations, from datasets made here: what is drawn, not how it looks."""
 
+import re
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -9,6 +11,7 @@ from saltus import views
 from saltus.errors import MissingExtraError
 from saltus.views import base, sliding
 from saltus.views.ground import ground
+from saltus.views.motion import moves_until
 
 
 def dataset(masses=2, rods=1, events=True, ground_radius=1.0, samples=41):
@@ -61,20 +64,32 @@ def test_a_constant_is_drawn_as_one_and_energies_high_up_are_seen():
     data["potential_energy"] = data.potential_energy + 1e6
     axes = {one.get_title(loc="left"): one for one in views.figure(data).axes}
     assert np.ptp(axes["reaction of the surface"].get_ylim()) > 0.1
-    assert max(axes["energies (potential from its least)"].get_ylim()) < 1e5
+    assert max(axes["energy (potential energy from its least)"].get_ylim()) < 1e5
 
 
 def test_the_figure_has_a_panel_for_each_quantity():
     assert titles(views.figure(dataset())) == [
-        "paths (open: start, filled: end)",
+        "paths (hollow: start, filled: end)",
         "rod force (> 0 pushes the masses apart)",
         "reaction of the surface",
-        "energies",
+        "energy",
     ]
 
 
 def test_without_rods_there_is_no_panel_for_them():
-    assert len(views.figure(dataset(masses=1, rods=0)).axes) == 3
+    assert titles(views.figure(dataset(masses=1, rods=0))) == [
+        "paths (hollow: start, filled: end)",
+        "height along the path",
+        "reaction of the surface",
+        "energy",
+    ]
+
+
+def test_more_masses_than_can_be_told_apart_share_a_colour_and_have_no_legend_of_names():
+    paths, forces = (views.figure(dataset(masses=20, rods=0)).axes[k] for k in (0, 1))
+    assert paths.get_title(loc="left").startswith("paths of 20 masses")
+    assert [text.get_text() for text in paths.get_legend().get_texts()] == ["stop"]
+    assert [text.get_text() for text in forces.get_legend().get_texts()] == ["largest", "mean", "least"]
 
 
 def test_an_undefined_force_is_left_blank_and_said_so():
@@ -141,11 +156,20 @@ def test_the_animation_moves_and_ends_at_the_end(tmp_path):
     told = []
     views.save_animation(dataset(samples=9), tmp_path / "a.gif", progress=lambda done, remark: told.append(done))
     animation = Image.open(tmp_path / "a.gif")
-    assert len(told) == 10 and told[-1] == 1.0
-    assert 5 < animation.n_frames <= 10  # frames that are alike are stored once, for longer
+    assert len(told) == 10 + base.HELD and told[-1] == 1.0
+    assert 5 < animation.n_frames <= 11  # frames that are alike are stored once, for longer
     first = np.asarray(animation.convert("RGB")).astype(int)
     animation.seek(5)
     assert (np.abs(np.asarray(animation.convert("RGB")) - first) > 60).any()
+
+
+def test_an_animation_ends_when_nothing_moves_and_says_how_fast_it_is():
+    data = dataset(samples=401)
+    drawing = views.animation(data)._fig
+    assert 3.0 < moves_until(data) < 3.2  # all stop at t = 3 of 4
+    shown = [text.get_text() for text in drawing.texts]
+    assert any(re.fullmatch(r"1/\d.* of real time", text) for text in shown)
+    assert [base.pace_text(pace) for pace in (1.0, 0.05, 12.0)] == ["real time", "1/20 of real time", "12 × real time"]
 
 
 def test_frames_are_evenly_spaced_in_time():

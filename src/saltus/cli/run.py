@@ -43,7 +43,6 @@ def command(
     debug: Debug = False,
 ) -> None:
     """Run a scenario and say how it went."""
-    from saltus.hybrid.outcome import OUTCOMES
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [], allow_python)
@@ -68,8 +67,9 @@ def command(
         print_json(facts)
     elif not quiet:
         print_pairs(summary.rows(facts))
-    if not OUTCOMES[facts["outcome"]]:
-        error(facts["outcome_message"])
+    if not loaded.scenario.success(facts["outcome"]):
+        expected = loaded.scenario.solve.expect
+        error(facts["outcome_message"] + ("" if expected is None else f" Expected was the outcome {expected!r}."))
         raise typer.Exit(1)
 
 

@@ -12,7 +12,8 @@ def length_drift(lengths: np.ndarray) -> float:
     """Largest relative change of any length over a run; the first axis is time."""
     if lengths.size == 0:
         return 0.0
-    return float(np.nanmax(np.abs(lengths / lengths[0] - 1.0)))
+    with np.errstate(divide="ignore", invalid="ignore"):  # lengths that rounding has made nothing of
+        return float(np.nanmax(np.abs(lengths / lengths[0] - 1.0)))
 
 
 def norm_drift(quaternions: np.ndarray) -> float:

@@ -56,20 +56,20 @@ def energy_balance(dataset: xr.Dataset) -> EnergyBalance:
 
 def balance_of(energies: Mapping[str, np.ndarray]) -> EnergyBalance:
     """The balance of energies over time, by the names of `ENERGIES`; elastic and supplied ones may be missing."""
-    stored = sum(energies[name] for name in STORED if name in energies)
-    changes = {name: values - values[0] for name, values in energies.items()}
-    supplied = changes.get("supplied_energy", 0.0)
-    total = sum(changes[name] for name in (*STORED, "dissipated_energy") if name in changes) - supplied
-    exchanged = [energies["kinetic_energy"], *(changes[name] for name in energies if name != "kinetic_energy")]
     with np.errstate(invalid="ignore", over="ignore"):
-        return EnergyBalance(
-            initial=float(stored[0]),
-            final=float(stored[-1]),
-            dissipated=float(changes["dissipated_energy"][-1]),
-            residual=_largest([total]),
-            scale=_largest(exchanged),
-            rounding=ROUNDING * _largest(list(energies.values())),
-        )
+        stored = sum(energies[name] for name in STORED if name in energies)
+        changes = {name: values - values[0] for name, values in energies.items()}
+        total = sum(changes[name] for name in (*STORED, "dissipated_energy") if name in changes)
+        total = total - changes.get("supplied_energy", 0.0)
+    exchanged = [energies["kinetic_energy"], *(changes[name] for name in energies if name != "kinetic_energy")]
+    return EnergyBalance(
+        initial=float(stored[0]),
+        final=float(stored[-1]),
+        dissipated=float(changes["dissipated_energy"][-1]),
+        residual=_largest([total]),
+        scale=_largest(exchanged),
+        rounding=ROUNDING * _largest(list(energies.values())),
+    )
 
 
 def _largest(columns: list[np.ndarray]) -> float:

@@ -216,6 +216,10 @@ def _open(path: Path) -> xr.Dataset:
         raise MissingExtraError("Ensembles need zarr, which is not installed: pip install 'saltus[zarr]'.") from error
     if not path.exists():
         raise ScenarioError(f"There is no store {str(path)!r}.")
+    if not path.is_dir():
+        raise ScenarioError(
+            f"{str(path)!r} is no ensemble: that is a folder which `saltus ensemble --out` has written."
+        )
     try:
         dataset = xr.open_zarr(path, chunks=None, consolidated=False, decode_times=False)
     except (OSError, ValueError, KeyError) as error:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltus._jax_settings import remind_of_configure
 from saltus.ensembles import pool
 from saltus.ensembles.errors import ChunkError, EnsembleError, Failures, Interrupted
 from saltus.ensembles.layout import is_store
@@ -24,6 +25,8 @@ from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from saltus.scenarios.loader import Source
 
 FEW = 256  # samples that are not worth starting workers for
 # Samples in a chunk, the fewest and the most; a GPU has more to do at once.
@@ -64,7 +67,7 @@ class Standing:
 
 
 def ensemble(
-    scenario: str | os.PathLike,
+    scenario: Source,
     out: str | os.PathLike,
     *,
     samples: int | None = None,
@@ -84,7 +87,8 @@ def ensemble(
     the chunks, and however often the ensemble was interrupted and resumed.
 
     Args:
-        scenario: A TOML file with a table [ensemble], or a name of the catalogue.
+        scenario: With a table [ensemble]: a TOML file, a name of the catalogue, TOML text, a dictionary, or a loaded
+            scenario.
         out: Zarr store to write, a name ending in .zarr.
         samples: Number of samples; that of the scenario if None.
         workers: Processes on this machine; one per core if None.
@@ -103,7 +107,7 @@ def ensemble(
     """
     from saltus.scenarios import load
 
-    loaded = load(str(scenario), overrides, allow_python)
+    loaded = load(scenario, overrides, allow_python)
     work = ScenarioWork(loaded.text, samples, device, loaded.name, allow_python)
     execute(work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell)
     if series:
@@ -267,6 +271,7 @@ def _compute(work: Work, store: Store, tally: Tally, workers: int | None, client
 
 def _here(work: Work, store: Store, chunk: int, tally: Tally) -> None:
     """A chunk in this process."""
+    remind_of_configure()
     first, last = store.bounds(chunk)
     ended = 0
 

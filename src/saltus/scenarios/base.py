@@ -40,6 +40,10 @@ def is_known(value: Any) -> bool:
 class Solve(Model):
     """The table [solve]: how far, how exactly, and how densely sampled."""
 
+    advice: ClassVar[dict[str, str]] = {
+        "until": "Give the time at which the run ends in seconds, such as until = 10.0 under [solve]."
+    }
+
     until: EndTime
     method: str | None = None
     step: Positive | None = None
@@ -48,6 +52,7 @@ class Solve(Model):
     samples: Annotated[int, pydantic.Field(ge=2, le=10_000_000)] = 1001
     max_events: Annotated[int, pydantic.Field(ge=1)] = 10_000
     max_steps: Annotated[int, pydantic.Field(ge=1)] | None = None
+    expect: str | None = None
 
     @pydantic.model_validator(mode="after")
     def _method_fits_step(self) -> Self:
@@ -57,6 +62,10 @@ class Solve(Model):
             raise ValueError(
                 f"Method {self.method!r} needs `solve.step`, the constant time step in seconds, such as 0.01."
             )
+        if self.expect is not None:
+            from saltus.hybrid.outcome import OUTCOMES
+
+            checks.one_of("expect", self.expect, OUTCOMES)
         if isinstance(self.until, float) and math.isnan(self.until):
             raise ValueError("`solve.until` must be > 0, got nan.")
         return self
@@ -71,6 +80,10 @@ class Scenario(Model):
     # Keys that name files, such as "surface.file"; they are looked for beside the scenario's file.
     paths: ClassVar[tuple[str, ...]] = ()
     angles: ClassVar[tuple[str, ...]] = ()  # keys in radians; each may be given in degrees with the ending _deg
+
+    advice: ClassVar[dict[str, str]] = {
+        "solve": "Give the table [solve] with the time at which the run ends in seconds, such as until = 10.0."
+    }
 
     kind: str
     solve: Solve
@@ -97,6 +110,12 @@ class Scenario(Model):
     @abc.abstractmethod
     def build(self) -> tuple[AbstractSystem, State]:
         """The system and its start; `ValueError` in one sentence for what cannot be built."""
+
+    def success(self, outcome: str) -> bool:
+        """Whether a run with this outcome did what the scenario is for: ended as expected, or else as asked."""
+        from saltus.hybrid.outcome import OUTCOMES
+
+        return OUTCOMES[outcome] if self.solve.expect is None else outcome == self.solve.expect
 
     @property
     def end_time(self) -> float:

@@ -86,9 +86,7 @@ class GroundBodyTable(Model):
             if not math.hypot(*getattr(self, name)) > 0.0:
                 raise ValueError(f"`body.{name}` must not be zero. For no rotation use [1, 0, 0, 0].")
         if self.density is not None and (self.shape.balls is not None or self.shape.disc is not None):
-            raise ValueError(
-                "`body.density` is for ellipsoids, superellipsoids and one ball. Give `body.mass` instead."
-            )
+            raise ValueError("`body.density` is for ellipsoids, superellipsoids and balls. Give `body.mass` instead.")
         return self
 
     def build(self):
@@ -124,9 +122,7 @@ class GroundFriction(ContactLawModel):
         if "modulus" in data and data.get("spot_radius", 0.0) not in (0.0, "hertz"):
             raise ValueError("Both `friction.modulus` and a number for `friction.spot_radius` are given. Give one.")
         if "modulus" in data and data.get("model") == "coulomb":
-            raise ValueError(
-                "`friction.modulus` gives a contact spot its radius, but model 'coulomb' is a point contact."
-            )
+            raise ValueError("`friction.modulus` gives a spot its radius, but model 'coulomb' is a point contact.")
         return {**data, "spot_radius": 0.0} if by_hertz else data
 
 

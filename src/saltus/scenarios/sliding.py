@@ -32,6 +32,10 @@ class MassModel(Model):
 class RodModel(Model):
     """An entry of [[rods]]; its length is the distance at the start. Without a stiffness it is rigid."""
 
+    not_given: ClassVar[dict[str, str]] = {
+        "length": "A rod is as long as its masses are apart at the start, so its length is not given. Move the masses."
+    }
+
     between: Annotated[list[int], pydantic.Field(min_length=2, max_length=2)]
     stiffness: Positive | None = None
     damping: Nonnegative | None = None

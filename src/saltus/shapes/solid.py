@@ -67,7 +67,7 @@ class Solid(eqx.Module):
         self.n_pieces = len(shapes)
         self.pieces = alike(shapes)
         self.offsets = jnp.asarray(centers, float) - jnp.asarray(center_of_mass, float)
-        self.mass = jnp.asarray(shapes[0].volume() * density if mass is None else mass, float)
+        self.mass = jnp.asarray(mass if density is None else shapes[0].volume() * density, float)
         if principal_inertia is None:
             moments = self.mass * shapes[0].gyration()
         else:

@@ -47,6 +47,7 @@ def is_point(law: AbstractFrictionLaw, radius: Array) -> bool:
         law: Friction law of the contact.
         radius: Radius of the ball [m]; a spot smaller than its rounding is a point.
     """
+    checks.instance("law", law, AbstractFrictionLaw, "Give one of saltus.laws.friction, such as Coulomb(mu=0.2).")
     if not isinstance(law, AbstractSpotLaw):
         return True
     checks.note((law.spot_radius > POINT * radius).all())
@@ -64,10 +65,10 @@ def atol_limit(near: float, speed: Array, radius: Array) -> float:
         speed: An ordinary speed of the ball [m/s].
         radius: Its radius [m].
     """
-    speed, radius = checks.concrete(speed), checks.concrete(radius)
-    if speed is None or radius is None:
+    quick, large = checks.concrete(speed), checks.concrete(radius)
+    if quick is None or large is None:
         return math.inf
-    return float(0.1 * near * np.min(speed) / max(float(np.max(radius)), 1.0))
+    return float(0.1 * near * np.min(quick) / max(float(np.max(large)), 1.0))
 
 
 def sliding_force(law: AbstractFrictionLaw, sign: Array, slip: Array, load: Array) -> Array:

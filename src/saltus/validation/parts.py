@@ -45,6 +45,8 @@ def _key(topic: str, case: Case) -> str:
     group = case["group"]
     if topic == "impact":
         return "motion" if group == "sustained_contact" else "pair"
+    if topic == "nonsmooth":
+        return case.get("model", "paper")
     if topic == "friction":
         return _ball(group, case.get("input", {}))
     if topic == "gas":

@@ -22,7 +22,9 @@ def figure(dataset: xr.Dataset) -> Figure:
     from saltus.views.style import SETTINGS
 
     with mpl.rc_context(SETTINGS):
-        return view_of(dataset).figure(dataset)
+        drawn = view_of(dataset).figure(dataset)
+        drawn.suptitle(_heading(dataset), x=0.01, ha="left", fontsize=10)
+        return drawn
 
 
 def animation(dataset: xr.Dataset) -> FuncAnimation:
@@ -34,6 +36,16 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
 
     with mpl.rc_context(SETTINGS):
         return view_of(dataset).animation(dataset)
+
+
+def _heading(dataset: xr.Dataset) -> str:
+    """What the run is, and how it ended."""
+    from saltus.views.pages.document import description
+
+    name = str(dataset.attrs.get("scenario_name") or dataset.attrs.get("kind", ""))
+    about = description(dataset)
+    outcome = str(dataset.attrs.get("outcome", "")).replace("_", " ")
+    return f"{name}{': ' + about if about else ''}{'   [' + outcome + ']' if outcome else ''}"
 
 
 def save_figure(dataset: xr.Dataset, path: str | Path) -> None:

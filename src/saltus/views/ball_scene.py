@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
+from saltus.views.motion import rotation_matrix
 from saltus.views.style import INK, colour
-from saltus.views.turning import rotation_matrix
 
 _DOTS = 14
 

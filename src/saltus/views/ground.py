@@ -29,9 +29,23 @@ class Ground:
         """Lowest and highest point [m]."""
         return float(np.nanmin(self.z)), float(np.nanmax(self.z))
 
+    def heights(self, position: np.ndarray) -> np.ndarray:
+        """Heights under these positions, between the points of the grid (for drawing); NaN beside the surface."""
+        x, y = self._sides()
+        column, row = ((position[..., k] - side[0]) / (side[1] - side[0]) for k, side in enumerate((x, y)))
+        c, r = (np.clip(np.nan_to_num(at).astype(int), 0, n - 2) for at, n in ((column, len(x)), (row, len(y))))
+        right, down = np.clip(column - c, 0.0, 1.0), np.clip(row - r, 0.0, 1.0)
+        near = (1 - right) * self.z[r, c] + right * self.z[r, c + 1]
+        return (1 - down) * near + down * ((1 - right) * self.z[r + 1, c] + right * self.z[r + 1, c + 1])
+
+    def _sides(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates of the columns and of the rows, away from the border."""
+        x, y = (np.linspace(at.min(), at.max(), n) for at, n in ((self.x, self.x.shape[1]), (self.y, len(self.y))))
+        return x, y
+
     def normals(self, position: np.ndarray) -> np.ndarray:
         """Upward unit normals under these positions, from the slopes of the grid (for drawing)."""
-        x, y = (np.linspace(at.min(), at.max(), n) for at, n in ((self.x, self.x.shape[1]), (self.y, len(self.y))))
+        x, y = self._sides()
         z = np.where(np.isfinite(self.z), self.z, np.nanmin(self.z))
         along_y, along_x = np.gradient(z, y[1] - y[0], x[1] - x[0])
         column = np.clip(np.rint((position[..., 0] - x[0]) / (x[1] - x[0])), 0, len(x) - 1)

@@ -17,7 +17,7 @@ KINDS = {
     "rails": "saltus.views.ball",
     "sliding": "saltus.views.sliding",
 }
-OTHERS = "saltus.views.series"  # draws a system of the user's own
+OTHERS = "saltus.views.generic"  # draws a system of the user's own
 
 
 def view_of(dataset: xr.Dataset) -> ModuleType:

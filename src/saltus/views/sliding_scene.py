@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from saltus.io import mode_names
 from saltus.views.animate import DPI
-from saltus.views.base import frame_times, words
+from saltus.views.base import words
 from saltus.views.ground import Ground, extent, ground
 from saltus.views.style import INK, SURFACE, colour, new_figure
 
@@ -47,10 +47,6 @@ class Scene:
     def _line(self, ink: str, width: float, **options):
         (line,) = self._axes.plot([], [], [], color=ink, linewidth=width, **options)
         return line
-
-    def rows(self, frames: int) -> np.ndarray:
-        """The rows of the dataset to show, evenly spaced in time."""
-        return frame_times(self._dataset, frames)
 
     def show(self, row: int) -> list:
         """Draw the instant of one row of the dataset."""

@@ -53,12 +53,12 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
 def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> State:
     """The right mode; numbers that are known need only the program for their case."""
     flying, closing = _placed(system, position, velocity, quaternion, angular_velocity, height)
-    known = checks.concrete(height), checks.concrete(closing)
-    if None not in known:
+    above, leaving = checks.concrete(height), checks.concrete(closing)
+    if above is not None and leaving is not None:
         slow = 1e-9 * float(system.speed)
-        if known[0] > 0.0 or known[1] > slow:
+        if above > 0.0 or leaving > slow:
             return flying
-        return _hit(system, flying) if known[1] < -slow else _lying(system, flying)
+        return _hit(system, flying) if leaving < -slow else _lying(system, flying)
     slow = 1e-9 * system.speed
     on_ground = choose(closing < -slow, _hit(system, flying), _lying(system, flying))
     return choose((height > 0.0) | (closing > slow), flying, on_ground)
@@ -106,7 +106,7 @@ def _lying(system: BodyOnGround, flying: State) -> State:
     """A body that begins in contact, in its right mode."""
     sight = look(system, flying)
     slow = 1e-9 * system.speed
-    slipless = (size(system.slip_and_rim(sight, jumps.weight(system))) <= slow) & (system.law.mu > 0.0)
+    slipless = (size(system.slip_and_rim(sight, jumps.weight(system))) <= slow) & system.has_friction
     turnless = (size(system.turning(sight)) * system.solid.radius() <= slow) & system.resisted
     lying = changed(flying, mode=jnp.asarray(SLIDE))
     now = wrench(system, sight, SLIDE)

@@ -11,11 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from saltus.contacts.ground import FacingMotion, GroundTouch, facing_motion, ground_touch
+from saltus.laws.friction import PointLimit
 from saltus.laws.friction.base import direction
 from saltus.numerics import rotation
 from saltus.systems.ball_common import size
@@ -159,15 +161,13 @@ def point_mobility(system: BodyOnGround, sight: Sight) -> Float[Array, "3 3"]:
 
 def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> Float[Array, " 6"]:
     """Forces of the rows per normal force, as the laws have them."""
-    reaction = system.law_under(load, sight.touch).reaction(motion.slip, motion.spin, jnp.ones(()), motion.rolling)
+    law = system.law_under(load, sight.touch)
+    reaction = jax.tree.map(lambda part: part / load, law.reaction(motion.slip, motion.spin, load, motion.rolling))
     moment, torque = reaction.rolling_moment, reaction.spin_torque
     if system.resisted:
         if system.point:
-            against = direction(jnp.append(motion.rolling, motion.spin))
-            moment, torque = (
-                moment - system.rolling_friction * against[:2],
-                torque - system.rolling_friction * against[2],
-            )
+            against = system.rolling_friction * direction(jnp.append(motion.rolling, motion.spin))
+            moment, torque = moment - against[:2], torque - against[2]
         else:
             moment = moment - system.rolling_friction * direction(motion.rolling)
     return jnp.concatenate([jnp.ones(1), reaction.force, moment, torque[None]])
@@ -257,9 +257,8 @@ def grip_use(system: BodyOnGround, now: Wrench, sight: Sight) -> Array:
     """Share of the friction that a contact without slip uses; it slips at 1."""
     load = jnp.maximum(now.load, 1e-300)
     law = system.law_under(load, sight.touch)
-    if system.point:
-        return size(now.force) / jnp.maximum(law.mu * load, 1e-300)
-    return system.limit_surface(law).use(now.force, now.torque, load)
+    limit = PointLimit(law.capacity(load)) if system.point else law.limit(load)
+    return limit.use(now.force, now.torque)
 
 
 def turn_use(system: BodyOnGround, now: Wrench, sight: Sight) -> Array:

@@ -13,7 +13,7 @@ from saltus import checks
 from saltus.contacts.ground import GroundTouch, determinant
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.hybrid.guard import once
-from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Combined, LimitSurface
+from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.impact import AbstractImpactLaw
 from saltus.numerics import rotation
 from saltus.shapes.disc import Disc
@@ -105,14 +105,12 @@ class BodyOnGround(AbstractSystem):
         if modulus is not None:
             checks.positive("modulus", modulus, "It is the reduced modulus of elasticity in pascal.")
             if not isinstance(law, AbstractSpotLaw):
-                raise ValueError(
-                    "`modulus` gives the radius of a contact spot, but the law is that of a point contact."
-                )
+                raise ValueError("`modulus` gives the radius of a contact spot, but the law is that of a point.")
         self.surface, self.solid, self.law, self.impact = surface, solid, law, impact
         self.gravity, self.rolling_friction = number(gravity), number(rolling_friction)
         self.modulus = None if modulus is None else number(modulus)
         self.settle_height, self.patience = number(settle_height), number(patience)
-        self.point = modulus is None and is_point(law)
+        self.point = modulus is None and is_point(law, solid.radius())
         shift = checks.concrete(law.rolling_shift) if isinstance(law, AbstractSpotLaw) and not self.point else 0.0
         known = checks.concrete(rolling_friction)
         self.resisted = known is None or bool(known > 0.0) or shift is None or bool(shift > 0.0)
@@ -126,22 +124,21 @@ class BodyOnGround(AbstractSystem):
 
     @property
     def load_matters(self) -> bool:
-        """Whether the spot grows with the load."""
-        return not self.point and (self.modulus is not None or self.law.reference_load is not None)
+        """Whether friction is not simply proportional to the load, as where the spot grows with it."""
+        return self.modulus is not None or not self.law.proportional
 
     def law_under(self, load: Array, touch: GroundTouch) -> AbstractFrictionLaw:
-        """The law with the radius that its spot has under this load."""
-        if not self.load_matters:
+        """The law; by Hertz with the radius that its spot has under this load."""
+        if self.modulus is None:
             return self.law
-        radius = self.law.radius(load) if self.modulus is None else self.hertz_radius(load, touch)
-        law = eqx.tree_at(lambda law: law.spot_radius, self.law, radius)
-        return eqx.tree_at(lambda law: law.reference_load, law, None, is_leaf=lambda x: x is None)
+        return eqx.tree_at(lambda law: law.spot_radius, self.law, self.hertz_radius(load, touch, self.modulus))
 
-    def hertz_radius(self, load: Array, touch: GroundTouch) -> Array:
+    @staticmethod
+    def hertz_radius(load: Array, touch: GroundTouch, modulus: Array) -> Array:
         """Radius of the circle with the area of Hertz's ellipse, nearly: from the geometric mean of the curvatures."""
         # Curvature of the body less that of the hollow, K = W^-1 - S = W^-1 (1 - W S).
         product = determinant(touch.follow) / jnp.maximum(determinant(touch.radii), 1e-300)
-        return jnp.cbrt(0.75 * load / self.modulus * jax.lax.rsqrt(jnp.maximum(product, 1e-300)))
+        return jnp.cbrt(0.75 * load / modulus * jax.lax.rsqrt(jnp.maximum(product, 1e-300)))
 
     def spot_radius(self, load: Array, touch: GroundTouch) -> Array:
         """Radius of the contact spot [m]."""
@@ -152,11 +149,12 @@ class BodyOnGround(AbstractSystem):
         if self.point:
             return self.rolling_friction
         law = self.law_under(load, touch)
-        return self.rolling_friction + law.pressure.centre_shift * law.radius(load) * law.rolling_shift
+        return self.rolling_friction + law.rolling_capacity(load) / jnp.maximum(load, 1e-300)
 
-    def limit_surface(self, law: AbstractSpotLaw) -> LimitSurface:
-        """What the spot can bear at rest; that of the exact law, also for its approximations."""
-        return LimitSurface(Combined(law.mu, law.spot_radius, law.pressure))
+    @property
+    def has_friction(self) -> Array:
+        """Whether there is any friction."""
+        return self.law.capacity(jnp.ones(())) > 0.0
 
     # ---- motion ---------------------------------------------------------------------------------------
 
@@ -228,11 +226,17 @@ class BodyOnGround(AbstractSystem):
             return lambda state, index: rule(self, state, index)
 
         contact = [
-            Guard("landing", self._clearance, self._may_land, jump=jump(jumps.landing), settle=jump(jumps.settled)),
+            Guard(
+                "landing",
+                lambda s: self._clearance(s, see),
+                self._may_land,
+                jump=jump(jumps.landing),
+                settle=jump(jumps.settled),
+            ),
             Guard("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jump(jumps.lift_off)),
         ]
         slip = [
-            Guard("grips", lambda s: self._slip_left(*see(s)), lambda s: slips(s) & (self.law.mu > 0.0), singular=True,
+            Guard("grips", lambda s: self._slip_left(*see(s)), lambda s: slips(s) & self.has_friction, singular=True,
                   jump=jump(jumps.grips)),
             Guard("slips", lambda s: self._grip_left(*see(s)), lambda s: s.mode == ROLL, jump=jump(jumps.slips)),
         ]  # fmt: skip
@@ -282,11 +286,11 @@ class BodyOnGround(AbstractSystem):
             )  # fmt: skip
         return [*borders, paradox, patience]
 
-    def _clearance(self, state: State) -> Array:
+    def _clearance(self, state: State, see) -> Array:
         """Gap of each piece; a body that hardly falls is let in by a hair, so that rounding does not land it."""
         values = []
         for i in range(self.solid.n_pieces):
-            sight = look(self, state, i)
+            sight = see(state)[0] if self.solid.n_pieces == 1 else look(self, state, i)
             slow = jnp.clip(1.0 + sight.closing / (0.5 * jumps.settle_speed(self)), 0.0, 1.0)
             values.append(sight.touch.gap + jumps.hair(state) * slow)
         return jnp.stack(values)

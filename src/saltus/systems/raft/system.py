@@ -66,6 +66,9 @@ class Raft(AbstractSystem):
         strength=np.inf,
         gravity: float = 9.81,
     ):
+        checks.instance(
+            "surface", surface, AbstractSurface, "Give one of saltus.surfaces, such as surfaces.Sphere(radius=1.0)."
+        )
         checks.positive("mass", masses, "Every mass needs a weight to be held on the surface.")
         checks.nonnegative("mu", mu)
         checks.positive("gravity", gravity)

@@ -97,6 +97,9 @@ class SlidingMasses(AbstractSystem):
         adhesion: bool | None = None,
         restitution: float = 0.0,
     ):
+        checks.instance(
+            "surface", surface, AbstractSurface, "Give one of saltus.surfaces, such as surfaces.Sphere(radius=1.0)."
+        )
         checks.positive("mass", masses, "Every mass needs a weight to be held on the surface.")
         checks.nonnegative("mu", mu)
         checks.positive("gravity", gravity)
@@ -406,7 +409,10 @@ def _stood(system: SlidingMasses, before: State, after: State):
 
 def _checked_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:
     """The rods as pairs of different, existing masses, none of them twice."""
-    pairs = tuple((int(i), int(j)) for i, j in rods)
+    try:
+        pairs = tuple((int(i), int(j)) for i, j in rods)
+    except (TypeError, ValueError):
+        raise ValueError(f"`rods` must be pairs of masses, such as [(0, 1), (1, 2)], got {rods!r}.") from None
     seen = {}
     for r, (i, j) in enumerate(pairs):
         if i == j:

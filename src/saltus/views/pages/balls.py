@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from saltus.views.motion import orientations, radius
 from saltus.views.pages.arrays import pack
 from saltus.views.pages.panels import Panel, energies, of_each, speeds
 from saltus.views.pages.scene import Scene
-from saltus.views.turning import orientations, radius
 
 NEEDS = ("position", "contact_position", "angular_velocity", "normal_force")
 

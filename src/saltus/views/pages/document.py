@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from saltus.views.motion import moves_until
 from saltus.views.pages.arrays import as_texts, chosen_rows, pack, unit_text
 from saltus.views.pages.scene import Scene
 
@@ -39,7 +40,7 @@ def document(dataset: xr.Dataset) -> dict[str, Any]:
     return {
         "title": str(dataset.attrs.get("scenario_name") or dataset.attrs.get("kind", "run")),
         "kind": str(dataset.attrs.get("kind", "")),
-        "about": _description(dataset),
+        "about": description(dataset),
         "scenario": str(dataset.attrs.get("scenario", "")),
         "outcome": _outcome(dataset),
         "facts": facts(dataset),
@@ -78,7 +79,7 @@ def _times(dataset: xr.Dataset, rows: np.ndarray) -> dict[str, Any]:
     return {"time": pack(dataset["time"].values[rows], "f8"), "side": pack(dataset["jump_side"].values[rows], "i1")}
 
 
-def _description(dataset: xr.Dataset) -> str:
+def description(dataset: xr.Dataset) -> str:
     """The comment in the first line of the scenario, as in the catalogue."""
     first = str(dataset.attrs.get("scenario", "")).lstrip().partition("\n")[0]
     return first.removeprefix("#").strip() if first.startswith("#") else ""
@@ -110,26 +111,6 @@ def facts(dataset: xr.Dataset) -> list[list[str]]:
     found.append(["saltus", str(dataset.attrs.get("saltus_version", ""))])
     found.append(["Python, NumPy", f"{platform.python_version()}, {np.__version__}"])
     return found
-
-
-def moves_until(dataset: xr.Dataset) -> float:
-    """When the last visible motion ends [s]: a replay need not show what rests."""
-    time = dataset["time"].values
-    if "position" not in dataset or dataset["position"].dims[0] != "time":
-        return float(time[-1])
-    place = dataset["position"].values.reshape(len(time), -1)
-    place = np.nan_to_num(place)
-    size = float(np.max(np.ptp(place, axis=0), initial=0.0))
-    moved = np.abs(place - place[-1]).max(axis=1, initial=0.0) > 1e-4 * size
-    if "quaternion" in dataset:
-        turned = dataset["quaternion"].values.reshape(len(time), -1)
-        moved |= np.abs(turned - turned[-1]).max(axis=1) > 1e-3
-    elif "angular_velocity" in dataset:
-        turning = np.abs(dataset["angular_velocity"].values.reshape(len(time), -1)).max(axis=1)
-        moved |= turning > 1e-4 * turning.max(initial=0.0)
-    last = int(np.flatnonzero(moved)[-1]) if moved.any() else len(time) - 1
-    end = max([float(time[min(last + 1, len(time) - 1)]), *dataset["event_time"].values.tolist()])
-    return min(end + 0.02 * float(time[-1] - time[0]), float(time[-1]))
 
 
 def _modes(dataset: xr.Dataset, rows: np.ndarray) -> dict[str, Any] | None:

@@ -80,7 +80,7 @@ saltus.things.bodies = class {
     this.meshes = thing.shapes.map((shape, number) => {
       const members = thing.which.flatMap((which, body) => which === number ? [body] : []);
       const material = new THREE.MeshStandardMaterial({ roughness: 0.5, vertexColors: true, transparent: thing.clear, opacity: thing.clear ? 0.8 : 1 });
-      const mesh = new THREE.InstancedMesh(saltus.superellipsoid(shape, space.scale, this.count > 60 ? 14 : 40), material, members.length);
+      const mesh = new THREE.InstancedMesh(shape.pieces ? saltus.patched(shape.pieces, space.scale) : saltus.superellipsoid(shape, space.scale, this.count > 60 ? 14 : 40), material, members.length);
       mesh.frustumCulled = false;
       this.root.add(mesh);
       return { mesh, members };
@@ -152,6 +152,44 @@ saltus.superellipsoid = function ({ axes, exponents }, scale, fine) {
   made.setAttribute("color", new THREE.BufferAttribute(new Float32Array(colours), 3));
   made.setIndex(index);
   return made;
+};
+
+// A body of pieces, each a grid of points of its surface; alternating fields show its turning.
+saltus.patched = function (pieces, scale) {
+  const places = [], colours = [], index = [];
+  for (const packed of pieces) {
+    const { values, shape: [rows, columns] } = saltus.unpack(packed), [tall, wide] = [rows - 1, columns - 1];
+    for (let row = 0; row < tall; row++) for (let column = 0; column < wide; column++) {
+      const first = places.length / 3, shade = (Math.floor(2 * row / tall) + Math.floor(4 * column / wide)) % 2 ? 1 : 0.62;
+      for (const [r, c] of [[row, column], [row, column + 1], [row + 1, column], [row + 1, column + 1]]) {
+        const at = 3 * (r * columns + c);
+        places.push(values[at] * scale, values[at + 1] * scale, values[at + 2] * scale);
+        colours.push(shade, shade, shade);
+      }
+      index.push(first, first + 2, first + 1, first + 1, first + 2, first + 3);
+    }
+  }
+  const made = new THREE.BufferGeometry();
+  made.setAttribute("position", new THREE.BufferAttribute(new Float32Array(places), 3));
+  made.setAttribute("color", new THREE.BufferAttribute(new Float32Array(colours), 3));
+  made.setIndex(index);
+  made.computeVertexNormals();
+  saltus.smooth(made);
+  return made;
+};
+
+// One normal where points of neighbouring fields coincide.
+saltus.smooth = function (geometry) {
+  const place = geometry.getAttribute("position"), normal = geometry.getAttribute("normal"), sums = new Map();
+  const key = (k) => [place.getX(k), place.getY(k), place.getZ(k)].map((one) => one.toFixed(5)).join();
+  for (let k = 0; k < place.count; k++) {
+    const sum = sums.get(key(k)) || [0, 0, 0];
+    sums.set(key(k), [sum[0] + normal.getX(k), sum[1] + normal.getY(k), sum[2] + normal.getZ(k)]);
+  }
+  for (let k = 0; k < place.count; k++) {
+    const sum = sums.get(key(k)), long = Math.hypot(...sum) || 1;
+    normal.setXYZ(k, sum[0] / long, sum[1] / long, sum[2] / long);
+  }
 };
 
 // Bars between points, coloured by a force: one colour pulls, another pushes, grey has none.

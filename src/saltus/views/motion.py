@@ -1,4 +1,4 @@
-"""How a ball or body is turned, from what a dataset tells."""
+"""How bodies are turned, and until when anything moves, from what a dataset tells."""
 
 from __future__ import annotations
 
@@ -31,6 +31,26 @@ def rotation_matrix(q: np.ndarray) -> np.ndarray:
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
     )
+
+
+def moves_until(dataset: xr.Dataset) -> float:
+    """When the last visible motion ends [s]: a replay need not show what rests."""
+    time = dataset["time"].values
+    if "position" not in dataset or dataset["position"].dims[0] != "time":
+        return float(time[-1])
+    place = dataset["position"].values.reshape(len(time), -1)
+    place = np.nan_to_num(place)
+    size = float(np.max(np.ptp(place, axis=0), initial=0.0))
+    moved = np.abs(place - place[-1]).max(axis=1, initial=0.0) > 1e-4 * size
+    if "quaternion" in dataset:
+        turned = dataset["quaternion"].values.reshape(len(time), -1)
+        moved |= np.abs(turned - turned[-1]).max(axis=1) > 1e-3
+    elif "angular_velocity" in dataset:
+        turning = np.abs(dataset["angular_velocity"].values.reshape(len(time), -1)).max(axis=1)
+        moved |= turning > 1e-4 * turning.max(initial=0.0)
+    last = int(np.flatnonzero(moved)[-1]) if moved.any() else len(time) - 1
+    end = max([float(time[min(last + 1, len(time) - 1)]), *dataset["event_time"].values.tolist()])
+    return min(end + 0.02 * float(time[-1] - time[0]), float(time[-1]))
 
 
 def _quaternion(vector: np.ndarray) -> np.ndarray:
