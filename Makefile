@@ -41,7 +41,9 @@ bench: $(VENV)/.bench  ## measure against other programs; results in benchmarks/
 	$(BIN)/python benchmarks/run.py
 
 docs: $(VENV)/.docs  ## the documentation as a website in site/
+	$(BIN)/python docs/make_gallery.py   # runs the catalogue; minutes the first time
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open site/index.html in a browser."
 
 clean:  ## remove what the other verbs made
 	rm -rf $(VENV) demo site build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks

@@ -20,6 +20,8 @@ import jax  # isort: skip
 from saltus.laws import friction  # isort: skip
 from saltus.systems.ball_on_rails import forces  # isort: skip
 
+sl.configure()
+
 COUNT = 1_000_000
 QUADRATURES = 300
 BALL = {"mass": 1.0, "radius": 0.342, "half_angle": 0.383}

@@ -12,6 +12,8 @@ import saltus as sl
 from saltus.io.hazard import Hazard, write_hazard
 from saltus.views import hazard as view
 
+sl.configure()
+
 loaded = sl.scenarios.load("alpine-raft", ["release.spacing=50.0"])
 raft, start = loaded.scenario.assemble()
 hazard = Hazard(raft.surface.grid)

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus import checks
+from saltus._jax_settings import remind_of_configure
 from saltus.diagnostics.accuracy import TELLING, Promise, assess
 from saltus.engines import EventDriven, FixedStep
 from saltus.engines.replay import Replay
@@ -203,6 +204,7 @@ def simulate(
         progress: Called now and then with the time reached and the number of events.
     """
     _check(system, start, until)
+    remind_of_configure()
     method = method or getattr(system, "method", "dopri8")
     if not float(until) > float(start.t):
         raise ValueError(f"`until` must be later than the start at t = {float(start.t):g} s, got {until}.")

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from saltus import configure
 from saltus.cli import calibrate as calibrate_verb
 from saltus.cli import check as check_verb
 from saltus.cli import cite as cite_verb
@@ -107,6 +108,8 @@ def call(arguments: Sequence[str]) -> int:
 
 def _call(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
+    if _computes(arguments):
+        configure()
     try:
         return app(args=list(arguments), prog_name="saltus", standalone_mode=False) or DONE
     except typer.Exit as exit:
@@ -126,6 +129,13 @@ def _call(arguments: Sequence[str]) -> int:
             return _tell(f"Cannot write: {problem.strerror}. What was there before is untouched.", FAILED, debug)
         advice = "" if debug else " (--debug shows where)"
         return _tell(f"{type(problem).__name__}: {problem}{advice}", FAILED, debug)
+
+
+def _computes(arguments: Sequence[str]) -> bool:
+    """Whether JAX may be needed, and so its settings."""
+    return (
+        bool(arguments) and arguments[0] in VERBS and arguments[0] not in ("list", "new") and "--help" not in arguments
+    )
 
 
 def _warn(message: Warning | str, *where: object, **more: object) -> None:

@@ -21,16 +21,15 @@ from saltus.engines.advance import (
     after_jump,
     judged,
     search,
-    still_due,
     taken,
     tried,
 )
+from saltus.engines.fire import jumped, same_types, still_due, turn
 from saltus.engines.flat import FlatSystem
-from saltus.engines.loop import same_types
 from saltus.engines.replay import at_zero
+from saltus.engines.signs import Signs
 from saltus.engines.steppers import is_fixed, stepper
 from saltus.hybrid import AbstractSystem, State
-from saltus.hybrid.system import jump_of
 
 
 class BoundedRun(eqx.Module):
@@ -66,6 +65,7 @@ class _Found(eqx.Module):
     h: Array
     t_event: Array
     due: Array
+    signs: Signs
     status: Array
     ended_by: Array
     times: Float[Array, " s"]
@@ -135,7 +135,7 @@ def _find(system, start: State, until, rule: Stepper, control: Control, max_even
     """Steps and events up to the end or a bound."""
     none = jnp.zeros(FlatSystem(system, start).armed().size, bool)
     begin = _Found(
-        state=start, h=jnp.asarray(0.0), t_event=start.t, due=none,
+        state=start, h=jnp.asarray(0.0), t_event=start.t, due=none, signs=Signs.none(none.size),
         status=jnp.where(start.t < until, Status.going, Status.reached), ended_by=jnp.asarray(-1),
         times=jnp.full(max_steps, jnp.inf), guards=jnp.full(max_steps, -1), slots=jnp.asarray(0),
         tried=jnp.asarray(0), events=jnp.asarray(0),
@@ -164,29 +164,33 @@ def _stepped(system, found: _Found, until, rule: Stepper, control: Control) -> _
     zero = jnp.asarray(0)
     carry = Carry(
         t=state.t, y=flat.vector(state), h=jnp.where(found.h > 0.0, found.h, control.step),
-        status=jnp.asarray(Status.going), t_next=state.t, over=zero, times=jnp.zeros(1), vectors=jnp.zeros((1, 1)),
-        count=zero, steps=zero,
+        status=jnp.asarray(Status.going), t_next=state.t, over=zero, signs=found.signs, times=jnp.zeros(1),
+        vectors=jnp.zeros((1, 1)), count=zero, steps=zero,
     )  # fmt: skip
     went = judged(tried(flat, rule, control, until, carry), carry, armed, marks, rule.order, control, until, 0)
     kept, now, due = went.count > 0, flat.state(went.t, went.y), found.due
-    h, status, ended_by = went.h, went.status, found.ended_by
+    h, signs, status, ended_by = went.h, went.signs, went.status, found.ended_by
     if armed.size:
         owner = flat.guard_numbers()[0]
         doubtful = status == Status.doubtful
-        looked = jax.lax.cond(
-            doubtful,
-            lambda: (lambda s: (s.state, s.due & s.event))(search(system, state, went.t_next, rule, control)),
-            lambda: (now, jnp.zeros_like(due)),
+
+        def look():
+            seen = search(system, state, went.t_next, went.signs, rule, control)
+            return seen.state, seen.due & seen.event, seen.signs, seen.sunk.any()
+
+        now, due, signs, sinks = jax.lax.cond(
+            doubtful, look, lambda: (now, jnp.zeros_like(due), went.signs, jnp.asarray(False))
         )
-        now, due = looked
         kept = kept | doubtful
         status = jnp.where(doubtful, jnp.where((now.t >= until) & ~due.any(), Status.reached, Status.going), status)
+        # A guard that has fired and sinks without having been positive piles up: what follows is not known here.
+        status = jnp.where(sinks, Status.stalled, status)
         ended_by = jnp.where(status == Status.over, owner[went.over], ended_by)
     state = jax.tree.map(lambda new, old: jnp.where(kept, new, old), now, state)
     times = found.times.at[found.slots].set(jnp.where(kept, state.t, jnp.inf))
     return _Found(
-        state, h, found.t_event, due, status, ended_by, times, found.guards, found.slots + kept, found.tried + 1,
-        found.events,
+        state, h, found.t_event, due, signs, status, ended_by, times, found.guards, found.slots + kept,
+        found.tried + 1, found.events,
     )  # fmt: skip
 
 
@@ -201,13 +205,15 @@ def _fired(system, found: _Found, until, control: Control, max_events: int) -> _
     taken_already = (found.slots == 0) | (found.guards[last] >= 0)
     slot = jnp.where(taken_already, found.slots, last)
     due = still_due(system, after, found.due.at[which].set(False)) & ~ends
+    stays = ~turn(system, found.state, after, which).passes
+    signs = Signs(found.signs.last.at[which].set(0.0), found.signs.fired.at[which].set(stays))
     events = found.events + 1
     status = jnp.where(after.t < until, Status.going, Status.reached)
     status = jnp.where((events >= max_events) & (status == Status.going), Status.full, status)
     h = jnp.asarray(after_jump(control, found.h, after.t - found.t_event), float)
     return _Found(
-        after, h, after.t, due, jnp.where(ends, Status.event, jnp.where(due.any() & (events < max_events),
-                                                                       Status.going, status)),
+        after, h, after.t, due, signs, jnp.where(ends, Status.event, jnp.where(due.any() & (events < max_events),
+                                                                              Status.going, status)),
         jnp.where(ends, owner[which], found.ended_by), found.times.at[slot].set(found.state.t),
         found.guards.at[slot].set(which), slot + 1, found.tried, events,
     )  # fmt: skip
@@ -215,13 +221,9 @@ def _fired(system, found: _Found, until, control: Control, max_events: int) -> _
 
 def _jumped(system, state: State, owner, index) -> State:
     """The state after the event of the guard with this number."""
-    names = [guard.name for guard in system.guards()]
-    return jax.lax.switch(
-        owner,
-        [lambda s, k, name=name: same_types(s, jump_of(system, system.guard(name))(s, k)) for name in names],
-        state,
-        index,
-    )
+    numbers = range(len(system.guards()))
+    jumps = [lambda s, k, number=number: jumped(system, s, number, k) for number in numbers]
+    return jax.lax.switch(owner, jumps, state, index)
 
 
 # ---- the same steps and events, differentiable -----------------------------------------------------
@@ -231,17 +233,17 @@ def _take(system, start: State, until, found: _Found, rule: Stepper, control: Co
     """The last state, and for each slot the time of its event and the state after it."""
     n_guards = found.due.size
     owner, element = FlatSystem(system, start).guard_numbers()
-    names = [guard.name for guard in system.guards()]
 
     def through(state: State, which):
-        def event(name):
+        def event(number):
             def one(state, index):
-                there = at_zero(system, state, name, index)
-                return same_types(state, jump_of(system, system.guard(name))(there, index)), there.t
+                there = at_zero(system, state, number, index)
+                return jumped(system, there, number, index), there.t
 
             return one
 
-        return jax.lax.switch(owner[which], [event(name) for name in names], state, element[which])
+        numbers = range(len(system.guards()))
+        return jax.lax.switch(owner[which], [event(number) for number in numbers], state, element[which])
 
     def slot(state: State, found):
         t_new, which = found

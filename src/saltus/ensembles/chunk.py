@@ -239,7 +239,7 @@ def _outcomes(lanes, until, stack: members.Stack) -> np.ndarray:
     by_guard = np.array([OUTCOME_NAMES.index(guard.ends or "finished") for guard in guards] or [0])
     at_rest = np.isinf(until) & summaries.resting(lanes.state)
     names = np.where(at_rest, OUTCOME_NAMES.index("at_rest"), OUTCOME_NAMES.index("finished"))
-    for status in (Status.stalled, Status.not_finite):
+    for status in (Status.stalled, Status.not_finite, Status.accumulation):
         names = np.where(lanes.status == status, OUTCOME_NAMES.index(status.name), names)
     return np.where(lanes.ended_by >= 0, by_guard[lanes.ended_by], names)
 

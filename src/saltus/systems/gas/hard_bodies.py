@@ -122,9 +122,9 @@ class HardBodies:
 
     def _step(self, until: float, goal: float) -> None:
         """One call of the loop; lists that get full are made larger and the call is made again."""
-        goal = jnp.asarray(int(min(goal, 2**62)))
+        most = jnp.asarray(int(min(goal, 2**62)))
         while True:
-            fluid = advanced(self.arena, self.terms, self.fluid, jnp.asarray(float(until)), goal)
+            fluid = advanced(self.arena, self.terms, self.fluid, jnp.asarray(float(until)), most)
             stop = int(fluid.stop)
             if stop in (RUNNING, LOST):
                 break
