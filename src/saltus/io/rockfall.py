@@ -124,7 +124,9 @@ class Barrier:
     def __post_init__(self):
         self.line = np.asarray(self.line, float)
         if self.line.ndim != 2 or self.line.shape[0] < 2 or self.line.shape[1] != 2:
-            raise ValueError(f"A barrier is a line of two or more points (x, y), got an array of shape {self.line.shape}.")
+            raise ValueError(
+                f"A barrier is a line of two or more points (x, y), got an array of shape {self.line.shape}."
+            )
         self.runs = 0
         self.crossings: list[np.ndarray] = []
 
@@ -179,7 +181,9 @@ def read_line(source: str | Path, origin: tuple[float, float] = (0.0, 0.0)) -> n
     text = str(source)
     if not text.lstrip().upper().startswith("LINESTRING"):
         if not Path(text).is_file():
-            raise ScenarioError(f"There is no file {text!r}. Give a GeoJSON file with a LineString, or LINESTRING (...).")
+            raise ScenarioError(
+                f"There is no file {text!r}. Give a GeoJSON file with a LineString, or LINESTRING (...)."
+            )
         text = Path(text).read_text("utf-8")
     points = _wkt(text) if text.lstrip().upper().startswith("LINESTRING") else _geojson(text, source)
     return np.asarray(points, float)[:, :2] - np.asarray(origin)
