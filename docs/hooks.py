@@ -42,6 +42,18 @@ def on_page_markdown(markdown, page, config, files):
     return re.sub(r"\{\{(\w+)\}\}", lambda found: measured[found.group(1)], markdown)
 
 
+def on_post_page(output, page, config):
+    """Search from disk needs a small shim, which lies beside the pages instead of on another server."""
+    return output.replace(
+        "https://unpkg.com/iframe-worker/shim", "../" * page.url.count("/") + "offline/iframe-worker.js"
+    )
+
+
+def on_post_template(output, template_name, config):
+    """The same for pages that are no documents."""
+    return output.replace("https://unpkg.com/iframe-worker/shim", "offline/iframe-worker.js")
+
+
 def _measured():
     """Errors of all laws, by name."""
     measured = runpy.run_path(str(Path(__file__).parent / "measure_laws.py"))["measured"]
