@@ -70,8 +70,8 @@ class SecondOrder(AbstractSpotLaw):
         reference_load: If given, the radius grows with the cube root of load / reference_load [N].
     """
 
-    force_weight: Number = eqx.field(init=False)
-    torque_weight: Number = eqx.field(init=False)
+    force_weight: Number = eqx.field(default=0.0)  # found by `__init__`
+    torque_weight: Number = eqx.field(default=0.0)  # found by `__init__`
 
     def __init__(self, mu, spot_radius, pressure="hertz", sliding_shift=0.0, rolling_shift=0.0, reference_load=None):
         self.mu, self.spot_radius, self.pressure = number(mu), number(spot_radius), pressure_of(pressure)
@@ -116,8 +116,8 @@ class PowerNorm(AbstractSpotLaw):
         reference_load: If given, the radius grows with the cube root of load / reference_load [N].
     """
 
-    force_power: Number = eqx.field(init=False)
-    across_power: Number = eqx.field(init=False)
+    force_power: Number = eqx.field(default=0.0)  # found by `__init__`
+    across_power: Number = eqx.field(default=0.0)  # found by `__init__`
 
     def __init__(self, mu, spot_radius, pressure="hertz", sliding_shift=0.0, rolling_shift=0.0, reference_load=None):
         self.mu, self.spot_radius, self.pressure = number(mu), number(spot_radius), pressure_of(pressure)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -160,7 +161,8 @@ def point_mobility(system: BodyOnGround, sight: Sight) -> Float[Array, "3 3"]:
 
 def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> Float[Array, " 6"]:
     """Forces of the rows per normal force, as the laws have them."""
-    reaction = system.law_under(load, sight.touch).reaction(motion.slip, motion.spin, jnp.ones(()), motion.rolling)
+    law = system.law_under(load, sight.touch)
+    reaction = jax.tree.map(lambda part: part / load, law.reaction(motion.slip, motion.spin, load, motion.rolling))
     moment, torque = reaction.rolling_moment, reaction.spin_torque
     if system.resisted:
         if system.point:
