@@ -34,5 +34,6 @@ OUTCOMES = {
     "ill_posed": False,  # the accelerations are not unique or do not exist (Painlevé)
     "jammed": False,
     "paradox": False,
+    "overlap": False,  # two bodies were found in each other
     "not_finite": False,
 }
