@@ -77,22 +77,21 @@ class _Crowd:
         """The leg of a member that does not move on its own."""
         return self.legs.get(member)
 
-    def at(self, members, t: float) -> tuple[np.ndarray, np.ndarray]:
+    def _legs_of(self, members) -> list[Leg]:
+        """The legs under way of some members, each once."""
+        return list({id(leg): leg for leg in (self.legs.get(int(member)) for member in members) if leg}.values())
+
+    def at(self, members, t: float, quick: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Some members at time t; nobody's clock is moved."""
         members = np.asarray(members, int)
-        q, v = drift(self.system, members, self.q[members], self.v[members], t - self.clock[members])
-        self._put_legs(members, t, q, v)
+        lags = [0.0 if int(member) in self.legs else t - self.clock[member] for member in members]
+        q, v = drift(self.system, members, self.q[members], self.v[members], lags)
+        for leg in self._legs_of(members):
+            leg_q, leg_v = leg.sketch(t) if quick else leg.rows(t, whole=False)[:2]
+            for k in np.flatnonzero(np.isin(members, leg.band.members)):
+                place = leg.band.members.index(int(members[k]))
+                q[k], v[k] = leg_q[place], leg_v[place]
         return q, v
-
-    def _put_legs(self, members: np.ndarray, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        rows = {}
-        for k, member in enumerate(members):
-            leg = self.legs.get(int(member))
-            if leg is not None:
-                if id(leg) not in rows:
-                    rows[id(leg)] = leg.rows(t, whole=False)
-                place = leg.band.members.index(int(member))
-                q[k], v[k] = rows[id(leg)][0][place], rows[id(leg)][1][place]
 
     def _all_at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         return self.at(np.arange(len(self.q)), t)
@@ -181,7 +180,7 @@ class _Crowd:
         if change.name is None:
             self._foresee(members)
             return
-        landed = [self._landed(leg, self.t) for leg in {id(x): x for x in map(self.leg, members) if x}.values()]
+        landed = [self._landed(leg, self.t) for leg in self._legs_of(members)]
         concerned = sorted({*members, *itertools.chain(*landed)})
         self.ledger = self.ledger + change.ledger
         self.memory.event(Recalled(change.name, change.index, self.t, change.data, change.members, self.memory))
@@ -202,7 +201,7 @@ class _Crowd:
         """Let those that hang together set off together, and foresee what comes."""
         q, v = self._all_at(self.t)
         for band in self.plan.bands(members, self.t, q, v):
-            for other in [leg for leg in {id(x): x for x in map(self.leg, band.members) if x}.values()]:
+            for other in self._legs_of(band.members):
                 members = sorted({*members, *self._landed(other, self.t)})
             members = sorted({*members, *band.members})
             self._set_off(Leg(band, self.t, self.until, self.settings.rtol))

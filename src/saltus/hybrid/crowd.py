@@ -116,8 +116,8 @@ class Leg(Protocol):
 class Paths(Protocol):
     """How the members of a crowd will move if nothing happens to them."""
 
-    def at(self, members, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Configurations and velocities of some members at a time."""
+    def at(self, members, t: float, quick: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Configurations and velocities of some members at a time; `quick`: within the error of a step."""
         ...
 
     def leg(self, member: int) -> Leg | None:

@@ -31,7 +31,7 @@ class Hold:
 
     slack: float
     sticks: bool = False
-    heading: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(3))
+    heading: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(2))
 
 
 def groups(bonds, bodies_of) -> list[tuple[list[int], list]]:
@@ -72,7 +72,6 @@ def bond_of(plan, members: list[int], contacts: list, q, v) -> Bond:
             first=np.array([places[i] for i in first], int),
             second=np.array([places[contact[1]] for contact in contacts], int),
             shift=image_shift(plan.period, q[second, :3], q[first, :3]),
-            planes=_planes(system, walls),
             slack=np.array([hold.slack for hold in holds]),
             sticks=np.array([hold.sticks for hold in holds]),
             heading=np.array([hold.heading for hold in holds]),
@@ -155,7 +154,7 @@ def _parts(system, pairs: list, walls: list) -> tuple:
     ones, twos = filled(np.array(pairs, int).reshape(-1, 2)).T if pairs else (None, None)
     found = [None if ones is None else (_rows_of(system.stock, ones), _rows_of(system.stock, twos))]
     if walls:
-        found.append((filled(_planes(system, walls)), _rows_of(system.stock, filled(np.array(walls))[:, 1])))
+        found.append((jnp.asarray(filled(_planes(system, walls))), _rows_of(system.stock, filled(np.array(walls))[:, 1])))
     return tuple(found)
 
 
@@ -167,4 +166,4 @@ def _planes(system, walls: list) -> np.ndarray:
 
 
 def _rows_of(tree, index):
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[index], tree)
+    return jax.tree.map(lambda leaf: leaf[index], tree)

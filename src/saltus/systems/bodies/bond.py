@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import jax
 import numpy as np
 
 from saltus.shapes.body import Body
@@ -12,6 +11,7 @@ from saltus.systems.bodies.closed import Closed, closed_pairs, closed_walls
 
 HOLD = 10.0  # rate at which a gap that has opened by rounding is closed again, in units of the motion's own
 FLATNESS = 0.1  # see `closed`; for shapes with flats
+LEAST_RESISTANCE = 1e-3  # of a contact with friction, below which its force is taken to grow without bound
 BLEND = 1e-3  # of the stopping speed: how sharply friction turns round with the slip
 ROW = 13  # place, orientation, velocity, spin
 
@@ -25,17 +25,15 @@ class Contacts:
         first: Number of each pair's first body within the band.
         second: Number of every contact's second body within the band.
         shift: Whole periods by which the first is moved next to the second [m].
-        planes: Normal and offset of each wall.
         slack: Force below zero that still counts as none [N].
         sticks: Which of the contacts stick; without friction none does.
-        heading: Direction of slip of those that do not, a unit vector.
+        heading: Direction of slip of those that do not, along the two vectors across the normal.
     """
 
     names: list[tuple[int, int]]
     first: np.ndarray
     second: np.ndarray
     shift: np.ndarray
-    planes: np.ndarray
     slack: np.ndarray
     sticks: np.ndarray
     heading: np.ndarray
@@ -47,27 +45,23 @@ class Contacts:
 
 @dataclasses.dataclass(frozen=True)
 class Pressed:
-    """The contact forces at an instant, and what they come from; forces and rates are times kappa.
+    """The contact forces at an instant, and what they come from; forces and accelerations are times kappa.
 
     Args:
-        rows: The bodies.
-        inverse: Inverse inertia of each body in the lab.
-        spin: Rate of its free spin.
         closed: The contacts.
         others: For each contact the product of the factors of all others.
         kappa: The product of all factors.
+        along: Slip of each contact along its plane [m s-1].
         normal: Normal forces [N].
-        tangent: Friction forces on the second body [N].
+        tangent: Friction forces on the second body, along `closed.across` [N].
         resistance: Normal acceleration per normal force, friction included, over the same without it.
         moved: Accelerations of each body by all contact forces.
     """
 
-    rows: np.ndarray
-    inverse: np.ndarray
-    spin: np.ndarray
     closed: Closed
     others: np.ndarray
     kappa: float
+    along: np.ndarray
     normal: np.ndarray
     tangent: np.ndarray
     resistance: np.ndarray
@@ -149,112 +143,94 @@ class Bond:
     def closed(self, y: np.ndarray, flatness: float | None = None) -> Closed:
         """All contacts as they are."""
         rows, marks = self._unpacked(y)
-        n, found = self.contacts.n_pairs, []
+        contacts, n = self.contacts, self.contacts.n_pairs
         flatness = self.flatness if flatness is None else flatness
+        table = np.empty((len(marks), 2 * ROW + 6))
+        table[:n, :ROW] = rows[contacts.first]
+        table[:n, :3] += contacts.shift
+        table[n:, :ROW] = 0.0
+        table[:, ROW : 2 * ROW] = rows[contacts.second]
+        table[:, 2 * ROW :] = marks.reshape(-1, 6)
+        found = []
         if n:
-            ones = rows[self.contacts.first]
-            ones[:, :3] += self.contacts.shift
-            first, second = self.parts[0]
-            found.append(
-                closed_pairs(first, second, ones, rows[self.contacts.second[:n]], marks[:n], self.gravity, flatness)
-            )
+            found.append(closed_pairs(self.parts[0], table[:n], self.gravity, flatness))
         if n < len(marks):
-            planes, second = self.parts[1]
-            twos = rows[self.contacts.second[n:]]
-            found.append(closed_walls(planes, second, twos, marks[n:, 1], self.gravity, flatness))
-        return jax.tree.map(lambda *parts: np.concatenate(parts), *found)
+            found.append(closed_walls(self.parts[1], table[n:], self.gravity, flatness))
+        return Closed.of(found[0] if len(found) == 1 else np.concatenate(found))
 
     def pressed(self, y: np.ndarray) -> Pressed:
         """The forces that keep the contacts closed, and those that stick from slipping."""
-        rows, closed = self._unpacked(y)[0], self.closed(y)
-        turns = _matrices(rows[:, 3:7])
-        inertia = np.asarray(self.stock.inertia)
-        inverse = np.einsum("kij,kj,klj->kil", turns, 1.0 / inertia, turns)
-        tensor = np.einsum("kij,kj,klj->kil", turns, inertia, turns)
-        omega = rows[:, 10:]
-        spin = -np.einsum("kij,kj->ki", inverse, np.cross(omega, np.einsum("kij,kj->ki", tensor, omega)))
-        kappas = closed.kappa
-        others = np.array([np.prod(np.delete(kappas, c)) for c in range(len(kappas))])
-        kappa, hold = float(np.prod(kappas)), HOLD * self.pace
-        n, slip = closed.normal, closed.slip
-        rate = np.sum(n * slip, axis=1)
-        along = slip - rate[:, None] * n
-        sticks = np.flatnonzero(self.contacts.sticks)
-        first, second = _tangents(n[sticks])
-        held = [self.levers(n, closed), self.levers(first, closed, sticks), self.levers(second, closed, sticks)]
-        rows_of = np.concatenate(held)
-        columns = rows_of.copy()
-        if self.mu > 0.0:
-            slips = np.flatnonzero(~self.contacts.sticks)
-            against = n[slips] - self.mu * self._direction(along[slips], slips)
-            columns[slips] = self.levers(against, closed, slips)
-        effects = np.concatenate(
-            [columns[..., :3] / np.asarray(self.stock.mass)[:, None], np.einsum("kij,ckj->cki", inverse, columns[..., 3:])],
-            axis=-1,
-        )
-        coupling = np.einsum("cki,dki->cd", rows_of, effects)
+        closed, contacts, count = self.closed(y), self.contacts, len(self.contacts.names)
+        kappa = float(np.prod(closed.kappa))
+        others = np.array([np.prod(np.delete(closed.kappa, c)) for c in range(count)]) if count > 1 else np.ones(1)
+        rate = np.einsum("ci,ci->c", closed.normal, closed.slip)
+        along = np.einsum("cai,ci->ca", closed.across, closed.slip)
+        hold = HOLD * self.pace
         aim = others * closed.push + kappa * (2.0 * hold * rate + hold**2 * closed.gap)
-        lag = others[sticks, None] * closed.drag[sticks] + kappa * hold * along[sticks]
-        aim = np.concatenate([aim, np.sum(first * lag, axis=1), np.sum(second * lag, axis=1)])
-        plain = np.einsum("cki,cki->c", rows_of, self._effects(rows_of, inverse))
-        forces = _solved(coupling, -aim, plain)
-        count, stuck = len(kappas), len(sticks)
-        normal, tangent = forces[:count], np.zeros((count, 3))
+        rows, columns = closed.levers[:, :, 0], closed.effects[:, :, 0]
+        which = np.arange(count)
+        plain = np.einsum("csi,csi->c", rows, columns)
+        against = np.zeros((count, 2))
+        sticks = np.flatnonzero(contacts.sticks)
         if self.mu > 0.0:
-            tangent[slips] = normal[slips, None] * (against - n[slips])
-            tangent[sticks] = (
-                forces[count : count + stuck, None] * first + forces[count + stuck :, None] * second
-            )
-        resistance = np.diagonal(coupling)[:count] / plain[:count]
-        moved = np.einsum("c,cki->ki", forces, effects)
-        return Pressed(rows, inverse, spin, closed, others, kappa, normal, tangent, resistance, moved)
+            against = np.where(contacts.sticks[:, None], 0.0, -self.mu * self._direction(along))
+            columns = columns + np.einsum("ca,csai->csi", against, closed.effects[:, :, 1:])
+        if sticks.size:
+            lag = np.einsum("cai,ci->ca", closed.across[sticks], others[sticks, None] * closed.drag[sticks])
+            lag = lag + kappa * hold * along[sticks]
+            aim = np.concatenate([aim, lag[:, 0], lag[:, 1]])
+            rows = np.concatenate([rows, closed.levers[sticks, :, 1], closed.levers[sticks, :, 2]])
+            columns = np.concatenate([columns, closed.effects[sticks, :, 1], closed.effects[sticks, :, 2]])
+            which = np.concatenate([which, sticks, sticks])
+        effects = self._spread(columns, which)
+        coupling = self._spread(rows, which).reshape(len(which), -1) @ effects.reshape(len(which), -1).T
+        forces = _solved(coupling, -aim)
+        normal, tangent = forces[:count], forces[:count, None] * against
+        if sticks.size:
+            tangent[sticks] = forces[count:].reshape(2, -1).T
+        resistance = np.diagonal(coupling)[:count] / plain
+        moved = np.tensordot(forces, effects, axes=1)
+        return Pressed(closed, others, kappa, along, normal, tangent, resistance, moved)
 
-    def _effects(self, levers: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-        """Accelerations of each body per unit of generalised forces."""
-        turning = np.einsum("kij,ckj->cki", inverse, levers[..., 3:])
-        return np.concatenate([levers[..., :3] / np.asarray(self.stock.mass)[:, None], turning], axis=-1)
-
-    def _direction(self, along: np.ndarray, which: np.ndarray) -> np.ndarray:
+    def _direction(self, along: np.ndarray) -> np.ndarray:
         """Direction of slip; next to no slip it is the one that the contact has set out with."""
-        turned = along + BLEND * self.stop * self.contacts.heading[which]
+        turned = along + BLEND * self.stop * self.contacts.heading
         return turned / np.maximum(np.sqrt(np.sum(turned * turned, axis=1, keepdims=True)), 1e-300)
 
-    def levers(self, direction: np.ndarray, closed: Closed, which=None) -> np.ndarray:
-        """Generalised directions of unit forces on the second body of contacts, and their opposites on the first."""
-        which = np.arange(len(closed.normal)) if which is None else which
+    def _spread(self, sides: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """What belongs to the two sides of contacts put where their bodies are."""
         found = np.zeros((len(which), self.k, 6))
-        for row, (c, d) in enumerate(zip(which, direction, strict=True)):
-            found[row, self.contacts.second[c]] += np.concatenate([d, np.cross(closed.arm2[c], d)])
-            if c < self.contacts.n_pairs:
-                found[row, self.contacts.first[c]] -= np.concatenate([d, np.cross(closed.arm1[c], d)])
+        rows = np.arange(len(which))
+        found[rows, self.contacts.second[which]] = sides[:, 1]
+        pairs = which < self.contacts.n_pairs
+        found[rows[pairs], self.contacts.first[which[pairs]]] = sides[pairs, 0]
         return found
 
     # ---- the contract of a band ---------------------------------------------------------------
 
     def rate(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rates of the variables and guards."""
-        at = self.pressed(y)
-        closed, kappa, rows = at.closed, at.kappa, at.rows
-        lost = -np.sum(at.tangent * closed.slip) if self.mu > 0.0 else 0.0
+        at, rows = self.pressed(y), self._unpacked(y)[0]
+        closed, kappa, contacts = at.closed, at.kappa, self.contacts
+        spin = np.empty((self.k, 3))
+        spin[contacts.first] = closed.spin[: contacts.n_pairs, 0]
+        spin[contacts.second] = closed.spin[:, 1]
         change = np.empty((self.k, ROW))
         change[:, :3] = kappa * rows[:, 7:10]
         change[:, 3:7] = 0.5 * kappa * _turning(rows[:, 10:], rows[:, 3:7])
         change[:, 7:10] = kappa * self.gravity + at.moved[:, :3]
-        change[:, 10:] = kappa * at.spin + at.moved[:, 3:]
-        hold = HOLD * self.pace
-        marks = np.stack([closed.move1 + hold * closed.miss1, closed.move2 + hold * closed.miss2], axis=1)
-        marks = at.others[:, None, None] * marks
-        marks[self.contacts.n_pairs :, 0] = 0.0  # a wall has no mark
+        change[:, 10:] = kappa * spin + at.moved[:, 3:]
+        marks = at.others[:, None, None] * (closed.move + HOLD * self.pace * closed.miss)
+        marks[contacts.n_pairs :, 0] = 0.0  # a wall has no mark
+        lost = -np.sum(at.tangent * at.along)
         return np.concatenate([[kappa, lost], change.ravel(), marks.ravel()]), self._guards(at)
 
     def _guards(self, at: Pressed) -> np.ndarray:
         guards = [at.normal, at.normal + at.kappa * self.contacts.slack]
         if self.mu > 0.0:
-            n, slip = at.closed.normal, at.closed.slip
-            along = slip - np.sum(n * slip, axis=1, keepdims=True) * n
-            speed, size = (np.sqrt(np.sum(x * x, axis=1)) for x in (along, at.tangent))
+            speed, size = (np.sqrt(np.sum(x * x, axis=1)) for x in (at.along, at.tangent))
             guards.append(np.where(self.contacts.sticks, self.mu * at.normal - size, speed - self.stop))
-            guards.append(at.resistance - 1e-3)
+            guards.append(at.resistance - LEAST_RESISTANCE)
         return np.concatenate(guards)
 
     def clock(self, y: np.ndarray) -> float:
@@ -290,44 +266,24 @@ class Bond:
 
     def onward(self, y: np.ndarray) -> Bond:
         """The band from here on; contacts that slip set out with the slip they have."""
-        y = y.copy()
+        y, contacts = y.copy(), self.contacts
         y[:2] = 0.0
-        contacts = self.contacts
         if self.mu > 0.0:
-            closed = self.closed(y)
-            along = closed.slip - np.sum(closed.normal * closed.slip, axis=1, keepdims=True) * closed.normal
-            heading = self._direction(along, np.arange(len(along)))
+            at = self.closed(y)
+            heading = self._direction(np.einsum("cai,ci->ca", at.across, at.slip))
             contacts = dataclasses.replace(contacts, heading=np.where(contacts.sticks[:, None], 0.0, heading))
         return dataclasses.replace(self, start=y, contacts=contacts)
 
 
-def _solved(coupling: np.ndarray, right: np.ndarray, own: np.ndarray) -> np.ndarray:
+def _solved(coupling: np.ndarray, right: np.ndarray) -> np.ndarray:
     if len(right) == 1:
         return right / coupling[0]
     # A body held more than once over leaves forces undetermined: take those of least size.
-    return np.linalg.solve(coupling + 1e-13 * np.diag(own), right)
-
-
-def _tangents(n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two unit vectors across each normal."""
-    helper = np.where(np.abs(n[:, :1]) < 0.7, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
-    first = np.cross(n, helper)
-    first = first / np.sqrt(np.sum(first * first, axis=1, keepdims=True))
-    return first, np.cross(n, first)
-
-
-def _matrices(q: np.ndarray) -> np.ndarray:
-    """Rotation matrices of quaternions that are nearly of length one."""
-    w, x, y, z = (q / np.sqrt(np.sum(q * q, axis=1, keepdims=True))).T
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), -1, 0)
+    return np.linalg.solve(coupling + 1e-13 * np.diag(np.abs(np.diagonal(coupling))), right)
 
 
 def _turning(omega: np.ndarray, q: np.ndarray) -> np.ndarray:
     """The quaternion (0, omega) times q."""
-    w, v = q[:, :1], q[:, 1:]
-    return np.concatenate([-np.sum(omega * v, axis=1, keepdims=True), w * omega + np.cross(omega, v)], axis=1)
+    a, b, c = omega.T
+    w, x, y, z = q.T
+    return np.stack([-a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x], axis=1)

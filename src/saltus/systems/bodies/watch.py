@@ -90,7 +90,7 @@ def touches(plan, contacts: list, t: float, until: float, paths) -> tuple[list[t
     now, left = t, list(contacts)
     for _ in range(LOOKS):
         members = sorted({i for contact in left for i in plan.bodies_of(contact)})
-        q, v = paths.at(members, now)
+        q, v = paths.at(members, now, quick=True)
         width, rate, ahead, still, size = _looks(plan, left, dict(zip(members, range(len(members)), strict=True)), q, v, bounds)
         waiting = np.array([waits[contact] for contact in left])
         deep = (width < -plan.DEEP * size) & (now >= waiting)
@@ -98,7 +98,8 @@ def touches(plan, contacts: list, t: float, until: float, paths) -> tuple[list[t
             return [], now, (left[int(np.argmax(deep))], float(-width[np.argmax(deep)]))
         closed = (width <= TOUCH * size) & (rate <= still) & (now >= waiting)
         if closed.any():
-            return [(now, left[k]) for k in np.flatnonzero(closed)], now, None
+            found = [left[k] for k in np.flatnonzero(closed)]
+            return [(_sharpened(plan, contact, t, now, paths, bounds), contact) for contact in found], now, None
         reach = np.maximum(now + ahead, waiting)
         going = reach < until
         if not going.any():
@@ -107,6 +108,18 @@ def touches(plan, contacts: list, t: float, until: float, paths) -> tuple[list[t
         step = float(reach[going].min())
         now = max(step, np.nextafter(now, np.inf))
     return [], now, None
+
+
+def _sharpened(plan, contact, begin: float, t: float, paths, bounds) -> float:
+    """The time of a contact that was found on a sketch of the ways, by Newton's method on the ways themselves."""
+    members = plan.bodies_of(contact)
+    places = {member: k for k, member in enumerate(members)}
+    for _ in range(2):
+        width, rate, _, still, _ = _looks(plan, [contact], places, *paths.at(members, t), bounds)[:, 0]
+        if rate >= -still:
+            break
+        t = max(begin, t - width / rate)
+    return t
 
 
 def _looks(plan, contacts, places, q, v, bounds):
