@@ -163,7 +163,7 @@ class _Crowd:
         self.changes[members] += 1
         for member in members:
             del self.legs[member]
-        self.memory.end_stretch(t, leg, self.ledger)
+        self.memory.landed(t, leg, self.ledger)
         return members
 
     def _set_off(self, leg: Leg) -> None:

@@ -65,6 +65,7 @@ class Recollection:
         self.outcome: Outcome | None = None
         self.steps = 0
         self._until = first
+        self._landed: dict[int, float] = {}
 
     @staticmethod
     def begin(system, start: State) -> Recollection:
@@ -95,8 +96,9 @@ class Recollection:
             kept.modes.append(np.array(modes[k]))
         self.steps += 1
 
-    def end_stretch(self, t: float, leg: Leg, ledger) -> None:
-        """Remember the ledger where a leg has ended, which may be before its time; another piece follows."""
+    def landed(self, t: float, leg: Leg, ledger) -> None:
+        """Remember that a leg is over, perhaps before its time; the ledger now has what it has added."""
+        self._landed[id(leg)] = t
         self.ledger.append((t, np.array(ledger)))
 
     def close(self, t: float, outcome: Outcome) -> Recollection:
@@ -178,5 +180,6 @@ class Recollection:
             went_q, went_v, spent = leg.rows(times[row])
             places = [leg.band.members.index(i) for i in concerned]
             q[row, concerned], v[row, concerned] = went_q[places], went_v[places]
-            lost[row] += spent
+            if side == "before" or times[row] < self._landed.get(id(leg), np.inf):
+                lost[row] += spent
         return lost

@@ -26,11 +26,13 @@ class Hold:
     Args:
         slack: Force below zero that still counts as none [N].
         sticks: Whether it sticks.
+        creeps: Whether it has only begun to slip.
         heading: Direction of its slip, if that has only begun.
     """
 
     slack: float
     sticks: bool = False
+    creeps: bool = False
     heading: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(2))
 
 
@@ -75,6 +77,7 @@ def bond_of(plan, members: list[int], contacts: list, q, v) -> Bond:
             slack=np.array([hold.slack for hold in holds]),
             sticks=np.array([hold.sticks for hold in holds]),
             heading=np.array([hold.heading for hold in holds]),
+            creeps=np.array([hold.creeps for hold in holds]),
         ),
         start=np.concatenate([np.zeros(2), rows.ravel(), _marks(plan, contacts, q, v).ravel()]),
         gravity=plan.gravity,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import jax
 import numpy as np
 
 from saltus.shapes.body import Body
@@ -12,6 +13,7 @@ from saltus.systems.bodies.closed import Closed, closed_pairs, closed_walls
 HOLD = 10.0  # rate at which a gap that has opened by rounding is closed again, in units of the motion's own
 FLATNESS = 0.1  # see `closed`; for shapes with flats
 LEAST_RESISTANCE = 1e-3  # of a contact with friction, below which its force is taken to grow without bound
+CREEP = 1e-4  # of the speed of the motion, below which slip that has just begun is taken to keep its direction
 BLEND = 1e-3  # of the stopping speed: how sharply friction turns round with the slip
 ROW = 13  # place, orientation, velocity, spin
 
@@ -28,6 +30,8 @@ class Contacts:
         slack: Force below zero that still counts as none [N].
         sticks: Which of the contacts stick; without friction none does.
         heading: Direction of slip of those that do not, along the two vectors across the normal.
+        creeps: Which have only begun to slip: so slowly that the direction of slip is at all times the one that the
+            forces keep. Followed in time it would be stiff.
     """
 
     names: list[tuple[int, int]]
@@ -37,6 +41,7 @@ class Contacts:
     slack: np.ndarray
     sticks: np.ndarray
     heading: np.ndarray
+    creeps: np.ndarray
 
     @property
     def n_pairs(self) -> int:
@@ -52,6 +57,7 @@ class Pressed:
         others: For each contact the product of the factors of all others.
         kappa: The product of all factors.
         along: Slip of each contact along its plane [m s-1].
+        direction: The direction that friction takes it to have.
         normal: Normal forces [N].
         tangent: Friction forces on the second body, along `closed.across` [N].
         resistance: Normal acceleration per normal force, friction included, over the same without it.
@@ -62,6 +68,7 @@ class Pressed:
     others: np.ndarray
     kappa: float
     along: np.ndarray
+    direction: np.ndarray
     normal: np.ndarray
     tangent: np.ndarray
     resistance: np.ndarray
@@ -161,36 +168,59 @@ class Bond:
     def pressed(self, y: np.ndarray) -> Pressed:
         """The forces that keep the contacts closed, and those that stick from slipping."""
         closed, contacts, count = self.closed(y), self.contacts, len(self.contacts.names)
-        kappa = float(np.prod(closed.kappa))
+        kappa, hold = float(np.prod(closed.kappa)), HOLD * self.pace
         others = np.array([np.prod(np.delete(closed.kappa, c)) for c in range(count)]) if count > 1 else np.ones(1)
         rate = np.einsum("ci,ci->c", closed.normal, closed.slip)
         along = np.einsum("cai,ci->ca", closed.across, closed.slip)
-        hold = HOLD * self.pace
         aim = others * closed.push + kappa * (2.0 * hold * rate + hold**2 * closed.gap)
-        rows, columns = closed.levers[:, :, 0], closed.effects[:, :, 0]
-        which = np.arange(count)
-        plain = np.einsum("csi,csi->c", rows, columns)
-        against = np.zeros((count, 2))
-        sticks = np.flatnonzero(contacts.sticks)
-        if self.mu > 0.0:
-            against = np.where(contacts.sticks[:, None], 0.0, -self.mu * self._direction(along))
-            columns = columns + np.einsum("ca,csai->csi", against, closed.effects[:, :, 1:])
-        if sticks.size:
-            lag = np.einsum("cai,ci->ca", closed.across[sticks], others[sticks, None] * closed.drag[sticks])
-            lag = lag + kappa * hold * along[sticks]
-            aim = np.concatenate([aim, lag[:, 0], lag[:, 1]])
-            rows = np.concatenate([rows, closed.levers[sticks, :, 1], closed.levers[sticks, :, 2]])
-            columns = np.concatenate([columns, closed.effects[sticks, :, 1], closed.effects[sticks, :, 2]])
-            which = np.concatenate([which, sticks, sticks])
-        effects = self._spread(columns, which)
-        coupling = self._spread(rows, which).reshape(len(which), -1) @ effects.reshape(len(which), -1).T
-        forces = _solved(coupling, -aim)
-        normal, tangent = forces[:count], forces[:count, None] * against
-        if sticks.size:
-            tangent[sticks] = forces[count:].reshape(2, -1).T
-        resistance = np.diagonal(coupling)[:count] / plain
-        moved = np.tensordot(forces, effects, axes=1)
-        return Pressed(closed, others, kappa, along, normal, tangent, resistance, moved)
+        lag = np.einsum("cai,ci->ca", closed.across, others[:, None] * closed.drag)
+        held = (lag + kappa * hold * along)[contacts.sticks]
+        aim = np.concatenate([aim, held[:, 0], held[:, 1]])
+        which, rows, columns = self._held(closed)
+        plain = np.einsum("csi,csi->c", rows[:count], columns[:count])
+        rows = self._spread(rows, which)
+
+        def under(direction):
+            """Forces and their effects if friction is against these directions of slip."""
+            against = np.where(contacts.sticks[:, None], 0.0, -self.mu * direction)
+            pushed = columns.copy()
+            pushed[:count] += np.einsum("ca,csai->csi", against, closed.effects[:, :, 1:])
+            effects = self._spread(pushed, which)
+            coupling = rows.reshape(len(which), -1) @ effects.reshape(len(which), -1).T
+            forces = _solved(coupling, -aim)
+            tangent = forces[:count, None] * against
+            tangent[contacts.sticks] = forces[count:].reshape(2, -1).T
+            return forces[:count], tangent, np.diagonal(coupling)[:count] / plain, np.tensordot(forces, effects, axes=1)
+
+        direction = self._direction(along)
+        for c in np.flatnonzero(contacts.creeps):
+            sides = self._spread(closed.levers[c, :, 1:].transpose(1, 0, 2), np.array([c, c]))
+            direction[c] = _steady(direction, c, lambda tried, c=c, sides=sides: (
+                lag[c] + np.tensordot(sides, under(tried)[3], axes=2)
+            ))  # fmt: skip
+        return Pressed(closed, others, kappa, along, direction, *under(direction))
+
+    def gripped(self, c: int) -> Bond:
+        """The band with the contact `c` sticking, and without the slip that it still has."""
+        sticks = self.contacts.sticks.copy()
+        sticks[c] = True
+        held = dataclasses.replace(self, contacts=dataclasses.replace(self.contacts, sticks=sticks))
+        closed, y = held.closed(self.start), self.start.copy()
+        which, rows, columns = held._held(closed)
+        effects = held._spread(columns, which)
+        coupling = held._spread(rows, which).reshape(len(which), -1) @ effects.reshape(len(which), -1).T
+        along = np.einsum("cai,ci->ca", closed.across, closed.slip)[sticks]
+        rates = np.concatenate([np.einsum("ci,ci->c", closed.normal, closed.slip), along[:, 0], along[:, 1]])
+        moved = np.tensordot(_solved(coupling, -rates), effects, axes=1)
+        y[2 : 2 + ROW * self.k].reshape(self.k, ROW)[:, 7:] += moved
+        return dataclasses.replace(held, start=y)
+
+    def _held(self, closed: Closed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What is held: every normal, then what sticks along both ways across. Contact, levers and effects of each."""
+        sticks, all_of_them = np.flatnonzero(self.contacts.sticks), np.arange(len(self.contacts.names))
+        which = np.concatenate([all_of_them, sticks, sticks])
+        way = np.repeat([0, 1, 2], [len(all_of_them), len(sticks), len(sticks)])
+        return which, closed.levers[which, :, way], closed.effects[which, :, way]
 
     def _direction(self, along: np.ndarray) -> np.ndarray:
         """Direction of slip; next to no slip it is the one that the contact has set out with."""
@@ -264,15 +294,45 @@ class Bond:
         energy = float(np.sum(np.asarray(self.stock.mass))) * speed**2
         return np.concatenate([[1.0 / self.pace, energy], np.tile(row, self.k), np.full(marks.size, size)])
 
+    def energy(self, y: np.ndarray) -> float:
+        """Kinetic energy [J]."""
+        rows, _ = self._unpacked(y)
+        bodies = [jax.tree.map(lambda leaf, k=k: leaf[k], self.stock) for k in range(self.k)]
+        moving = (body.moved(row[:3], row[7:10], row[3:7], row[10:]) for body, row in zip(bodies, rows, strict=True))
+        return sum(float(body.kinetic_energy()) for body in moving)
+
     def onward(self, y: np.ndarray) -> Bond:
         """The band from here on; contacts that slip set out with the slip they have."""
         y, contacts = y.copy(), self.contacts
         y[:2] = 0.0
         if self.mu > 0.0:
-            at = self.closed(y)
-            heading = self._direction(np.einsum("cai,ci->ca", at.across, at.slip))
-            contacts = dataclasses.replace(contacts, heading=np.where(contacts.sticks[:, None], 0.0, heading))
+            at = self.pressed(y)
+            speed = np.sqrt(np.sum(at.along**2, axis=1))
+            heading = np.where(contacts.sticks[:, None], 0.0, at.direction)
+            creeps = contacts.creeps & (speed < CREEP * self.pace * self.size)
+            contacts = dataclasses.replace(contacts, heading=heading, creeps=creeps)
         return dataclasses.replace(self, start=y, contacts=contacts)
+
+
+def _steady(directions: np.ndarray, c: int, acceleration) -> np.ndarray:
+    """The direction of slip of contact `c` along which its slip grows: Newton's method on the angle."""
+
+    def turning(angle):
+        way = np.array([np.cos(angle), np.sin(angle)])
+        tried = directions.copy()
+        tried[c] = way
+        grows = acceleration(tried)
+        return way[0] * grows[1] - way[1] * grows[0], float(np.linalg.norm(grows))
+
+    angle = float(np.arctan2(directions[c, 1], directions[c, 0]))
+    for _ in range(8):
+        value, size = turning(angle)
+        slope = (turning(angle + 1e-6)[0] - turning(angle - 1e-6)[0]) / 2e-6
+        step = -value / slope if slope != 0.0 else 0.0
+        angle += float(np.clip(step, -0.5, 0.5))
+        if abs(step) < 1e-11 or size == 0.0:
+            break
+    return np.array([np.cos(angle), np.sin(angle)])
 
 
 def _solved(coupling: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -296,9 +296,7 @@ class Schedule:
         if self.mu == 0.0:
             return Hold(slack)
         u, n = np.asarray(meeting.motion.u), np.asarray(meeting.separation.normal)
-        along = u - n * (n @ u)
-        speed = float(np.linalg.norm(along))
-        return Hold(slack, speed <= self.stop, along / speed if speed > self.stop else np.zeros(3))
+        return Hold(slack, bool(np.linalg.norm(u - n * (n @ u)) <= self.stop))
 
     def _changed(self, members) -> None:
         """Forget how long bodies that have just touched need not be looked at: their velocities are new."""
@@ -363,9 +361,35 @@ class Schedule:
         return [bond_of(self, bodies, contacts, q, v) for bodies, contacts in found if {*bodies} & {*members}]
 
     def banded(self, band: Bond, name, index, t, q, v, mode) -> Change:
-        """A release, or a change of friction."""
+        """A release, or a change of friction: a contact that slips comes to stick, or one that sticks slips."""
         contact = band.contacts.names[index]
-        return self._told("release", contact, t, q, v)
+        if name == "release":
+            return self._told("release", contact, t, q, v)
+        members = list(band.members)
+        here = bond_of(self, members, band.contacts.names, q, v)
+        if name == "jam":
+            told = self._told("jam", contact, t, q, v)
+            return dataclasses.replace(told, outcome=self._jammed(contact, t))
+        held = here.gripped(index)
+        at = held.pressed(held.start)
+        force = float(np.linalg.norm(at.tangent[index]))
+        hold = self.bonds[contact]
+        hold.sticks = name == "stick" and force <= self.mu * at.normal[index]
+        hold.creeps = not hold.sticks
+        hold.heading = np.zeros(2) if hold.sticks else -at.tangent[index] / max(force, 1e-300)
+        new_q, new_v, _ = held.rows(held.start)
+        lost = held.energy(here.start) - held.energy(held.start)
+        told = self._told("stick" if hold.sticks else "slip", contact, t, q, v)
+        return dataclasses.replace(
+            told, members=tuple(members), q=new_q, v=new_v, mode=self._modes(members), ledger=np.array([lost])
+        )
+
+    def _jammed(self, contact: Contact, t: float) -> Outcome:
+        return Outcome(
+            "ill_posed",
+            f"At t = {t:.9g} s friction presses {self._named(contact)} together the harder the more it acts, and no finite "
+            "force answers it (Painlevé's paradox). Take a smaller mu.",
+        )
 
 
 def _room(radius: np.ndarray, period: np.ndarray | None, n: int) -> float:
