@@ -28,6 +28,8 @@ from saltus.systems.bodies.searches import (
 from saltus.systems.bodies.touch import PARADOXES, resolve
 from saltus.systems.bodies.watch import touches
 
+OPENED = 1e-12  # of the size: a gap that is no rounding
+
 Contact = tuple[int, int]  # two bodies, or a wall (counted on from the bodies) and a body
 
 
@@ -228,18 +230,18 @@ class Schedule:
         bodies = [came.second] if len(members) == 1 else [came.first, came.second]
         for member, body in zip(members, bodies, strict=True):
             new_v[member] = np.concatenate([np.asarray(body.velocity), np.asarray(body.angular_velocity), [0.0]])
-        stays, lost, everyone = bool(came.stays), float(came.energy_loss), members
+        stays, escape, lost, everyone = bool(came.stays), float(came.escape), float(came.energy_loss), members
         others = self._hanging_on(contact)
         self.bonds.pop(contact, None)
         if others:
-            stays, new_v, more, everyone = self._among(contact, others, bool(came.stays), q, new_v)
+            stays, escape, new_v, more, everyone = self._among(contact, others, q, new_v)
             lost += more
         if stays:
             self.bonds[contact] = self._hold(contact, q, new_v)
         if code in PARADOXES and system.paradox == "pass":
             self.passing.add(contact)
         self._changed(everyone)
-        self.escapes[contact] = (t, float(came.escape))
+        self.escapes[contact] = (t, escape)
         data = self._data(contact, came, stays, lost)
         return Change(
             name=_name(code, stays),
@@ -259,14 +261,15 @@ class Schedule:
         group = next(contacts for _, contacts in groups(both, self.bodies_of) if contact in contacts)
         return [other for other in group if other != contact]
 
-    def _among(self, contact: Contact, others: list[Contact], stays: bool, q, v):
+    def _among(self, contact: Contact, others: list[Contact], q, v):
         """What a touch does to the contacts that hang on it, and whether it stays itself.
 
         Contacts that now approach meet in an impact of their own, at once; those that part are told to be released; of
         the rest the rates that are left are taken out.
 
         Returns:
-            Whether the contact stays, all velocities, the energy that was taken out, and the bodies concerned.
+            Whether the contact stays, how long it need not be looked at if not [s], all velocities, the energy that
+            was taken out [J], and the bodies concerned.
         """
         network = Network.of(self, [contact, *others], q, v)
         rates = network.rates
@@ -276,18 +279,18 @@ class Schedule:
             if not rests:
                 self.bonds.pop(other)
                 (self.touching if rate < 0.0 else self.leaving).add(other)
+        stays, escape = False, 0.0
         if still[0]:
             rest = network.part([k for k in range(len(rates)) if still[k]])
             forces, left, errors = rest.presses()
             stays = bool(forces[0] > 0.0 or left[0] <= errors[0])
-        else:
-            stays = False
+            escape = 0.0 if stays else float(np.sqrt(2.0 * OPENED * self.radius[contact[1]] / left[0]))
         kept = [k for k in range(len(rates)) if still[k] and (stays or k > 0)]
         lost, new_v = 0.0, v
         if kept:
             new_v = v.copy()
             new_v[network.members], lost = network.part(kept).calmed(v[network.members])
-        return stays, new_v, lost, network.members
+        return stays, escape, new_v, lost, network.members
 
     def _hold(self, contact: Contact, q, v) -> Hold:
         """What is to be known of a contact that has begun to last; friction holds it if it does not slip."""
