@@ -287,7 +287,7 @@ class Bond:
 
     def scales(self, y: np.ndarray) -> np.ndarray:
         """Size of each variable."""
-        rows, marks = self._unpacked(y)
+        _, marks = self._unpacked(y)
         size = self.size
         speed = self.pace * size
         row = np.concatenate([np.full(3, size), np.ones(4), np.full(3, speed), np.full(3, self.pace)])
