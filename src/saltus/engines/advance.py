@@ -106,7 +106,7 @@ class Searched(eqx.Module):
         due: Guards that fall through zero at the same instant, with the one that fires.
         unsure: Guards that had fired and not been positive before this step: their fall may be rounding.
         sunk: Guards that sink after their own event without having been positive (`Signs`).
-        signs: What is known of the guards at the end of the step, if there is no event.
+        signs: What is known of the guards there, before anything jumps.
         owner: For each flat index, which of the system's guards it belongs to.
         element: For each flat index, which element of that guard it is.
     """
@@ -353,12 +353,12 @@ def search(
     resolution = 2 * EPS * jnp.maximum(1.0, jnp.abs(t_next) / jnp.maximum(h, 1e-300))
     found = earliest_event(look, armed, resolution)
     t = jnp.where(found.event, t0 + found.fraction * h, t_next)
-    # What falls within rounding of the same instant is due as well.
-    near = jnp.abs(found.g) * h <= 64 * EPS * jnp.maximum(jnp.abs(t), h) * found.fall
-    due = found.event & armed & near & (found.fall > 0.0) & found.rose
+    # What falls within rounding of the same instant is due as well; what is below zero there has fallen.
+    near = found.g * h <= 64 * EPS * jnp.maximum(jnp.abs(t), h) * found.fall
+    due = found.event & armed & found.rose & ((near & (found.fall > 0.0)) | (found.g <= 0.0))
     due = due.at[found.guard].set(found.event)
     sunk = armed & signs.sunk(found.g_start, found.g, found.rose)
-    after = Signs(found.g > 0.0, signs.fired & ~found.rose)
+    after = Signs(found.g, signs.fired & ~found.rose)
     # Of guards that tie, the first listed fires first: the order does not hang on rounding.
     return Searched(
         flat.state(t, found.y), found.event, jnp.argmax(due), due, signs.fired, sunk, after, *flat.guard_numbers()

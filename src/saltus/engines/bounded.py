@@ -206,7 +206,7 @@ def _fired(system, found: _Found, until, control: Control, max_events: int) -> _
     slot = jnp.where(taken_already, found.slots, last)
     due = still_due(system, after, found.due.at[which].set(False)) & ~ends
     stays = ~turn(system, found.state, after, which).passes
-    signs = Signs(jnp.zeros_like(found.signs.risen), found.signs.fired.at[which].set(stays))
+    signs = Signs(found.signs.last.at[which].set(0.0), found.signs.fired.at[which].set(stays))
     events = found.events + 1
     status = jnp.where(after.t < until, Status.going, Status.reached)
     status = jnp.where((events >= max_events) & (status == Status.going), Status.full, status)

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import EPS, Searched
 from saltus.engines.flat import FlatSystem
+from saltus.engines.signs import Signs
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.system import jump_of, settle_of
 
@@ -53,8 +54,7 @@ def still_due(system: AbstractSystem, state: State, due: Bool[Array, " g"]) -> B
     ahead = SHORT * jnp.maximum(jnp.abs(state.t), 1.0) * jnp.arange(2.0)
     g, g_ahead = jax.vmap(lambda h: flat.guards(state.t + h, y + h * rate))(ahead)
     fall = g - g_ahead
-    near = jnp.abs(g) <= 64 * EPS / SHORT * jnp.abs(fall)
-    return due & flat.armed() & near & (fall > 0.0)
+    return due & flat.armed() & (fall > 0.0) & (g <= 64 * EPS / SHORT * fall)
 
 
 class Turn(eqx.Module):
@@ -90,7 +90,7 @@ class Fired(eqx.Module):
     Args:
         state: The state after the last jump.
         due: What is still due.
-        fired: Which guards have fired and not been positive since (`Signs`).
+        signs: What is known of the guards.
         pile_up: What is remembered of the times of events.
         ended_by: Number of the guard that ended the run, or -1.
         accumulates: Whether events pile up and the system has no mode for what follows.
@@ -100,7 +100,7 @@ class Fired(eqx.Module):
 
     state: State
     due: Bool[Array, " g"]
-    fired: Bool[Array, " g"]
+    signs: Signs
     pile_up: PileUp
     ended_by: Int[Array, ""]
     accumulates: Bool[Array, ""]
@@ -111,7 +111,6 @@ class Fired(eqx.Module):
 def fire(
     system: AbstractSystem,
     found: Searched,
-    fired: Bool[Array, " g"],
     pile_up: PileUp,
     largest: Float[Array, " k"],
     watch: Callable[[State], Float[Array, " k"]],
@@ -122,7 +121,6 @@ def fire(
     Args:
         system: The system.
         found: The event. Guards that have sunk come first: their events can no longer be told apart.
-        fired: Which guards had fired before and not been positive since.
         pile_up: What is remembered of the times of events.
         largest: Largest values so far of what is watched.
         watch: What is watched.
@@ -149,14 +147,15 @@ def fire(
         after = jax.tree.map(lambda x, y: jnp.where(stays, x, y), before, after)
         due = now.due.at[which].set(False)
         due = jnp.where(sinks, due, still_due(system, after, due))
-        fired = nothing | (~turns.passes & ~piles)
-        return Fired(
-            after, due, now.fired.at[which].set(fired), remembered, jnp.where(ends[owner] & ~stays, owner, -1),
-            accumulates, now.count + ~stays, jnp.maximum(now.largest, jnp.nan_to_num(watch(after))),
-        )  # fmt: skip
+        fired = now.signs.fired.at[which].set(nothing | (~turns.passes & ~piles))
+        signs, ended_by = Signs(now.signs.last.at[which].set(0.0), fired), jnp.where(ends[owner] & ~stays, owner, -1)
+        largest = jnp.maximum(now.largest, jnp.nan_to_num(watch(after)))
+        return Fired(after, due, signs, remembered, ended_by, accumulates, now.count + ~stays, largest)
 
     none, no = jnp.asarray(0), jnp.asarray(False)
-    return jax.lax.while_loop(going_on, one_more, Fired(found.state, due, fired, pile_up, none - 1, no, none, largest))
+    return jax.lax.while_loop(
+        going_on, one_more, Fired(found.state, due, found.signs, pile_up, none - 1, no, none, largest)
+    )
 
 
 def _may_settle(system: AbstractSystem, state: State, number: int) -> bool:

@@ -106,7 +106,7 @@ def _begun(system, start: State, until, goes, watch: Watch, one_by_one: bool) ->
         flat = FlatSystem(system, state)
         g = flat.guards(state.t, flat.vector(state))
         beyond, over = crossed(flat.armed(), flat.marks().border, g)
-        signs, pile_up = Signs(g > 0.0, jnp.zeros(g.size, bool)), PileUp.empty(g.size)
+        signs, pile_up = Signs(g, jnp.zeros(g.size, bool)), PileUp.empty(g.size)
         by = jnp.where(beyond, flat.guard_numbers()[0][over], -1) if g.size else jnp.asarray(-1)
         return by, jnp.nan_to_num(watch(system, state)), signs, pile_up
 
@@ -123,13 +123,14 @@ def _begun(system, start: State, until, goes, watch: Watch, one_by_one: bool) ->
 
 @eqx.filter_jit
 def _flowed(before: Lanes, flowed: Flowed, max_steps: int) -> Lanes:
-    """The lanes after a flow: the signs of guards do not change in it."""
+    """The lanes after a flow, in which no guard has passed zero."""
     steps = before.steps + flowed.steps
     went = before.status == Status.going
     given_up = (flowed.status == Status.going) | ((flowed.status == Status.doubtful) & (steps >= max_steps))
     status = jnp.where(given_up, int(Status.full), flowed.status)
+    signs = jax.tree.map(lambda p, q: jnp.where(went[:, None], p, q), before.signs.flowed(), before.signs)
     return dataclasses.replace(
-        before, state=flowed.state, status=status, steps=steps, largest=flowed.largest,
+        before, signs=signs, state=flowed.state, status=status, steps=steps, largest=flowed.largest,
         t_next=jnp.where(went, flowed.t_next, before.t_next),
     )  # fmt: skip
 

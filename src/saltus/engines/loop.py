@@ -179,7 +179,7 @@ def _without_passages(system, start: State, found: Searched, memory: _Memory) ->
     for which in np.flatnonzero(found.sunk):
         passed = bool(_turn(system, *memory.last[which], jnp.asarray(which)).passes)
         found.sunk[which], fired[which] = not passed, not passed
-    found = dataclasses.replace(found, signs=Signs(found.signs.risen, jnp.asarray(fired)))
+    found = dataclasses.replace(found, signs=Signs(found.signs.last, jnp.asarray(fired)))
     return dataclasses.replace(found, state=start) if found.sunk.any() else found
 
 
@@ -187,9 +187,9 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
     """Apply the jumps that are due; the outcome if one of them ends the run, and the state after."""
     state, sinks = found.state, bool(found.sunk.any())
     due, rules, fired = found.sunk if sinks else found.due, system.guards(), np.array(memory.signs.fired)
-    which = int(np.argmax(due))
+    which, went = int(np.argmax(due)), np.zeros_like(due)
     while True:
-        due[which], fired[which] = False, True
+        due[which], fired[which], went[which] = False, True, True
         number, index = int(found.owner[which]), int(found.element[which])
         rule, before = rules[number], state
         memory.pile_up, limit = _with_event(memory.pile_up, jnp.asarray(which), before.t, jnp.asarray(sinks))
@@ -213,7 +213,8 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
         if due.any() and not sinks:
             due = np.array(_still_due(system, state, jax.device_put(due)))
         if not due.any():
-            memory.signs = Signs(jnp.zeros(fired.size, bool), jnp.asarray(fired))
+            last = np.where(went, 0.0, memory.signs.last)
+            memory.signs = Signs(jnp.asarray(last), jnp.asarray(fired))
             return None, state
         which = int(np.argmax(due))
 
@@ -275,7 +276,7 @@ def _ending(system, went: Flow, until: float, state: State, memory) -> Outcome |
 
 def _never_fired(system, went: Flow, state: State, memory: _Memory) -> str:
     """A sentence for guards that are below zero at the end and have never fired: they were so from the start."""
-    quiet = np.array(went.armed & ~memory.signs.risen)
+    quiet = np.array(went.armed & (memory.signs.last <= 0.0))
     quiet[list(memory.last)] = False
     if not quiet.any():
         return ""

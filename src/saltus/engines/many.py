@@ -51,8 +51,7 @@ def simulate_many(
 ) -> ManyRuns:
     """Let many runs of one system go to their ends, on whatever device JAX computes.
 
-    What a run gives depends neither on its place nor on its neighbours. Events that pile up are not told from others:
-    they meet the bound on events.
+    What a run gives depends neither on its place nor on its neighbours.
 
     Args:
         system: What moves.
@@ -122,7 +121,8 @@ def _parted(system: AbstractSystem, parameters: Mapping[str, Any], count: int) -
 
 def _outcomes(system: AbstractSystem, lanes) -> np.ndarray:
     names = np.full(len(lanes.number), "finished", dtype=object)
-    told = {Status.full: "too_many_events", Status.stalled: "stalled", Status.not_finite: "not_finite"}
+    told = {Status.full: "too_many_events"}
+    told |= {status: status.name for status in (Status.stalled, Status.not_finite, Status.accumulation)}
     for status, name in told.items():
         names[lanes.status == status] = name
     for number, guard in enumerate(system.guards()):

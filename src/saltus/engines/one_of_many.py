@@ -133,9 +133,7 @@ def look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int,
     here = jax.tree.map(lambda x, y: jnp.where(sinks | ~finite, x, y), lane.state, found.state)
     found = dataclasses.replace(found, state=here, event=found.event & finite)
     seen = larger(lane.largest, _along(system, lane.state, found.state, watch), True)
-    done = fire(
-        system, found, found.signs.fired, lane.pile_up, seen, functools.partial(watch, system), one_by_one
-    )  # fmt: skip
+    done = fire(system, found, lane.pile_up, seen, functools.partial(watch, system), one_by_one)
     fires, events = done.count > 0, lane.events + done.count
     h = jnp.where(fires, after_jump(control, lane.h, done.state.t - lane.t_event), lane.h)
     status = jnp.where(done.state.t < lane.until, Status.going, Status.reached)
@@ -143,11 +141,9 @@ def look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int,
     status = jnp.where(done.ended_by >= 0, Status.event, status)
     status = jnp.where(done.accumulates, Status.accumulation, status)
     status = jnp.where(finite | sinks, status, Status.not_finite)
-    stops = found.event | sinks
-    signs = Signs(jnp.where(stops, False, found.signs.risen), jnp.where(stops, done.fired, found.signs.fired))
     return dataclasses.replace(
         lane, state=done.state, h=h, status=status, ended_by=done.ended_by, events=events, largest=done.largest,
-        t_event=jnp.where(fires, done.state.t, lane.t_event), signs=signs, pile_up=done.pile_up,
+        t_event=jnp.where(fires, done.state.t, lane.t_event), signs=done.signs, pile_up=done.pile_up,
     )  # fmt: skip
 
 

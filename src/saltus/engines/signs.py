@@ -7,39 +7,46 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 TINY = 1e-300  # stands for the value of a guard that is known to be positive, where rounding says otherwise
-SUNK = 1e-12  # below zero by so much a guard that has fired counts as passed; ordinary values are of order one
+SUNK = 1e-12  # values nearer to zero may be rounding; ordinary ones are of order one
 
 
 class Signs(eqx.Module):
-    """Which guards have been positive, and which have fired and not been positive since.
+    """The last values of the guards, and which have fired and not been positive since.
 
     The sign of a guard at the end of a step decides whether it can fall in the next one. It is decided once and
     kept: computed again by another program, a value at rounding level may have the other sign, and the event be lost.
 
     Args:
-        risen: Positive at the end of the last step (or at the start): a value at or below zero is a fall.
+        last: Values where the run is now; 0 where nothing is known, and after a guard has fired.
         fired: Fired, and not seen positive since.
     """
 
-    risen: Bool[Array, " g"]
+    last: Float[Array, " g"]
     fired: Bool[Array, " g"]
 
     @staticmethod
     def none(count: int) -> Signs:
         """Nothing is known of so many guard values."""
-        return Signs(jnp.zeros(count, bool), jnp.zeros(count, bool))
+        return Signs(jnp.zeros(count), jnp.zeros(count, bool))
 
     def at_start(self, g: Float[Array, " g"]) -> Float[Array, " g"]:
-        """Guard values at the start of a step, in agreement with what is known of their signs."""
-        return jnp.where(self.risen & (g <= 0.0), TINY, g)
+        """Guard values at the start of a step, in agreement with what is known of their signs.
+
+        A guard that the jump of another one has moved has the value that it has now.
+        """
+        return jnp.where((self.last > 0.0) & (g <= 0.0) & (self.last - g <= SUNK), TINY, g)
 
     def seen(self, g: Float[Array, "k g"]) -> Signs:
-        """With the signs at the start of a step, from looks along it."""
-        return Signs(self.risen | (g[0] > 0.0), self.fired)
+        """With the values at the start of a step, from looks along it."""
+        return Signs(g[0], self.fired)
 
     def stepped(self, g: Float[Array, "k g"]) -> Signs:
         """After a step without an event, from looks along it."""
-        return Signs(g[-1] > 0.0, self.fired & ~(g > 0.0).any(axis=0))
+        return Signs(g[-1], self.fired & ~(g > 0.0).any(axis=0))
+
+    def flowed(self) -> Signs:
+        """After many steps in which no guard has passed zero: of their values only the signs are known."""
+        return Signs(jnp.minimum(self.last, 0.5 * SUNK), self.fired)
 
     def sunk(self, start: Float[Array, " g"], end: Float[Array, " g"], rose: Bool[Array, " g"]) -> Bool[Array, " g"]:
         """Which guards have fired and now sink without having been positive: nothing else would tell."""

@@ -128,16 +128,14 @@ class BodyOnGround(AbstractSystem):
 
     @property
     def load_matters(self) -> bool:
-        """Whether the spot grows with the load."""
-        return not self.point and (self.modulus is not None or self.law.reference_load is not None)
+        """Whether friction is not simply proportional to the load, as where the spot grows with it."""
+        return self.modulus is not None or not self.law.proportional
 
     def law_under(self, load: Array, touch: GroundTouch) -> AbstractFrictionLaw:
-        """The law with the radius that its spot has under this load."""
-        if not self.load_matters:
+        """The law; by Hertz with the radius that its spot has under this load."""
+        if self.modulus is None:
             return self.law
-        radius = self.law.radius(load) if self.modulus is None else self.hertz_radius(load, touch, self.modulus)
-        law = eqx.tree_at(lambda law: law.spot_radius, self.law, radius)
-        return eqx.tree_at(lambda law: law.reference_load, law, None, is_leaf=lambda x: x is None)
+        return eqx.tree_at(lambda law: law.spot_radius, self.law, self.hertz_radius(load, touch, self.modulus))
 
     @staticmethod
     def hertz_radius(load: Array, touch: GroundTouch, modulus: Array) -> Array:
