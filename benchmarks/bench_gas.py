@@ -19,9 +19,9 @@ COUNTS = (64, 256, 1000, 4000)
 FRACTIONS = (0.1, 0.3, 0.45)
 PIECES, CONTACTS = 12, 2500
 OTHERS = """
-An independent event-driven program in C++ with contacts certified in the same sense, one core: 50,000 to 130,000 for bodies
-of revolution, 20,000 to 60,000 for three axes, N = 64 to 4000 (its author's figures). The event queue of saltus for general
-bodies (sustained contact, any convex shape): 60 to 130 in a box of ellipsoids."""
+An independent event-driven program in C++ with contacts certified in the same sense, one core: 50,000 to 130,000 for
+bodies of revolution, 20,000 to 60,000 for three axes, N = 64 to 4000 (its author's figures). The event queue of saltus
+for general bodies (sustained contact, any convex shape): 60 to 130 in a box of ellipsoids."""
 
 
 def speed(ratios, n: int, fraction: float) -> tuple[float, float, HardBodies]:

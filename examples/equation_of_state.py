@@ -1,7 +1,7 @@
 """The equation of state of hard bodies, from nothing but their collisions.
 
 Spheres and ellipsoids fly in a periodic box; the pressure is the mean of impulse times distance over all impacts.
-Notice the error bars: a few seconds of certified collisions per point give one per cent, and the long bodies push harder.
+Notice the error bars: a second of certified collisions per point gives one per cent, and long bodies push harder.
 """
 
 import matplotlib.pyplot as plt
