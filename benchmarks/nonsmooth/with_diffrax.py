@@ -27,7 +27,7 @@ def _solver(problem: Problem, mode: str):
     def field(t, y, p):
         return jnp.stack([jnp.asarray(one, float) for one in rate(jnp, t, y, p)])
 
-    conditions = [lambda t, y, p, r=rule, **_: r.function(jnp, t, y, p) for rule in rules]
+    conditions = [lambda t, y, args, r=rule, **_: r.function(jnp, t, y, args) for rule in rules]
     event = diffrax.Event(conditions, optx.Newton(1e-14, 1e-14), direction=[False] * len(rules)) if rules else None
 
     @jax.jit

@@ -11,11 +11,12 @@ from collections.abc import Mapping
 
 import mujoco
 import numpy as np
+from scipy.optimize import brentq
 
 from saltus.validation.nonsmooth import Happened, Problem, Record, problem
 
-STEP = 1e-5  # [s]
-TIME_CONSTANT = 4 * STEP  # of the contact; MuJoCo wants at least two steps
+STEP = 2e-5  # [s]
+LASTS = 30  # steps that an impact takes
 RADIUS = 0.1
 
 BALL = """
@@ -29,16 +30,17 @@ BALL = """
 """
 
 
-def _damping(e: float) -> float:
-    """Damping ratio of a linear contact that returns the share e of the speed."""
-    return -math.log(e) / math.sqrt(math.pi**2 + math.log(e) ** 2)
+def _restitution(ratio: float) -> float:
+    """Share of the speed that a spring with this damping ratio returns, if it cannot pull."""
+    beat = math.sqrt(1.0 - ratio**2)
+    return math.exp(-ratio * (math.pi - math.atan2(2.0 * ratio * beat, 1.0 - 2.0 * ratio**2)) / beat)
 
 
 def _solref(e: float) -> str:
-    # Stiffness and damping directly (negative numbers), so that the ratio may be below one.
-    ratio = _damping(e)
-    stiffness = 1.0 / (TIME_CONSTANT * ratio) ** 2 if ratio > 0 else 1.0 / TIME_CONSTANT**2
-    return f"{-stiffness} {-2.0 * ratio * math.sqrt(stiffness)}"
+    """Stiffness and damping of the contact, as negative numbers: it lasts for about `LASTS` steps."""
+    ratio = brentq(lambda ratio: _restitution(ratio) - e, 1e-9, 0.7)
+    frequency = math.pi / (LASTS * STEP)
+    return f"{-(frequency**2)} {-2.0 * ratio * frequency}"
 
 
 def _model(heights, p: Mapping[str, float], slope: float = 0.0) -> mujoco.MjModel:

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus import checks
+from saltus._jax_settings import remind_of_configure
 from saltus.diagnostics.accuracy import TELLING, Promise, assess
 from saltus.engines import EventDriven, FixedStep
 from saltus.engines.replay import Replay
@@ -190,7 +191,7 @@ def simulate(
     Args:
         system: What moves.
         start: Its state at the beginning; systems build it with `system.start(...)`.
-        until: Time of the end [s]; inf if the system ends its own story.
+        until: Time of the end [s]; inf to run until an event of the system ends the run.
         method: "dopri8" (default), "tsit5", "dopri5", "bosh3"; "kvaerno5" for stiff flow;
             "rk4" with `step` for constant steps.
         rtol: Error allowed per step, relative to each component.
@@ -203,6 +204,7 @@ def simulate(
         progress: Called now and then with the time reached and the number of events.
     """
     _check(system, start, until)
+    remind_of_configure()
     method = method or getattr(system, "method", "dopri8")
     if not float(until) > float(start.t):
         raise ValueError(f"`until` must be later than the start at t = {float(start.t):g} s, got {until}.")

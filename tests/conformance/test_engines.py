@@ -165,4 +165,6 @@ def test_every_driver_ends_where_a_single_run_does(ended, alone, name):
     # later, by as much as a bounce of rounding level lasts.
     close = 1e-6 if name.startswith("shaken") else 1e-9
     np.testing.assert_allclose(found.state.q, wanted.state.q, rtol=0, atol=close)
-    np.testing.assert_allclose(found.state.v, wanted.state.v, rtol=0, atol=close)
+    # A row of bounces without a mode for rest ends on either side of the last of them.
+    speed = np.abs if name == "row_without_a_mode_for_rest" else np.asarray
+    np.testing.assert_allclose(speed(found.state.v), speed(wanted.state.v), rtol=0, atol=close)

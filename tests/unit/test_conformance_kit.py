@@ -40,7 +40,7 @@ BROKEN = {
     "falls through": (lambda: sl.hybrid.system(fall, START, floor(lambda t, y: {"x": y["x"], "v": 0.5 * y["v"]})),
                       "would fire again at once, or be passed through"),
     "not finite after": (lambda: sl.hybrid.system(fall, START, floor(lambda t, y: {"x": y["x"], "v": y["v"] / 0.0})),
-                         "gives a number that is not finite"),
+                         "the state after 'floor' is not defined"),
     "energy grows": (lambda: sl.hybrid.system(fall, START, floor(lambda t, y: {"x": y["x"], "v": -1.1 * y["v"]}),
                                               energy=lambda t, y: 10.0 * y["x"] + 0.5 * y["v"] ** 2),
                      "The energy grows by 2.1 J at the event 'floor'"),

@@ -14,13 +14,16 @@ from typing import Annotated
 
 import typer
 
+from saltus import configure
 from saltus.cli import calibrate as calibrate_verb
 from saltus.cli import check as check_verb
 from saltus.cli import cite as cite_verb
+from saltus.cli import doctor as doctor_verb
 from saltus.cli import ensemble as ensemble_verb
 from saltus.cli import hazard as hazard_verb
 from saltus.cli import interrupt
 from saltus.cli import list as list_verb
+from saltus.cli import map as map_verb
 from saltus.cli import new as new_verb
 from saltus.cli import reproduce as reproduce_verb
 from saltus.cli import run as run_verb
@@ -58,11 +61,13 @@ VERBS = {
     "ensemble": ensemble_verb,
     "summarize": summarize_verb,
     "hazard": hazard_verb,
+    "map": map_verb,
     "calibrate": calibrate_verb,
     "reproduce": reproduce_verb,
     "validate": validate_verb,
     "verify": verify_verb,
     "cite": cite_verb,
+    "doctor": doctor_verb,
 }
 for _name, _verb in VERBS.items():
     app.command(_name)(_verb.command)
@@ -98,11 +103,15 @@ def call(arguments: Sequence[str]) -> int:
     """Run the command line; every error and warning becomes one line on stderr, and an error an exit code."""
     with warnings.catch_warnings():
         warnings.showwarning = _warn
+        for ours in (DeprecationWarning, PendingDeprecationWarning):  # of libraries among themselves
+            warnings.filterwarnings("ignore", category=ours, module=r"(?!saltus)")
         return _call(arguments)
 
 
 def _call(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
+    if _computes(arguments):
+        configure()
     try:
         return app(args=list(arguments), prog_name="saltus", standalone_mode=False) or DONE
     except typer.Exit as exit:
@@ -122,6 +131,13 @@ def _call(arguments: Sequence[str]) -> int:
             return _tell(f"Cannot write: {problem.strerror}. What was there before is untouched.", FAILED, debug)
         advice = "" if debug else " (--debug shows where)"
         return _tell(f"{type(problem).__name__}: {problem}{advice}", FAILED, debug)
+
+
+def _computes(arguments: Sequence[str]) -> bool:
+    """Whether JAX may be needed, and so its settings."""
+    return (
+        bool(arguments) and arguments[0] in VERBS and arguments[0] not in ("list", "new") and "--help" not in arguments
+    )
 
 
 def _warn(message: Warning | str, *where: object, **more: object) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from saltus.cli import pictures
 from saltus.cli.console import print_json, print_pairs, print_table, progress
-from saltus.cli.options import Debug, Force, Json, Plot, Quiet
+from saltus.cli.options import Debug, Force, Html, Json, Plot, Quiet
 
 if TYPE_CHECKING:
     from saltus.ensembles.summary import Summary
@@ -36,6 +36,7 @@ def command(
         ),
     ] = None,
     plot: Plot = None,
+    html: Html = None,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -47,7 +48,7 @@ def command(
     """
     from saltus.ensembles.summary import summarize
 
-    pictures.check(plot, None, None, force)
+    pictures.check(plot, None, html, force)
     if out is not None:
         from saltus.io.files import check_folder
 
@@ -55,14 +56,20 @@ def command(
     with progress(quiet) as bar, bar.stage("summarizing") as told:
         summary = summarize(store, column, sensitivity, told)
     files = _write(summary, out, plot)
+    if html is not None:
+        from saltus.views.pages.ensemble import save_page
+
+        save_page(summary, html)
+        files.append(str(html))
     if json:
         print_json(_data(summary, files, curves=column is not None))
     elif not quiet:
         _print(summary)
         if out is not None:
-            print(f"\nwritten  {len(files) - (plot is not None)} files in {out}")
-        if plot is not None:
-            print(f"\nwritten  {plot}")
+            print(f"\nwritten  {len(files) - (plot is not None) - (html is not None)} files in {out}")
+        for path in (plot, html):
+            if path is not None:
+                print(f"\nwritten  {path}")
 
 
 def _write(summary: Summary, out: Path | None, plot: Path | None) -> list[str]:

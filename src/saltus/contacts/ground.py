@@ -110,12 +110,15 @@ def ground_touch(
     if surface.flat:
         touch = _look(surface, shape, center, turn, place)
         return eqx.tree_at(lambda t: t.place, touch, touch.place + _newton(touch))
-    first = _look(surface, shape, center, turn, place)
 
-    def improve(_, touch):
-        return _look(surface, shape, center, turn, touch.place + _newton(touch))
+    def improve(_, carry):
+        touch = _look(surface, shape, center, turn, carry[0])
+        return touch.place + _newton(touch), touch
 
-    return jax.lax.fori_loop(0, looks - 1, improve, first) if looks > 1 else first
+    # As a loop the look stands once in the program.
+    shapes = jax.eval_shape(lambda p: _look(surface, shape, center, turn, p), place)
+    nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), shapes)
+    return jax.lax.fori_loop(0, looks, improve, (place, nothing))[1]
 
 
 def _newton(touch: GroundTouch) -> Float[Array, " 2"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -48,7 +47,7 @@ class Budget:
 
 
 def crawling(
-    reason: str, t: float, where: str, last_event: str | None, recent: tuple[Sequence, Sequence, int]
+    reason: str, t: float, where: str, last_event: str | None, recent: tuple[np.ndarray, np.ndarray, int]
 ) -> Outcome:
     """The outcome of a run that its budget ends, with what it is that changes so quickly.
 
@@ -67,9 +66,8 @@ def crawling(
     )
 
 
-def _quickest(times: Sequence, vectors: Sequence, n_positions: int) -> str:
+def _quickest(times: np.ndarray, vectors: np.ndarray, n_positions: int) -> str:
     """Which component of the state turns most in the last steps, and how long these are."""
-    times, vectors = np.asarray(times, float), np.asarray(vectors, float)
     if len(times) < 3:
         return "no step succeeds"
     way = np.abs(np.diff(vectors, n=2, axis=0)).sum(axis=0)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltus._jax_settings import remind_of_configure
 from saltus.ensembles import pool
 from saltus.ensembles.errors import ChunkError, EnsembleError, Failures, Interrupted
 from saltus.ensembles.layout import is_store
@@ -270,6 +271,7 @@ def _compute(work: Work, store: Store, tally: Tally, workers: int | None, client
 
 def _here(work: Work, store: Store, chunk: int, tally: Tally) -> None:
     """A chunk in this process."""
+    remind_of_configure()
     first, last = store.bounds(chunk)
     ended = 0
 

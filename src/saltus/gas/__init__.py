@@ -2,7 +2,7 @@
 
 from saltus.gas.measure import Gas
 from saltus.gas.states import Species, crystal, random_start, thermal
-from saltus.gas.theory import carnahan_starling, parsons_lee, second_virial
+from saltus.gas.theory import carnahan_starling, dilute_collision_rate, parsons_lee, second_virial
 from saltus.systems.gas import HardBodies
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Species",
     "carnahan_starling",
     "crystal",
+    "dilute_collision_rate",
     "parsons_lee",
     "random_start",
     "second_virial",

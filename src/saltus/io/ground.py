@@ -37,9 +37,21 @@ def ground_variables(system: Any, variables: Mapping[str, xr.Variable]) -> dict[
         return {}
     if not np.isfinite(position.values).any():
         return {}
-    x, y = np.meshgrid(*(np.linspace(low, high, POINTS) for low, high in extent(position.values)))
+    room = _size(variables, position.values)
+    x, y = np.meshgrid(*(np.linspace(low - room, high + room, POINTS) for low, high in extent(position.values)))
     values = dict(zip(MEANING, sampled(surface, x, y), strict=True))
     return {name: xr.Variable(DIMS, values[name], {"units": "m", "long_name": MEANING[name]}) for name in MEANING}
+
+
+def _size(variables: Mapping[str, xr.Variable], position: np.ndarray) -> float:
+    """Room for a body that touches the ground beside its centre of mass [m]; a point needs none."""
+    touch = variables.get("contact_point")
+    if touch is None or touch.shape != position.shape:
+        return 0.0
+    away = np.linalg.norm(touch.values - position, axis=-1)
+    near = away[np.isfinite(away)]
+    # While it flies, the point below it is farther than the body is large.
+    return 2.5 * float(np.quantile(near, 0.5)) if near.size else 0.0
 
 
 def extent(position: np.ndarray, padding: float = PADDING) -> list[tuple[float, float]]:

@@ -59,9 +59,10 @@ class FillTable(SpeciesTable):
     @pydantic.model_validator(mode="after")
     def _thermal_keys(self) -> Self:
         if self.temperature is None:
-            given = {"others", "volume_fraction", "thermal_spin", "start"} & self.model_fields_set
+            keys = ("others", "start", "thermal_spin", "volume_fraction")
+            given = [key for key in keys if getattr(self, key) != type(self).model_fields[key].default]
             if given:
-                raise ValueError(f"`{min(given)}` needs thermal velocities. Give `fill.temperature` (kT) too.")
+                raise ValueError(f"`{given[0]}` needs thermal velocities. Give `fill.temperature` (kT) too.")
         elif given := {"speed", "spin"} & self.model_fields_set:
             raise ValueError(f"Both `temperature` and `{min(given)}` are given. The temperature sets all velocities.")
         if self.start == "crystal" and self.others:

@@ -49,6 +49,8 @@ def _key(topic: str, case: Case) -> str:
         return case.get("model", "paper")
     if topic == "friction":
         return _ball(group, case.get("input", {}))
+    if topic == "gas":
+        return str(case.get("id"))
     if topic == "sliding" and "m" in case:
         built = {name: case.get(name) for name in ("rods", "model", "friction_law")}
         surface = case.get("surface", {})

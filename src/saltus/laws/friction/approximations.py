@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from scipy import optimize
@@ -69,8 +70,8 @@ class SecondOrder(AbstractSpotLaw):
         reference_load: If given, the radius grows with the cube root of load / reference_load [N].
     """
 
-    force_weight: Number
-    torque_weight: Number
+    force_weight: Number = eqx.field(default=0.0)  # found by `__init__`
+    torque_weight: Number = eqx.field(default=0.0)  # found by `__init__`
 
     def __init__(self, mu, spot_radius, pressure="hertz", sliding_shift=0.0, rolling_shift=0.0, reference_load=None):
         self.mu, self.spot_radius, self.pressure = number(mu), number(spot_radius), pressure_of(pressure)
@@ -115,8 +116,8 @@ class PowerNorm(AbstractSpotLaw):
         reference_load: If given, the radius grows with the cube root of load / reference_load [N].
     """
 
-    force_power: Number
-    across_power: Number
+    force_power: Number = eqx.field(default=0.0)  # found by `__init__`
+    across_power: Number = eqx.field(default=0.0)  # found by `__init__`
 
     def __init__(self, mu, spot_radius, pressure="hertz", sliding_shift=0.0, rolling_shift=0.0, reference_load=None):
         self.mu, self.spot_radius, self.pressure = number(mu), number(spot_radius), pressure_of(pressure)

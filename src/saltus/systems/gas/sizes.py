@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from scipy import special
 
 from saltus.systems.gas.arena import Arena
 from saltus.systems.gas.bodies import Bodies, flight_of
@@ -94,16 +95,8 @@ def excluded_volume(axes: np.ndarray, skin: float = 0.0) -> float:
     return 2.0 * volume + surface * curvature / (2.0 * np.pi)
 
 
-def _measures(axes: np.ndarray, n: int = 48) -> tuple[float, float, float]:
-    """Volume, surface, and integral of the mean curvature of an ellipsoid, by Gauss and trapezoidal rules."""
-    z, weights = np.polynomial.legendre.leggauss(n)
-    phi = (np.arange(n) + 0.5) * 2.0 * np.pi / n
-    r = np.sqrt(1.0 - z * z)
-    normal = np.stack(
-        [r[:, None] * np.cos(phi), r[:, None] * np.sin(phi), np.broadcast_to(z[:, None], (n, n))], axis=-1
-    )
-    weight = np.broadcast_to(weights[:, None] * 2.0 * np.pi / n, (n, n))
-    support = np.sqrt(np.sum((normal * axes) ** 2, axis=-1))
-    stretched = np.sqrt(np.sum((normal / axes) ** 2, axis=-1))
-    product = float(np.prod(axes))
-    return 4.0 / 3.0 * np.pi * product, float(np.sum(weight * stretched) * product), float(np.sum(weight * support))
+def _measures(axes: np.ndarray) -> tuple[float, float, float]:
+    """Volume, surface, and integral of the mean curvature of an ellipsoid, by Carlson's elliptic integrals."""
+    a, b, c = (float(square) for square in axes**2)
+    surface = 4.0 * np.pi * special.elliprg(a * b, b * c, a * c)
+    return 4.0 / 3.0 * np.pi * float(np.prod(axes)), float(surface), float(4.0 * np.pi * special.elliprg(a, b, c))

@@ -47,7 +47,9 @@ def struck(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: 
     impulse = terms.law.impulse(velocity, n, mobility)
     # From contact to centre to centre: what the images are apart, not the stored places.
     centers = arm - arm2 + apart.gap * n
-    blow = Blow(impulse @ centers, impulse @ n, jnp.zeros(()) if isinstance(terms.law, Elastic) else lost, apart.gap)
+    lost = -(impulse @ velocity + 0.5 * impulse @ mobility @ impulse)
+    lost = jnp.zeros(()) if isinstance(terms.law, Elastic) else lost
+    blow = Blow(impulse @ centers, impulse @ n, lost, apart.gap)
     return _kicked(row, -impulse, arm), _kicked(other, impulse, arm2), blow
 
 

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 NEAR = 1e-9  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
 NUDGE = 1e-12  # [s]; what sets off from rest does so with the velocity that it has after this time
 HAIR = 1e-13  # of its coordinates [m]; how deep a body that hardly falls may be when it lands
-RELEASE_PATH = 1e-9  # [m]; a contact that loses its grip slips as time cubed; let go earlier, it would be too stiff
+# A contact that loses its grip slips as time cubed and is let go after so long a path: earlier it would be too stiff.
+RELEASE_PATH = 1e-9  # [m]; at least
+RELEASE_SHARE = 0.01  # of the settle height; who takes bounces less exactly has no use for more here
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
 ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins
 
@@ -100,9 +102,10 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
         turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
         return _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn), load, now
 
-    zeros = Wrench(*(jnp.zeros(n) for n in ((), 2, 2, (), 3, 3, 6, ())))
     # The first round is without friction: its directions are zero.
-    _, _, _, now = jax.lax.fori_loop(0, ONSET_ROUNDS, improve, (jnp.zeros(3), jnp.zeros(3), weight(system), zeros))
+    _, _, _, now = jax.lax.fori_loop(
+        0, ONSET_ROUNDS, improve, (jnp.zeros(3), jnp.zeros(3), weight(system), Wrench.nothing())
+    )
     grips = ~held[1] | (slipless & (grip_use(system, now, sight) <= 1.0))
     lies = ~held[3] | (turnless & (turn_use(system, now, sight) <= 1.0))
     return Onset(now, grips & lies)
@@ -255,21 +258,24 @@ def turns(system: BodyOnGround, state: State, index: Array) -> State:
 
 def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, turnless: bool) -> State:
     less = jnp.asarray(slipless), jnp.asarray(turnless)
+    path = jnp.maximum(RELEASE_PATH, RELEASE_SHARE * system.settle_height)
 
     def try_moment(_, carry):
-        moment, _, _ = carry
+        moment, *_ = carry
         later = _runge_kutta(system, state, moment)
         sight = look(system, later)
         now, kept = onset(system, sight, mode, *less).now, wrench(system, sight, state.mode)
         gained = _accelerations(now) - _accelerations(kept)
         growth = size(gained[:3]) / moment
-        longer = jnp.clip(jnp.cbrt(6.0 * RELEASE_PATH / jnp.maximum(growth, 1e-9)), 1e-6, 1e-2)
-        return longer, later, changed(later, v=later.v + 0.5 * moment * gained)
+        longer = jnp.clip(jnp.cbrt(6.0 * path / jnp.maximum(growth, 1e-9)), 1e-6, 1e-2)
+        return longer, later, changed(later, v=later.v + 0.5 * moment * gained), now.load
 
     # First for a short time, which tells how long the moment may be, then for that moment.
-    _, later, after = jax.lax.fori_loop(0, 2, try_moment, (jnp.asarray(PROBE), state, state))
+    start = (jnp.asarray(PROBE), state, state, jnp.zeros(()))
+    _, later, after, load = jax.lax.fori_loop(0, 2, try_moment, start)
     after = system.project(changed(after, mode=jnp.broadcast_to(mode, state.mode.shape)))
-    return _booked(system, later, after)
+    # Where the ground has ceased to press within the moment, grip and ground are lost together.
+    return choose(load > 0.0, _booked(system, later, after), lift_off(system, state, jnp.zeros((), int)))
 
 
 def _accelerations(now: Wrench) -> Float[Array, " 6"]:

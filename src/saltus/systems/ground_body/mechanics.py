@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -108,6 +109,11 @@ class Wrench(eqx.Module):
     gain: Float[Array, " 6"]
     stiffness: Array
 
+    @staticmethod
+    def nothing() -> Wrench:
+        """No force at all; what a search begins with."""
+        return Wrench(*(jnp.zeros(n) for n in ((), 2, 2, (), 3, 3, 6, ())))
+
 
 def look(system: BodyOnGround, state: State, piece: Array | int | None = None, looks: int = 2) -> Sight:
     """Where the body faces the ground, with the piece that touches or a given one."""
@@ -160,7 +166,8 @@ def point_mobility(system: BodyOnGround, sight: Sight) -> Float[Array, "3 3"]:
 
 def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> Float[Array, " 6"]:
     """Forces of the rows per normal force, as the laws have them."""
-    reaction = system.law_under(load, sight.touch).reaction(motion.slip, motion.spin, jnp.ones(()), motion.rolling)
+    law = system.law_under(load, sight.touch)
+    reaction = jax.tree.map(lambda part: part / load, law.reaction(motion.slip, motion.spin, load, motion.rolling))
     moment, torque = reaction.rolling_moment, reaction.spin_torque
     if system.resisted:
         if system.point:
@@ -178,11 +185,13 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
     mobility, free = row_mobility(system, sight), free_gain(system, sight)
     if not system.load_matters:
         return _solved(system, sight, held, shares(system, motion, sight, jnp.ones(())), mobility, free)
-    load = system.solid.mass * system.gravity * jnp.ones(())
-    for _ in range(SPOT_ROUNDS):
-        now = _solved(system, sight, held, shares(system, motion, sight, load), mobility, free)
-        load = jnp.maximum(now.load, 1e-12 * system.solid.mass * system.gravity)
-    return now
+    weight = system.solid.mass * system.gravity
+
+    def again(_, carry):
+        now = _solved(system, sight, held, shares(system, motion, sight, carry[0]), mobility, free)
+        return jnp.maximum(now.load, 1e-12 * weight), now
+
+    return jax.lax.fori_loop(0, SPOT_ROUNDS, again, (weight, Wrench.nothing()))[1]
 
 
 def free_gain(system: BodyOnGround, sight: Sight) -> Float[Array, " 6"]:

@@ -19,7 +19,7 @@ from saltus.numerics import rotation
 from saltus.shapes.disc import Disc
 from saltus.shapes.solid import Solid
 from saltus.surfaces.base import AbstractSurface
-from saltus.systems.ball_common import changed, is_point, number, size
+from saltus.systems.ball_common import atol_limit, changed, is_point, number, size
 from saltus.systems.ground_body import begin, jumps, results
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
@@ -110,12 +110,16 @@ class BodyOnGround(AbstractSystem):
         self.gravity, self.rolling_friction = number(gravity), number(rolling_friction)
         self.modulus = None if modulus is None else number(modulus)
         self.settle_height, self.patience = number(settle_height), number(patience)
-        self.point = modulus is None and is_point(law)
+        self.point = modulus is None and is_point(law, solid.radius())
         shift = checks.concrete(law.rolling_shift) if isinstance(law, AbstractSpotLaw) and not self.point else 0.0
         known = checks.concrete(rolling_friction)
         self.resisted = known is None or bool(known > 0.0) or shift is None or bool(shift > 0.0)
 
     # ---- laws -----------------------------------------------------------------------------------------
+
+    def atol_limit(self) -> float:
+        """A tenth of the speed at which slip and turning count as none [m s-1]."""
+        return atol_limit(jumps.NEAR, self.speed, self.solid.radius())
 
     @property
     def speed(self) -> Array:
@@ -124,16 +128,14 @@ class BodyOnGround(AbstractSystem):
 
     @property
     def load_matters(self) -> bool:
-        """Whether the spot grows with the load."""
-        return not self.point and (self.modulus is not None or self.law.reference_load is not None)
+        """Whether friction is not simply proportional to the load, as where the spot grows with it."""
+        return self.modulus is not None or not self.law.proportional
 
     def law_under(self, load: Array, touch: GroundTouch) -> AbstractFrictionLaw:
-        """The law with the radius that its spot has under this load."""
-        if not self.load_matters:
+        """The law; by Hertz with the radius that its spot has under this load."""
+        if self.modulus is None:
             return self.law
-        radius = self.law.radius(load) if self.modulus is None else self.hertz_radius(load, touch, self.modulus)
-        law = eqx.tree_at(lambda law: law.spot_radius, self.law, radius)
-        return eqx.tree_at(lambda law: law.reference_load, law, None, is_leaf=lambda x: x is None)
+        return eqx.tree_at(lambda law: law.spot_radius, self.law, self.hertz_radius(load, touch, self.modulus))
 
     @staticmethod
     def hertz_radius(load: Array, touch: GroundTouch, modulus: Array) -> Array:
@@ -228,7 +230,13 @@ class BodyOnGround(AbstractSystem):
             return lambda state, index: rule(self, state, index)
 
         contact = [
-            Guard("landing", self._clearance, self._may_land, jump=jump(jumps.landing), settle=jump(jumps.settled)),
+            Guard(
+                "landing",
+                lambda s: self._clearance(s, see),
+                self._may_land,
+                jump=jump(jumps.landing),
+                settle=jump(jumps.settled),
+            ),
             Guard("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jump(jumps.lift_off)),
         ]
         slip = [
@@ -282,11 +290,11 @@ class BodyOnGround(AbstractSystem):
             )  # fmt: skip
         return [*borders, paradox, patience]
 
-    def _clearance(self, state: State) -> Array:
+    def _clearance(self, state: State, see) -> Array:
         """Gap of each piece; a body that hardly falls is let in by a hair, so that rounding does not land it."""
         values = []
         for i in range(self.solid.n_pieces):
-            sight = look(self, state, i)
+            sight = see(state)[0] if self.solid.n_pieces == 1 else look(self, state, i)
             slow = jnp.clip(1.0 + sight.closing / (0.5 * jumps.settle_speed(self)), 0.0, 1.0)
             values.append(sight.touch.gap + jumps.hair(state) * slow)
         return jnp.stack(values)

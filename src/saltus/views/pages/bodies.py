@@ -132,13 +132,14 @@ def _contact(drawn: Scene, dataset: xr.Dataset, rows: np.ndarray, reach: float) 
     load = np.nan_to_num(dataset["normal_force"].values[rows]).reshape(len(rows), -1)
     touching = load > 0 if load.shape[1] == at.shape[1] else np.linalg.norm(load, axis=1, keepdims=True) > 0
     at = np.where(touching[..., None], at, np.nan)
-    drawn.add("contacts", name="contact", at=drawn.place(at), radius=0.06 * reach)
+    drawn.add("contacts", name="contact", at=drawn.place(at), radius=0.04 * reach)
     drawn.arrows_of(dataset, "friction_force", at, 1)
 
 
 def panels(dataset: xr.Dataset) -> list[Panel | None]:
     """Gaps, speeds, turning, forces of contact and energies."""
-    gap = dataset["gap"].values if "gap" in dataset else None
+    # Of a body on the ground the height over it is told, which is zero in contact without rounding.
+    gap = dataset["gap"].values if "gap" in dataset and "jump_height" not in dataset else None
     found: list[Panel | None] = []
     if gap is not None and gap.ndim == 2 and gap.shape[1] > 2:
         found.append(Panel("smallest gap", "m", {"of all": np.nanmin(gap, axis=1)}))
@@ -146,7 +147,7 @@ def panels(dataset: xr.Dataset) -> list[Panel | None]:
         found.append(each(gap, "gap", "m", labels(dataset, "gap", "body")))
     found += [speeds(dataset, "body"), speeds(dataset, "body", "angular_velocity", "angular velocity")]
     if "jump_height" in dataset:
-        found.insert(1, each(dataset["jump_height"].values, "height over the ground", "m", ["body"]))
+        found.insert(0, each(dataset["jump_height"].values, "height over the ground", "m", ["body"]))
     for name in ("slip", "spin"):
         if name in dataset:
             found.append(speeds(dataset, "", name) if dataset[name].ndim > 1 else of_each(dataset, name, name, ""))

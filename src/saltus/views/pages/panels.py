@@ -97,7 +97,8 @@ def speeds(dataset: xr.Dataset, word: str, name: str = "velocity", title: str = 
     if name not in dataset or dataset[name].size == 0:
         return None
     values = np.linalg.norm(dataset[name].values, axis=-1)
-    return each(values, title, dataset[name].attrs.get("units", ""), labels(dataset, name, word))
+    names = labels(dataset, name, word) if values.ndim > 1 else [word or title]
+    return each(values, title, dataset[name].attrs.get("units", ""), names)
 
 
 def energies(dataset: xr.Dataset) -> Panel | None:
