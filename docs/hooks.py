@@ -21,7 +21,7 @@ with more digits, computed apart from saltus. The worst check is the one that co
 `saltus validate FILE.json` checks further cases of the same groups."""
 LAWS = ("laws.friction", "laws.impact", "laws.impact.engagement")
 RESULT_SIDE = ("diagnostics", "io", "views")
-PACKAGES = ("surfaces", "shapes", "links", "contacts", *LAWS, "systems", "engines", "hybrid", *RESULT_SIDE)
+PACKAGES = ("surfaces", "shapes", "links", "contacts", *LAWS, "systems", "engines", "hybrid", "dynamics", *RESULT_SIDE)
 
 
 def on_files(files, config):
@@ -37,9 +37,10 @@ def on_files(files, config):
 
 def on_page_markdown(markdown, page, config, files):
     """Put measured numbers where a page has {{name}}."""
-    if page.file.src_uri != "laws.md":
+    made = {"laws.md": _measured, "verify.md": _benchmarks}.get(page.file.src_uri)
+    if made is None:
         return markdown
-    measured = _measured()
+    measured = made()
     return re.sub(r"\{\{(\w+)\}\}", lambda found: measured[found.group(1)], markdown)
 
 
@@ -51,6 +52,21 @@ def on_post_page(output, page, config):
 def on_post_template(output, template_name, config):
     """The same for pages that are no documents."""
     return output.replace(SHIM, "offline/iframe-worker.js")
+
+
+def _benchmarks():
+    """The cases of `saltus verify`, and what the engines made of them."""
+    from saltus.validation import nonsmooth
+
+    results = ROOT / "benchmarks" / "results" / "nonsmooth.txt"
+    engines = f"```text\n{results.read_text('utf-8').strip()}\n```" if results.exists() else "Run `make bench`."
+    rows = ["| case | what | source | proved by | wrong in the source |", "|---|---|---|---|---|"]
+    for case in nonsmooth.cases():
+        told = [case["id"], f"{case['title']}. {case['statement']}", case["source"], case["second"]["by"]]
+        rows.append(
+            "| " + " | ".join(one.replace("|", "\\|") for one in [*told, case.get("wrong_in_source", "")]) + " |"
+        )
+    return {"engines": engines, "cases": "\n".join(rows)}
 
 
 def _measured():

@@ -103,6 +103,8 @@ def call(arguments: Sequence[str]) -> int:
     """Run the command line; every error and warning becomes one line on stderr, and an error an exit code."""
     with warnings.catch_warnings():
         warnings.showwarning = _warn
+        for ours in (DeprecationWarning, PendingDeprecationWarning):  # of libraries among themselves
+            warnings.filterwarnings("ignore", category=ours, module=r"(?!saltus)")
         return _call(arguments)
 
 
