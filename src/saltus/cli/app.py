@@ -23,6 +23,7 @@ from saltus.cli import ensemble as ensemble_verb
 from saltus.cli import hazard as hazard_verb
 from saltus.cli import interrupt
 from saltus.cli import list as list_verb
+from saltus.cli import map as map_verb
 from saltus.cli import new as new_verb
 from saltus.cli import reproduce as reproduce_verb
 from saltus.cli import run as run_verb
@@ -60,6 +61,7 @@ VERBS = {
     "ensemble": ensemble_verb,
     "summarize": summarize_verb,
     "hazard": hazard_verb,
+    "map": map_verb,
     "calibrate": calibrate_verb,
     "reproduce": reproduce_verb,
     "validate": validate_verb,

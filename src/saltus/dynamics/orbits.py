@@ -98,9 +98,9 @@ def _turn(system, like: State, t, x, mode, span, events: int | None, bounds):
 
     def turned(x):
         run = moved(system, like, t, x, mode, t + span, **dict(bounds))
-        last = run.end if events is None else jax.tree.map(lambda leaf: leaf[events - 1], run.after)
+        last: State = run.end if events is None else jax.tree.map(lambda leaf: leaf[events - 1], run.after)
         ok = run.complete if events is None else run.n_events >= events
-        return vector_of(last), (vector_of(last), last.t - t, ok)
+        return vector_of(last), (vector_of(last), jnp.subtract(last.t, t), ok)
 
     slope, (after, duration, ok) = jax.jacfwd(turned, has_aux=True)(x)
     return after, slope, duration, ok
