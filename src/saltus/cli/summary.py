@@ -42,7 +42,9 @@ def summary(dataset: xr.Dataset, name: str = "") -> dict[str, Any]:
 def _averages(dataset: xr.Dataset) -> dict[str, Any]:
     """What was measured of a gas: numbers, and their standard errors where they have any."""
     single = {str(name): float(values) for name, values in dataset.data_vars.items() if values.ndim == 0}
-    counted = {name: dataset.attrs[name] for name in ("collisions", "volume_fraction", "deepest_overlap")}
+    counted = {
+        name: dataset.attrs[name] for name in ("collisions", "volume_fraction", "deepest_overlap", "energy_drift")
+    }
     return {"n_events": int(dataset.attrs["collisions"]), "measured": counted | single}
 
 

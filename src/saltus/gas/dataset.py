@@ -10,6 +10,7 @@ import xarray as xr
 
 from saltus.gas.measure import Gas
 from saltus.hybrid import Outcome
+from saltus.systems.gas.bodies import Bodies, matrices
 
 NAMES = {
     "compressibility": ("1", "compressibility factor p V / (N kT)"),
@@ -22,52 +23,45 @@ NAMES = {
 
 
 def dataset_of(gas: Gas, outcome: Outcome, attributes: dict[str, Any] | None = None) -> xr.Dataset:
-    """Averages with their errors, what happened over time, correlations, and the last state."""
+    """Averages with their errors, bins over time, correlations, and the last states."""
     variables: dict[str, Any] = {}
     for name, value in gas.results().items():
         units, long_name = NAMES[name]
         variables[name] = ((), value.value, {"units": units, "long_name": long_name})
         variables[f"{name}_error"] = ((), value.error, {"units": units, "long_name": f"standard error: {long_name}"})
-    variables |= _over_time(gas) | _correlations(gas) | _last_state(gas)
-    bins = gas.series.column("duration")
-    begin = gas.hard.time if gas.begun is None else gas.begun
+    film = gas.film or [(gas.hard.time, float(gas.hard.fluid.tally.loss), gas.hard.snapshot())]
+    variables |= _bins(gas) | _correlations(gas) | _states(gas, film) | _no_events(len(film))
+    lags = np.arange(gas.correlations.counts.size) * gas.step
     coordinates = {
-        "time": ("time", begin + np.concatenate([[0.0], np.cumsum(bins)]), {"units": "s", "long_name": "time"}),
-        "lag": ("lag", np.arange(gas.correlations.counts.size) * gas.step, {"units": "s", "long_name": "time between"}),
+        "time": ("time", np.array([t for t, _, _ in film]), {"units": "s", "long_name": "time"}),
+        "lag": ("lag", lags, {"units": "s", "long_name": "time between"}),
         "distance": ("distance", gas.pairs.correlation(2)[0], {"units": "m", "long_name": "distance of centres"}),
         "axis": ["x", "y", "z"],
         "quaternion_part": ["w", "x", "y", "z"],
     }
-    return xr.Dataset(variables, coordinates, _attributes(gas, outcome) | (attributes or {}))
+    return xr.Dataset(variables, coordinates, _attributes(gas, outcome, film[-1][2]) | (attributes or {}))
 
 
-def _over_time(gas: Gas) -> dict[str, Any]:
-    """Bin by bin, from the moment at which averages began."""
-    series = gas.series
+def _bins(gas: Gas) -> dict[str, Any]:
+    """Means over the bins of the measurement."""
+    series, n = gas.series, gas.hard.arena.n
     duration = series.column("duration")
-
-    def each(name: str, factor: float = 1.0) -> np.ndarray:
-        values = factor * series.column(name) / duration if len(duration) else np.zeros(0)
-        return np.concatenate([values[:1], values]) if len(values) else np.full(1, np.nan)
-
-    n = gas.hard.arena.n
-    heat = each("heat", 0.5 * gas.freedoms)
-    lost = np.concatenate([[0.0], np.cumsum(series.column("loss"))])
+    begin = gas.hard.time if gas.begun is None else gas.begun
     rows = {
-        "kinetic_energy": (heat, "J", "kinetic energy of the degrees of freedom that exchange it"),
-        "potential_energy": (np.zeros_like(heat), "J", "potential energy"),
-        "dissipated_energy": (lost, "J", "energy lost in impacts"),
-        "order": (each("order"), "1", "nematic order S2"),
-        "collisions_per_time": (each("contacts", 2.0 / n), "s-1", "collisions per body and time, bin by bin"),
+        "bin_time": (begin + np.cumsum(duration), "s", "end of the bin"),
+        "order": (series.column("order") / duration, "1", "nematic order S2"),
+        "bin_collision_rate": (2.0 / n * series.column("contacts") / duration, "s-1", "collisions per body and time"),
     }
-    found = {
-        name: ("time", values, {"units": units, "long_name": text}) for name, (values, units, text) in rows.items()
+    return {name: ("bin", values, {"units": units, "long_name": text}) for name, (values, units, text) in rows.items()}
+
+
+def _no_events(rows: int) -> dict[str, Any]:
+    """What every dataset of a run has; the events of a gas are not kept one by one."""
+    return {
+        "jump_side": ("time", np.zeros(rows, np.int8), {"units": "1", "long_name": "sample (0)"}),
+        "event_time": ("event", np.zeros(0), {"units": "s", "long_name": "time of the event"}),
+        "event_name": ("event", np.zeros(0, "U9"), {"units": "1", "long_name": "kind of the event"}),
     }
-    found["jump_side"] = ("time", np.zeros(len(heat), np.int8), {"units": "1", "long_name": "sample (0)"})
-    none = {"units": "1", "long_name": "events are not kept one by one"}
-    found["event_time"] = ("event", np.zeros(0), {"units": "s", "long_name": "time of the event"})
-    found["event_name"] = ("event", np.zeros(0, "U9"), none)
-    return found
 
 
 def _correlations(gas: Gas) -> dict[str, Any]:
@@ -82,29 +76,40 @@ def _correlations(gas: Gas) -> dict[str, Any]:
     }
 
 
-def _last_state(gas: Gas) -> dict[str, Any]:
-    bodies = gas.hard.snapshot()
-    frame = ("body", "axis")
-    return {
-        "final_position": (frame, bodies.place, {"units": "m", "long_name": "centres at the end"}),
-        "final_velocity": (frame, bodies.velocity, {"units": "m s-1", "long_name": "velocities at the end"}),
-        "final_quaternion": (
-            ("body", "quaternion_part"), bodies.quaternion, {"units": "1", "long_name": "orientations at the end"},
+def _states(gas: Gas, film: list[tuple[float, float, Bodies]]) -> dict[str, Any]:
+    """The last states, a sample apart."""
+    bodies = [one for _, _, one in film]
+    turns = [matrices(one.quaternion) for one in bodies]
+    omega = [np.einsum("nij,nj->ni", turn, one.spin() / one.inertia) for turn, one in zip(turns, bodies, strict=True)]
+    vector, first = ("time", "body", "axis"), film[0][1]
+    pushes = [one.mass @ one.velocity for one in bodies]
+    kinetic = [sum(part.sum() for part in one.energies()) for one in bodies]
+    rows = {
+        "position": (vector, [one.place for one in bodies], "m", "centre of mass"),
+        "velocity": (vector, [one.velocity for one in bodies], "m s-1", "velocity of the centre of mass"),
+        "quaternion": (
+            ("time", "body", "quaternion_part"), [one.quaternion for one in bodies], "1", "orientation, body to lab",
         ),
-        "final_angular_momentum": (
-            frame, bodies.momentum, {"units": "kg m2 s-1", "long_name": "angular momenta in the lab at the end"},
-        ),
-        "semi_axes": (frame, bodies.axes * gas.hard.scale, {"units": "m", "long_name": "semi-axes of each body"}),
-        "mass": ("body", bodies.mass, {"units": "kg", "long_name": "mass of each body"}),
+        "angular_velocity": (vector, omega, "rad s-1", "angular velocity in the lab"),
+        "linear_momentum": (("time", "axis"), pushes, "kg m s-1", "total momentum"),
+        "kinetic_energy": ("time", kinetic, "J", "kinetic energy"),
+        "potential_energy": ("time", [gas.potential_energy(one) for one in bodies], "J", "potential energy"),
+        "dissipated_energy": ("time", [lost - first for _, lost, _ in film], "J", "energy lost in impacts"),
+        "semi_axes": (("body", "axis"), bodies[-1].axes * gas.hard.scale, "m", "semi-axes of each body"),
+        "mass": ("body", bodies[-1].mass, "kg", "mass of each body"),
     }  # fmt: skip
+    return {
+        name: (dims, np.asarray(values), {"units": units, "long_name": text})
+        for name, (dims, values, units, text) in rows.items()
+    }
 
 
-def _attributes(gas: Gas, outcome: Outcome) -> dict[str, Any]:
+def _attributes(gas: Gas, outcome: Outcome, bodies: Bodies) -> dict[str, Any]:
     from saltus import __version__
 
-    hard = gas.hard
-    axes = hard.bodies.axes * hard.scale
-    volume = float(np.prod(hard.box))
+    hard, volume = gas.hard, float(np.prod(gas.hard.box))
+    lost = float(hard.fluid.tally.loss) - gas.lost
+    drift = 0.0 if gas.begun is None else (gas.total_energy(bodies) + lost) / gas.energy - 1.0
     return {
         "kind": "bodies",
         "saltus_version": __version__,
@@ -117,7 +122,11 @@ def _attributes(gas: Gas, outcome: Outcome) -> dict[str, Any]:
         "volume_fraction": float(hard.bodies.volume * hard.scale**3 / volume),
         "box": json.dumps(hard.box.tolist()),
         "period": json.dumps(hard.box.tolist() if hard.periodic.all() else []),
-        "shape_axes": json.dumps(np.unique(axes, axis=0).tolist()),
+        "walls": json.dumps(hard.walls.tolist()),
+        "shape_axes": json.dumps((hard.bodies.axes * hard.scale).tolist()),
+        "shape_exponents": json.dumps([[2.0, 2.0, 2.0]] * hard.arena.n),
+        "law": type(hard.terms.law).__name__,
         "deepest_overlap": float(max(-float(hard.fluid.tally.deepest), 0.0)),
+        "energy_drift": float(drift),
         "degrees_of_freedom": gas.freedoms,
     }

@@ -17,6 +17,7 @@ from saltus.systems.gas.hard_bodies import HardBodies
 
 SLICE = 0.25  # contacts per body between two samples
 SMALLEST_SLICE = 200  # contacts
+FRAMES, FILM = 60, 16_000  # states that are kept at most, and bodies in all of them together
 PAIRS_EVERY = 4  # contacts per body between two histograms of distances
 
 Report = Callable[[float, int], None]
@@ -45,7 +46,8 @@ class Gas:
         reach = 6.0 * float(np.mean(np.prod(hard.bodies.axes, axis=1) ** (1 / 3)))
         self.pairs = PairCounts(hard.box, reach)
         self.step, self.equilibrated, self.next_pairs = 0.0, 0, 0
-        self.begun = None  # time at which averages began
+        self.begun, self.energy, self.lost = None, 0.0, 0.0  # when averages began; energy then, and lost until then
+        self.film: list[tuple[float, float, Bodies]] = []  # the last states: time, energy lost until then, bodies
         self.wall_time = 0.0
 
     @property
@@ -92,7 +94,8 @@ class Gas:
         if self.begun is None:
             if self.step == 0.0:
                 self.equilibrate(max(2 * self.hard.arena.n, 200))
-            self.begun = self.hard.time
+            self.begun, self.energy = self.hard.time, self.total_energy(self.hard.snapshot())
+            self.lost = float(self.hard.fluid.tally.loss)
             self._sample()
         while self.contacts < contacts and self.hard.time < until * (1.0 - 1e-12) and self.outcome is None:
             duration = min(self.step, until - self.hard.time)
@@ -123,6 +126,8 @@ class Gas:
     def _sample(self) -> tuple[float, float, float]:
         """Temperatures of translation and rotation, and nematic order, now; correlations go on."""
         bodies = self.hard.snapshot()
+        self.film.append((self.hard.time, float(self.hard.fluid.tally.loss), bodies))
+        self.film = self.film[-max(2, min(FRAMES, FILM // bodies.n)) :]
         turns = matrices(bodies.quaternion)
         axis = long_axes(bodies.axes, turns)
         self.correlations.add(bodies.place, bodies.velocity, axis)
@@ -140,6 +145,15 @@ class Gas:
         count = 3 * (bodies.n - 1)
         n_turning = self.freedoms - count
         return 2.0 * float(energy) / count, (2.0 * turning / n_turning if n_turning else 0.0)
+
+    def total_energy(self, bodies: Bodies) -> float:
+        """Kinetic and potential energy of a state [J]."""
+        kinetic = sum(float(part.sum()) for part in bodies.energies())
+        return kinetic + self.potential_energy(bodies)
+
+    def potential_energy(self, bodies: Bodies) -> float:
+        """Of all bodies in the field of gravity [J]."""
+        return -float(bodies.mass @ (bodies.place @ np.asarray(self.hard.terms.gravity)))
 
     # ---- results -------------------------------------------------------------------------------
 

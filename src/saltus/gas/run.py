@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SAVE_EVERY = 60.0  # seconds between two checkpoints
 FORM = 1  # of a checkpoint
+MOVING = ("place", "velocity", "quaternion", "momentum")  # what of a body changes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,13 +116,15 @@ class Checkpoint:
         ring = [np.stack(parts) for parts in zip(*memory.ring, strict=True)]
         numbers = {f"fluid_{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(hard.fluid))}
         numbers |= {f"ring_{k}": part for k, part in enumerate(ring)}
+        numbers |= {f"film_{name}": np.stack([getattr(one, name) for _, _, one in gas.film]) for name in MOVING}
         with atomic_write(self.path) as temporary:
             np.savez(
                 temporary,
                 form=FORM,
                 identity=np.array(self.identity),
                 sizes=np.array([hard.arena.room, hard.arena.cell_room]),
-                clock=np.array([hard.time, float(hard.terms.scale), gas.step, gas.begun, gas.wall_time]),
+                clock=np.array([hard.time, float(hard.terms.scale), gas.step, gas.begun, gas.energy, gas.lost]),
+                film=np.array([(t, lost) for t, lost, _ in gas.film]),
                 counts=np.array([gas.equilibrated, gas.next_pairs, series.per_bin, series.n_pending]),
                 samples=gas.pairs.samples,
                 bins=series.bins,
@@ -155,7 +158,10 @@ def _fill(gas: Gas, numbers: dict[str, np.ndarray]) -> None:
     hard.arena = dataclasses.replace(hard.arena, room=room, cell_room=cell_room)
     form = jax.tree.structure(hard.fluid)
     hard.fluid = jax.tree.unflatten(form, [jnp.asarray(numbers[f"fluid_{k}"]) for k in range(form.num_leaves)])
-    hard.time, scale, gas.step, gas.begun, gas.wall_time = (float(number) for number in numbers["clock"])
+    hard.time, scale, gas.step, gas.begun, gas.energy, gas.lost = (float(number) for number in numbers["clock"])
+    states = zip(*(numbers[f"film_{name}"] for name in MOVING), strict=True)
+    bodies = [dataclasses.replace(hard.bodies, **dict(zip(MOVING, state, strict=True))) for state in states]
+    gas.film = [(float(t), float(lost), one) for (t, lost), one in zip(numbers["film"], bodies, strict=True)]
     hard.terms = dataclasses.replace(hard.terms, scale=jnp.asarray(scale))
     gas.equilibrated, gas.next_pairs, per_bin, n_pending = (int(number) for number in numbers["counts"])
     gas.series.bins, gas.series.pending = numbers["bins"], numbers["pending"]

@@ -31,27 +31,27 @@ def figure(dataset: xr.Dataset) -> Figure:
 
 
 def animation(dataset: xr.Dataset) -> FuncAnimation:
-    """The bodies at the end, seen from all sides: a gas keeps averages, not every step."""
+    """The bodies as they fly, over the last states that were kept."""
     drawing = new_figure(6.4, 5.6, constrained=False)
     scene = drawing.add_subplot(projection="3d")
-    _bodies(scene, dataset)
 
     def show(frame: int):
-        scene.view_init(elev=20.0, azim=6.0 * frame)
+        scene.clear()
+        _bodies(scene, dataset, frame)
         return []
 
-    return FuncAnimation(drawing, show, frames=60, blit=False)
+    return FuncAnimation(drawing, show, frames=dataset.sizes["time"], blit=False)
 
 
-def _bodies(scene, dataset: xr.Dataset) -> None:
+def _bodies(scene, dataset: xr.Dataset, row: int = -1) -> None:
     box = np.asarray(json.loads(dataset.attrs["box"]))
     periodic = bool(json.loads(dataset.attrs["period"]))
     axes = dataset["semi_axes"].values
     kinds = np.unique(axes, axis=0, return_inverse=True)[1].reshape(-1)
     for i in range(min(len(axes), MOST_DRAWN)):
         x, y, z = surface(axes[i], np.full(3, 2.0), 6)
-        turn = rotation_matrix(dataset["final_quaternion"].values[i])
-        center = dataset["final_position"].values[i]
+        turn = rotation_matrix(dataset["quaternion"].values[row, i])
+        center = dataset["position"].values[row, i]
         if periodic:
             center = center - box * np.round(center / box)
         points = np.stack([x, y, z], axis=-1) @ turn.T + center
@@ -102,7 +102,7 @@ def _memory(axes: Axes, dataset: xr.Dataset) -> None:
 
 
 def _rate(axes: Axes, dataset: xr.Dataset) -> None:
-    axes.plot(dataset["time"], dataset["collisions_per_time"], color=FAINT, linewidth=0.6)
+    axes.plot(dataset["bin_time"], dataset["bin_collision_rate"], color=FAINT, linewidth=0.6)
     mean = float(dataset["collision_rate"])
     if np.isfinite(mean):
         axes.axhline(mean, color=colour(0))
