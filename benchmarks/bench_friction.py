@@ -57,7 +57,8 @@ def bench_law(report: Report) -> None:
     report.line(
         f"quadrature of force and torque: {rates['quadrature']:8.0f} evaluations per second, off by {error:.1e}"
     )
-    report.line(f"the exact law is {rates['Pade'] / rates['exact']:.2f} times as dear as the Pade form (allowed: 3)")
+    expense = rates["Pade"] / rates["exact"]
+    report.line(f"the exact law is {expense:.2f} times as expensive as the Pade form (allowed: 3)")
     report.line(f"the exact law is {rates['exact'] / rates['quadrature']:.0f} times as fast as adaptive quadrature")
 
 

@@ -11,6 +11,7 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).parents[1]
 VALIDATED = Path(__file__).parent / "validation.json"
 PICTURES = Path(__file__).parent / "pictures"
+SHIM = "https://unpkg.com/iframe-worker/shim"
 THUMBNAILS = ROOT / "src" / "saltus" / "studio" / "pictures"
 RESULTS = Path(__file__).parent / "papers" / "results.json"
 VALIDATION = """# Validation
@@ -45,14 +46,12 @@ def on_page_markdown(markdown, page, config, files):
 
 def on_post_page(output, page, config):
     """Search from disk needs a small shim, which lies beside the pages instead of on another server."""
-    return output.replace(
-        "https://unpkg.com/iframe-worker/shim", "../" * page.url.count("/") + "offline/iframe-worker.js"
-    )
+    return output.replace(SHIM, "../" * page.url.count("/") + "offline/iframe-worker.js")
 
 
 def on_post_template(output, template_name, config):
     """The same for pages that are no documents."""
-    return output.replace("https://unpkg.com/iframe-worker/shim", "offline/iframe-worker.js")
+    return output.replace(SHIM, "offline/iframe-worker.js")
 
 
 def _benchmarks():

@@ -191,7 +191,7 @@ def simulate(
     Args:
         system: What moves.
         start: Its state at the beginning; systems build it with `system.start(...)`.
-        until: Time of the end [s]; inf if the system ends its own story.
+        until: Time of the end [s]; inf to run until an event of the system ends the run.
         method: "dopri8" (default), "tsit5", "dopri5", "bosh3"; "kvaerno5" for stiff flow;
             "rk4" with `step` for constant steps.
         rtol: Error allowed per step, relative to each component.

@@ -56,7 +56,7 @@ def command(
     if json:
         print_json(facts)
     elif not quiet:
-        print(f"{loaded.name} is a right scenario of kind {facts['kind']} ({facts['checked']} checked).")
+        print(f"{loaded.name} is a valid scenario of kind {facts['kind']} ({facts['checked']} checked).")
         if modes is not None:
             _tell_of_rods(loaded.scenario)
             print(f"At the start: {_said(modes)}.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saltus.cli import pictures
+from saltus.cli import pictures, stones
 from saltus.cli.console import error, print_json, print_pairs
 from saltus.cli.options import Debug, Force, Json, Plot, Quiet
 from saltus.errors import ScenarioError
@@ -28,6 +28,14 @@ def command(
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write the maps as a GeoTIFF (.tif).")],
     plot: Plot = None,
+    barrier: Annotated[
+        str | None,
+        typer.Option(
+            "--barrier",
+            metavar="LINE",
+            help="For stones: what arrives at a line, given as a GeoJSON file or as 'LINESTRING (x y, x y)'.",
+        ),
+    ] = None,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -42,20 +50,20 @@ def command(
     check_suffix(out)
     pictures.check_file(out, force)
     pictures.check(plot, None, None, force)
-    description = hazard = terrain = None
+    first = next(_stored(runs[0]), None)
+    if first is not None and first.attrs.get("kind") == "ground_body":
+        _tell(stones.mapped(_over_one(runs), _terrain(first, runs[0]), out, plot, barrier), json, quiet)
+        return
+    if barrier is not None:
+        raise ScenarioError("`--barrier` is for runs of stones (kind ground_body). Leave it out.")
+    hazard = terrain = None
     tells_of_breaks = False
-    for path in runs:
-        for dataset in _stored(path):
-            surface = _terrain(dataset, path)
-            if description is None:
-                description, terrain = surface, named(surface)
-                hazard = Hazard(terrain.grid)
-            if surface != description:
-                raise ScenarioError(
-                    f"{str(path)!r} is over another terrain than {str(runs[0])!r}. Give runs over one only."
-                )
-            hazard.add_run(dataset)
-            tells_of_breaks |= "event_name" in dataset
+    for path, dataset in _over_one(runs):
+        if hazard is None:
+            terrain = named(_terrain(dataset, path))
+            hazard = Hazard(terrain.grid)
+        hazard.add_run(dataset)
+        tells_of_breaks |= "event_name" in dataset
     if hazard is None:
         raise ScenarioError(f"No run of {str(runs[0])!r} over time could be built, so there is nothing to map.")
     write_hazard(out, hazard)
@@ -89,6 +97,27 @@ def command(
         ])  # fmt: skip
     if facts["incomplete"]:
         error(facts["incomplete"] + " The maps show too little of what they would have done.")
+
+
+def _tell(facts: dict, json: bool, quiet: bool) -> None:
+    if json:
+        print_json(facts)
+    elif not quiet:
+        print_pairs(stones.rows(facts))
+
+
+def _over_one(runs: list[Path]) -> Iterator[tuple[Path, xr.Dataset]]:
+    """All runs with their files, which must be over the terrain of the first."""
+    description = None
+    for path in runs:
+        for dataset in _stored(path):
+            surface = _terrain(dataset, path)
+            description = surface if description is None else description
+            if surface != description:
+                raise ScenarioError(
+                    f"{str(path)!r} is over another terrain than {str(runs[0])!r}. Give runs over one only."
+                )
+            yield path, dataset
 
 
 def _stored(path: Path) -> Iterator[xr.Dataset]:

@@ -28,12 +28,13 @@ class FirstContact(eqx.Module):
 
     Args:
         happens: Whether they touch before the end of the search.
-        time: When [s]; the end of the search if they do not touch.
+        time: When [s]; the end of the search if they do not touch, or how far it came if it is not certified.
         body1: First body at the contact; without one, where the search last looked.
         body2: Second body there.
         separation: Gap, normal and closest points there.
         n_steps: Safe steps that were taken.
         certified: Whether the whole time was covered by safe steps; False only after `MAX_STEPS`.
+        first_width: Gap where the search first looked; infinite if it had no need to [m].
     """
 
     happens: Array
@@ -43,6 +44,7 @@ class FirstContact(eqx.Module):
     separation: Separation
     n_steps: Array
     certified: Array
+    first_width: Array
 
 
 def first_contact(body1: Body, body2: Body, until: Array | float, *, begin: Array | float = 0.0) -> FirstContact:
@@ -66,10 +68,10 @@ def first_contact(body1: Body, body2: Body, until: Array | float, *, begin: Arra
 @eqx.filter_jit
 def _first_contact(body1: Body, body2: Body, until: Array, begin: Array) -> FirstContact:
     bodies = (body1, body2)
-    flight, seen, steps, reached, over = _search(bodies, begin, until, (Agility.of(body1), Agility.of(body2)))
+    flight, seen, steps, reached, over, first = _search(bodies, begin, until, (Agility.of(body1), Agility.of(body2)))
     flight, moved, separation = _polish(bodies, flight, seen, reached)
-    time = jnp.where(reached, flight.t, until)
-    return FirstContact(reached, time, *moved, separation, steps, reached | over)
+    time = jnp.where(over, until, flight.t)
+    return FirstContact(reached, time, *moved, separation, steps, reached | over, first)
 
 
 class Flight(eqx.Module):
@@ -127,7 +129,7 @@ def relative_velocity(bodies: tuple[Body, Body]) -> Vec:
     return Vec.of(bodies[1].velocity - bodies[0].velocity)
 
 
-def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Facing, Array, Array, Array]:
+def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Facing, Array, Array, Array, Array]:
     """Safe steps until the gap closes to within rounding or time is over; where, and how it ended."""
     reach = agility[0].radius + agility[1].radius
     touch = TOUCH * reach
@@ -136,11 +138,11 @@ def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Facing
     still = 1e-14 * (velocity.norm() + sum(one.turning * one.radius for one in agility))
 
     def going(carry):
-        *_, k, closed, over = carry
+        *_, k, closed, over, _ = carry
         return ~closed & ~over & (k < MAX_STEPS)
 
     def step(carry):
-        ahead, flight, seen, k, _, _ = carry
+        ahead, flight, seen, k, _, _, first = carry
         flight = fly(bodies, flight, ahead)
         pair = flight.pair(bodies)
         seen = ascend(pair, face(pair, seen.n), quick=3)
@@ -150,15 +152,16 @@ def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Facing
         ahead = jnp.maximum(ahead, sphere_entry(pair.offset, velocity, reach))
         over = flight.t + ahead >= until
         # Under vmap a finished pair goes on with empty steps until all are finished.
-        return jnp.where(over | closed, 0.0, ahead), flight, seen, k + 1, closed, over
+        first = jnp.where(k == 0, seen.width, first)
+        return jnp.where(over | closed, 0.0, ahead), flight, seen, k + 1, closed, over, first
 
     start = take_off(bodies)
     pair = start.pair(bodies)
     seen = face(pair, start_direction(pair))
     never = begin + sphere_entry(offset_at(bodies, begin), velocity, reach) >= until
-    carry = (begin, start, seen, jnp.zeros((), int), jnp.zeros((), bool), never)
-    _, flight, seen, k, closed, over = jax.lax.while_loop(going, step, carry)
-    return flight, seen, k, closed & (flight.t <= until), over
+    carry = (begin, start, seen, jnp.zeros((), int), jnp.zeros((), bool), never, jnp.full((), jnp.inf))
+    _, flight, seen, k, closed, over, first = jax.lax.while_loop(going, step, carry)
+    return flight, seen, k, closed & (flight.t <= until), over | (flight.t > until), first
 
 
 def _polish(bodies, flight: Flight, seen: Facing, reached: Array) -> tuple[Flight, tuple[Body, Body], Separation]:

@@ -38,6 +38,7 @@ class WallContact(eqx.Module):
     separation: Separation
     n_steps: Array
     certified: Array
+    first_width: Array
 
 
 def wall_gap(wall: Wall, body: Body) -> Separation:
@@ -77,11 +78,11 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         return body.moved(body.center + t * body.velocity + 0.5 * t * t * gravity, velocity, q, omega)
 
     def going(carry):
-        *_, k, closed, over = carry
+        *_, k, closed, over, _ = carry
         return ~closed & ~over & (k < MAX_STEPS)
 
     def step(carry):
-        ahead, t, q, omega, k, _, _ = carry
+        ahead, t, q, omega, k, _, _, first = carry
         q, omega = rotation.free_rotation(q, omega, body.inertia, ahead)
         t = t + ahead
         here = place(t, q, omega)
@@ -96,7 +97,8 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         ball = _ball_entry(wall.normal @ here.center - wall.offset - agility.radius, closing, pull)
         ahead = jnp.maximum(ahead, ball)
         over = t + ahead >= until
-        return jnp.where(over | closed, 0.0, ahead), t, q, omega, k + 1, closed, over
+        first = jnp.where(k == 0, separation.gap, first)
+        return jnp.where(over | closed, 0.0, ahead), t, q, omega, k + 1, closed, over, first
 
     no = jnp.zeros((), bool)
     start = (
@@ -107,8 +109,9 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         jnp.zeros((), int),
         no,
         no,
+        jnp.full((), jnp.inf),
     )
-    _, t, q, omega, k, closed, over = jax.lax.while_loop(going, step, start)
+    _, t, q, omega, k, closed, over, first = jax.lax.while_loop(going, step, start)
 
     def improve(_, carry):
         t, q, omega, change, _, _ = carry
@@ -120,7 +123,7 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
 
     carry = (t, q, omega, jnp.zeros(()), body, wall_gap(wall, body))
     t, _, _, _, here, separation = jax.lax.fori_loop(0, POLISH_ROUNDS, improve, carry)
-    return WallContact(closed, jnp.where(closed, t, until), here, separation, k, closed | over)
+    return WallContact(closed, jnp.where(over, until, t), here, separation, k, closed | over, first)
 
 
 def _ball_entry(height: Array, closing: Array, pull: Array) -> Array:

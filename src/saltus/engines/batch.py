@@ -31,7 +31,8 @@ from saltus.engines.signs import Signs
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import State
 from saltus.hybrid.system import checked_guards
-from saltus.numerics.lanes import MANY, side_by_side
+from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
+from saltus.numerics.scalars import CannotScalariseError
 
 LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
@@ -84,8 +85,8 @@ def run(
     if _for_kernel(varying, shared, start, plan):
         try:
             return _by_kernel(varying, shared, start, until, plan, progress, goes)
-        except NotImplementedError:  # the system cannot be written as operations on scalars
-            pass
+        except CannotScalariseError as error:
+            warn_of_slow_path(type(shared).__name__, error)
     programs = _made(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
     lanes = _numpy(programs.begin(varying, shared, start, until))
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
@@ -268,7 +269,8 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
             varying, like, arguments = lane
             return function(FlatSystem(eqx.combine(varying, numbers, rest), like), *arguments)
 
-        return lambda *arguments: side_by_side(one, (lanes.varying, lanes.state, arguments), numbers)
+        name = type(shared).__name__
+        return lambda *arguments: side_by_side(one, (lanes.varying, lanes.state, arguments), numbers, name)
 
     first = jax.tree.map(lambda x: x[..., 0], (lanes.varying, lanes.state))
     flat = FlatSystem(eqx.combine(first[0], shared), first[1])

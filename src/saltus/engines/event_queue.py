@@ -1,7 +1,8 @@
 """Many members that move on their own between events: each event is foreseen, queued, and voided by a change.
 
 A member keeps the state and the time of its last change; it is moved, in closed form, only when it takes part in
-something. Members that push on each other for a while are run as a small system of their own by the adaptive engine.
+something. Members that push on each other for a while are run as a small system of their own, one step (`Leg`) at a
+time: the end of a step is an event like any other, and what happens on the way is foreseen as in free motion.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.recollection import Recalled, Recollection
-from saltus.engines.stepwise import Walk
+from saltus.engines.stepwise import Leg
 from saltus.hybrid import Outcome, State
-from saltus.hybrid.crowd import Band, Change, Upcoming
+from saltus.hybrid.crowd import Change, Upcoming
 
 STEP_OF_PROGRESS = 25  # events between two reports
 SIZES = (32, 256, 2048)  # of the batches in which members are moved
+AT_ONCE = 1000  # events at one instant, for each member, after which they are taken to pile up
+MAX_STEPS = 100_000  # legs of all bands together
 
 
 def engine(rtol: float, atol: float, max_events: int) -> EventQueue:
     """The engine with the options of `simulate`; tolerances matter for members in contact only."""
-    return EventQueue(rtol=min(rtol, 1e-11), atol=min(atol, 1e-12), max_events=max_events)
+    return EventQueue(rtol=min(rtol, 1e-11), max_events=max_events)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +38,6 @@ class EventQueue:
     """Runs systems that offer a `plan` (`hybrid.crowd`)."""
 
     rtol: float = 1e-11
-    atol: float = 1e-12
     max_events: int = 10_000
 
     def run(self, system, start: State, until: float, progress=None) -> Recollection:
@@ -51,7 +53,7 @@ class EventQueue:
 
 
 class _Crowd:
-    """The members as they are, what is foreseen, and what is remembered."""
+    """The members as they are, what is foreseen, and what is remembered; the `Paths` of its plan."""
 
     def __init__(self, system, start: State, until: float, settings: EventQueue):
         self.system, self.until, self.settings = system, until, settings
@@ -60,85 +62,150 @@ class _Crowd:
         self.mode, self.ledger = np.array(start.mode), np.array(start.ledger)
         self.clock = np.full(len(self.q), self.t)
         self.changes = np.zeros(len(self.q), int)
+        self.legs: dict[int, Leg] = {}
         self.order = itertools.count()
         self.queue: list[tuple[float, int, Upcoming, tuple[int, ...]]] = []
         self.outcome: Outcome | None = None
+        self.at_once = 0
         self.plan = system.plan(start, until)
         self.memory = Recollection.begin(system, start)
         self._foresee(range(len(self.q)))
 
-    def _foresee(self, members) -> None:
-        q, v = self._all_at(self.t)
-        for event in self.plan.foresee(list(members), self.t, q, v, self.mode):
-            if event.t <= self.until:
-                marks = tuple(self.changes[member] for member in event.members)
-                heapq.heappush(self.queue, (event.t, next(self.order), event, marks))
+    # ---- where the members are ----------------------------------------------------------------
+
+    def leg(self, member: int) -> Leg | None:
+        """The leg of a member that does not move on its own."""
+        return self.legs.get(member)
+
+    def _legs_of(self, members) -> list[Leg]:
+        """The legs under way of some members, each once."""
+        return list({id(leg): leg for leg in (self.legs.get(int(member)) for member in members) if leg}.values())
+
+    def at(self, members, t: float, quick: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Some members at time t; nobody's clock is moved."""
+        members = np.asarray(members, int)
+        lags = [0.0 if int(member) in self.legs else t - self.clock[member] for member in members]
+        q, v = drift(self.system, members, self.q[members], self.v[members], lags)
+        for leg in self._legs_of(members):
+            leg_q, leg_v = leg.sketch(t) if quick else leg.rows(t, whole=False)[:2]
+            for k in np.flatnonzero(np.isin(members, leg.band.members)):
+                place = leg.band.members.index(int(members[k]))
+                q[k], v[k] = leg_q[place], leg_v[place]
+        return q, v
 
     def _all_at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """Every member at time t; nobody's clock is moved."""
-        return drift(self.system, np.arange(len(self.q)), self.q, self.v, t - self.clock)
+        return self.at(np.arange(len(self.q)), t)
 
-    def _peek(self) -> Upcoming | None:
+    # ---- what is to come ----------------------------------------------------------------------
+
+    def _foresee(self, members) -> None:
+        q, v = self._all_at(self.t)
+        for event in self.plan.foresee(list(members), self.t, q, v, self):
+            self._push(event)
+
+    def _push(self, event: Upcoming) -> None:
+        if event.t <= self.until:
+            marks = tuple(self.changes[member] for member in event.members)
+            heapq.heappush(self.queue, (event.t, next(self.order), event, marks))
+
+    def _pop(self) -> Upcoming | None:
         """The next event that has not been voided."""
         while self.queue:
-            _, _, event, marks = self.queue[0]
+            _, _, event, marks = heapq.heappop(self.queue)
             if all(self.changes[m] == mark for m, mark in zip(event.members, marks, strict=True)):
                 return event
-            heapq.heappop(self.queue)
         return None
 
     def next(self) -> None:
-        """One event, or one stretch of members that move together."""
-        event = self._peek()
-        ahead = self.until if event is None else event.t
-        if self.mode.any() and ahead > self.t:
-            q, v = self._all_at(self.t)
-            band = self.plan.band(self.t, q, v, self.mode, ahead)
-            if band is not None:
-                self._together(band)
-                return
+        """One event."""
+        event = self._pop()
         if event is None:
             self.t = self.until
             self.outcome = Outcome("finished", f"Reached t = {self.until:g} s.")
+            wrong = self.plan.judge(self.t, *self._all_at(self.t))
+            self.outcome = self.outcome if wrong is None else wrong
             return
-        heapq.heappop(self.queue)
-        self.t = event.t
+        # A time is right to rounding, which must not turn time back.
+        self._count(event.t)
+        self.t = max(self.t, event.t)
+        if event.kind == "leg":
+            self._end_of_leg(event.detail)
+            return
         q, v = self._all_at(self.t)
-        self._apply(self.plan.happen(event, q, v, self.mode))
+        self._apply(self.plan.happen(event, q, v, self.mode), q, v)
 
-    def _together(self, band: Band) -> None:
-        walk = Walk(band, self.settings.rtol, self.settings.atol).go()
-        bound = list(band.members[: band.bound])
-        last = walk.times[-1]
-        if last > self.t:
-            self.memory.stretch(self.t, bound, self.mode[bound], walk)
-            self.t = last
-            q, v = (part[0] for part in walk.rows([last], "before"))
-            self.q[bound], self.v[bound], self.clock[bound] = q[: band.bound], v[: band.bound], last
-            self.changes[bound] += 1
-        if walk.event is not None:
-            now_q, now_v = self._all_at(self.t)
-            self._apply(self.plan.banded(band, *walk.event, self.t, now_q, now_v, self.mode))
-        self.outcome = self.outcome or walk.outcome
+    def _count(self, t: float) -> None:
+        """Events that pile up end the run; time that stands still is the last sign of it."""
+        self.at_once = self.at_once + 1 if t <= self.t else 0
+        if self.at_once > AT_ONCE * len(self.q):
+            text = f"At t = {self.t:.9g} s events pile up without end: {self.at_once} of them at this instant."
+            self.outcome = Outcome("accumulation", text)
 
-    def _apply(self, change: Change) -> None:
+    # ---- members that move together -----------------------------------------------------------
+
+    def _end_of_leg(self, leg: Leg) -> None:
+        members = self._landed(leg, self.t)
+        if leg.event is None:
+            if self.t < self.until:
+                self._set_off(leg.onward(self.settings.rtol, self.until))
+            if self.t < self.until and self.outcome is None:
+                self._foresee(members)
+            return
+        q, v = self._all_at(self.t)
+        self._apply(self.plan.banded(leg.band, *leg.event, self.t, q, v, self.mode), q, v)
+
+    def _landed(self, leg: Leg, t: float) -> list[int]:
+        """The members of a leg put where it has brought them; it is over."""
+        members = list(leg.band.members)
+        q, v, lost = leg.rows(t)
+        self.q[members], self.v[members], self.clock[members] = q, v, t
+        self.ledger = self.ledger + lost
+        self.changes[members] += 1
+        for member in members:
+            del self.legs[member]
+        self.memory.landed(t, leg, self.ledger)
+        return members
+
+    def _set_off(self, leg: Leg) -> None:
+        members = list(leg.band.members)
+        self.memory.stretch(leg.begin, members, self.mode[members], leg)
+        self.legs.update(dict.fromkeys(members, leg))
+        self._push(Upcoming(leg.end, "leg", tuple(members), leg))
+        if self.memory.steps > MAX_STEPS:
+            leg.outcome = Outcome("too_many_steps", f"The contacts at t = {self.t:.9g} s take too many steps.")
+        self.outcome = self.outcome or leg.outcome
+
+    def _apply(self, change: Change, q: np.ndarray, v: np.ndarray) -> None:
         members = list(change.members)
-        if change.name is not None:
-            self.ledger = self.ledger + change.ledger
-            self.memory.event(Recalled(change.name, change.index, self.t, change.data, change.members, self.memory))
-        if members and change.name is not None:
-            self.q[members], self.v[members] = change.q, change.v
-            self.mode[members] = change.mode
-            self.clock[members] = self.t
-            self.changes[members] += 1
-            self.memory.piece(self.t, members, change.q, change.v, change.mode, self.ledger)
+        if change.name is None:
+            self._foresee(members)
+            return
+        landed = [self._landed(leg, self.t) for leg in self._legs_of(members)]
+        concerned = sorted({*members, *itertools.chain(*landed)})
+        self.ledger = self.ledger + change.ledger
+        self.memory.event(Recalled(change.name, change.index, self.t, change.data, change.members, self.memory))
+        self.q[members], self.v[members], self.mode[members] = change.q, change.v, change.mode
+        self.clock[members] = self.t
+        self.changes[members] += 1
+        self.memory.piece(self.t, members, change.q, change.v, change.mode, self.ledger)
         if change.outcome is not None:
             self.outcome = change.outcome
         elif len(self.memory.events) >= self.settings.max_events:
             count = self.settings.max_events
             text = f"Stopped at t = {self.t:.6g} s after {count} events. Raise max_events to go on."
             self.outcome = Outcome("too_many_events", text)
-        elif members:
+        if self.outcome is None and self.t < self.until:
+            self._regroup(concerned)
+
+    def _regroup(self, members: list[int]) -> None:
+        """Let those that hang together set off together, and foresee what comes."""
+        q, v = self._all_at(self.t)
+        for band in self.plan.bands(members, self.t, q, v):
+            for other in self._legs_of(band.members):
+                members = sorted({*members, *self._landed(other, self.t)})
+            members = sorted({*members, *band.members})
+            self._set_off(Leg(band, self.t, self.until, self.settings.rtol))
+        if self.outcome is None:
             self._foresee(members)
 
 

@@ -59,7 +59,7 @@ def run_lanes(
         device: As for `flow_lanes`.
 
     Raises:
-        NotImplementedError: If the system, in whatever mode, cannot be written as operations on scalars.
+        CannotScalariseError: If the system, in whatever mode, cannot be written as operations on scalars.
     """
     for home in (True, False):  # now, whether or not a lane will leave mode 0: no lane's way may hang on the others
         lanes_program(system, start, like, varying, home, watch)

@@ -12,7 +12,7 @@ import numpy as np
 
 from saltus import checks
 from saltus.engines.replay import Replay
-from saltus.engines.stepwise import Walk
+from saltus.engines.stepwise import Leg
 from saltus.hybrid import Outcome, State
 from saltus.hybrid.trajectory import SIDES
 
@@ -41,19 +41,11 @@ class Recalled:
 
 @dataclasses.dataclass
 class _Member:
-    """Pieces of one member: when each began, its state there (or the stretch it belongs to), its mode."""
+    """Pieces of one member: when each began, its state there (or the leg of a band it belongs to), its mode."""
 
     times: list
     states: list
     modes: list
-
-
-@dataclasses.dataclass(frozen=True)
-class Stretch:
-    """Part of a run of members that moved together."""
-
-    members: list[int]
-    walk: Walk
 
 
 class Recollection:
@@ -73,6 +65,7 @@ class Recollection:
         self.outcome: Outcome | None = None
         self.steps = 0
         self._until = first
+        self._landed: dict[int, float] = {}
 
     @staticmethod
     def begin(system, start: State) -> Recollection:
@@ -94,16 +87,19 @@ class Recollection:
         self.ledger.append((t, np.array(ledger)))
         self._until = t
 
-    def stretch(self, t: float, members, modes, walk: Walk) -> None:
-        """Remember that some members moved together for a while."""
-        shared, last = Stretch(list(members), walk), walk.times[-1]
-        end_q, end_v = (part[0] for part in walk.rows([last], "before"))
+    def stretch(self, t: float, members, modes, leg: Leg) -> None:
+        """Remember that some members set off together."""
         for k, member in enumerate(members):
             kept = self.pieces[member]
-            kept.times += [t, last]
-            kept.states += [shared, (end_q[k], end_v[k])]
-            kept.modes += [np.array(modes[k]), np.array(modes[k])]
-        self.steps += len(walk.times) - 1
+            kept.times.append(t)
+            kept.states.append(leg)
+            kept.modes.append(np.array(modes[k]))
+        self.steps += 1
+
+    def landed(self, t: float, leg: Leg, ledger) -> None:
+        """Remember that a leg is over, perhaps before its time; the ledger now has what it has added."""
+        self._landed[id(leg)] = t
+        self.ledger.append((t, np.array(ledger)))
 
     def close(self, t: float, outcome: Outcome) -> Recollection:
         """The memory of a run that has ended."""
@@ -151,25 +147,26 @@ class Recollection:
         q = np.empty((len(times), n, *np.shape(self.start.q)[1:]))
         v = np.empty((len(times), n, *np.shape(self.start.v)[1:]))
         mode = np.empty((len(times), n), int)
-        self._fill(times, side, q, v, mode)
+        lost = self._fill(times, side, q, v, mode)
         marks = np.array([t for t, _ in self.ledger])
         place = np.searchsorted(marks, times, side="right" if side == "after" else "left") - 1
-        ledger = np.stack([value for _, value in self.ledger])[np.maximum(place, 0)]
+        ledger = np.stack([value for _, value in self.ledger])[np.maximum(place, 0)] + lost
         return State(jnp.asarray(times), jnp.asarray(q), jnp.asarray(v), jnp.asarray(ledger), jnp.asarray(mode))
 
-    def _fill(self, times, side, q, v, mode) -> None:
+    def _fill(self, times, side, q, v, mode) -> np.ndarray:
+        """Fill in the rows; returns what the legs then under way have added to the ledger."""
         from saltus.engines.event_queue import drift
 
         members, rows, lags, from_q, from_v = [], [], [], [], []
-        shared: dict[int, tuple[Stretch, list[tuple[int, int]]]] = {}
+        legs: dict[tuple[int, int], tuple[Leg, list[int]]] = {}
         find = bisect.bisect_right if side == "after" else bisect.bisect_left
         for i, kept in enumerate(self.pieces):
             for row, t in enumerate(times):
                 k = max(find(kept.times, t) - 1, 0)
                 mode[row, i] = kept.modes[k]
                 state = kept.states[k]
-                if isinstance(state, Stretch):
-                    shared.setdefault(id(state), (state, []))[1].append((row, i))
+                if isinstance(state, Leg):
+                    legs.setdefault((row, id(state)), (state, []))[1].append(i)
                     continue
                 members.append(i)
                 rows.append(row)
@@ -178,8 +175,11 @@ class Recollection:
                 from_v.append(state[1])
         if rows:
             q[rows, members], v[rows, members] = drift(self.system, members, from_q, from_v, lags)
-        for stretch, wanted in shared.values():
-            went_q, went_v = stretch.walk.rows(times[[row for row, _ in wanted]], side)
-            for k, (row, i) in enumerate(wanted):
-                place = stretch.members.index(i)
-                q[row, i], v[row, i] = went_q[k, place], went_v[k, place]
+        lost = np.zeros((len(times), *np.shape(self.start.ledger)))
+        for (row, _), (leg, concerned) in legs.items():
+            went_q, went_v, spent = leg.rows(times[row])
+            places = [leg.band.members.index(i) for i in concerned]
+            q[row, concerned], v[row, concerned] = went_q[places], went_v[places]
+            if side == "before" or times[row] < self._landed.get(id(leg), np.inf):
+                lost[row] += spent
+        return lost

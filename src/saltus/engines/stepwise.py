@@ -1,172 +1,188 @@
-"""A small system driven from Python, one compiled step at a time.
+"""A step of a few members that move together, driven from Python.
 
-For members of a crowd that move together for a while: their rates are costly to compile, and there are few steps. One
-program gives the step, the guards along it and what the members look like at its end; it serves the run, the location
-of the event and every later question.
+Their equations change with every contact, so nothing of a step is compiled; the band compiles what is costly in its
+rates. One step is one leg: the queue asks for the next when it comes to its end.
 """
 
 from __future__ import annotations
 
-import bisect
-import dataclasses
+import functools
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from scipy.interpolate import KroghInterpolator
 from scipy.optimize import brentq
 
-from saltus.engines.flat import FlatSystem, pack
 from saltus.engines.steppers import stepper
-from saltus.hybrid import Outcome, State
+from saltus.hybrid import Outcome
 from saltus.hybrid.crowd import Band
 
 METHOD = "dopri8"
-MAX_STEPS = 100_000
-SHORTEST = 1e-12  # of the time elapsed, below which a dip of a guard within a step is not looked into
+SHORTEST = 1e-13  # of the time of the run or of the step first tried, below which a step is given up
+SNAP = 1e-12  # of the time left, within which a step ends with it
+MOST = 4.0  # by which a step may be longer than the one before
 
 
-class Stride(eqx.Module):
-    """A step taken.
-
-    Args:
-        state: Where it led.
-        error: Error estimate in units of what is allowed.
-        guards: Guard values at the stages of the step; the first row is the start, the last the end.
-        rows: Configurations and velocities of the members at the end.
-    """
-
-    state: State
-    error: Array
-    guards: Float[Array, "stages g"]
-    rows: tuple[Array, Array]
-
-
-@eqx.filter_jit
-def stride(system, start: State, h: Array, rtol: Array, atol: Array) -> Stride:
-    """One step of length `h` by the explicit method `METHOD`, whose last stage is the end of the step."""
+@functools.lru_cache
+def _tableau() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients of the stages, of the end and of the error; the last stage is the end of the step."""
     method = stepper(METHOD)
-    flat, n = FlatSystem(system, start), len(method.b)
-    a = np.zeros((n, n))
+    a = np.zeros((len(method.b), len(method.b)))
     for i, row in enumerate(method.a):
         a[i + 1, : len(row)] = row
-    a, c, y = jnp.asarray(a), jnp.asarray(method.c), flat.vector(start)
-
-    def stage(i, carry):
-        k, guards, _ = carry
-        t, ahead = start.t + c[i] * h, y + h * jnp.sum(a[i][:, None] * k, axis=0)
-        rate, values, rows = system.look(flat.state(t, ahead))
-        k = jax.lax.dynamic_update_index_in_dim(k, pack(rate.q, rate.v, rate.ledger), i, 0)
-        return k, jax.lax.dynamic_update_index_in_dim(guards, values, i, 0), rows
-
-    _, values, rows = jax.eval_shape(system.look, start)
-    empty = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), rows)
-    begin = (jnp.zeros((n, y.size)), jnp.zeros((n, values.shape[0])), empty)
-    k, guards, rows = jax.lax.fori_loop(0, n, stage, begin)
-    y_new = y + h * jnp.sum(jnp.asarray(method.b)[:, None] * k, axis=0)
-    error = h * jnp.sum(jnp.asarray(method.b_error)[:, None] * k, axis=0)
-    scale = atol + rtol * jnp.maximum(jnp.abs(y), jnp.abs(y_new))
-    size = jnp.sqrt(jnp.mean((error / scale) ** 2))
-    return Stride(flat.state(start.t + h, flat.project(start.t + h, y_new)), size, guards, rows)
+    return a, np.asarray(method.b), np.asarray(method.b_error)
 
 
-@dataclasses.dataclass
-class Walk:
-    """A band's motion: states at the accepted steps, and the event that ended it, if one did.
+class Leg:
+    """One step of a band.
 
     Args:
-        band: What moved.
-        rtol: Error allowed per step, relative.
-        atol: Error allowed per step, absolute.
+        band: What moves.
+        begin: Time at its start [s].
+        until: Time at which it ends at the latest [s].
+        rtol: Error allowed per step, relative to the size of each variable.
+        stride: A step to try first, in the band's own variable; that of the band if None.
+
+    Attributes:
+        end: Time at its end [s].
+        event: Name and number of the guard that ends it, or None.
+        outcome: Why the run cannot go on after it, or None.
+        stages: Variables and rates at the stages of the step.
     """
 
-    band: Band
-    rtol: float
-    atol: float
-
-    def __post_init__(self):
-        self.times: list[float] = [float(self.band.start.t)]
-        self.states: list[State] = [self.band.start]
+    def __init__(self, band: Band, begin: float, until: float, rtol: float, stride: float | None = None):
+        self.band, self.begin, self.end, self.rtol = band, begin, begin, rtol
         self.event: tuple[str, int] | None = None
         self.outcome: Outcome | None = None
+        self.size, self.y = 0.0, band.start
+        self._last = (-np.inf, band.start)
+        self.next_stride = band.stride if stride is None else stride
+        rate, guards = band.rate(band.start)
+        self.stages = [(band.start, rate)]
+        due = np.flatnonzero(band.at_once & (guards < 0.0))
+        if due.size:
+            self.event = band.names[int(due[np.argmin(guards[due])])]
+        else:
+            self._go(min(until - begin, band.longest), rate, guards)
 
-    def step(self, start: State, h: float) -> Stride:
-        """One step from a state."""
-        return stride(self.band.system, start, *(jnp.asarray(x, float) for x in (h, self.rtol, self.atol)))
+    def rows(self, t: float, whole: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Configurations, velocities and ledger at a time between begin and end."""
+        return self.band.rows(self._at(t), whole)
 
-    def rows(self, times, side: str) -> tuple[np.ndarray, np.ndarray]:
-        """Configurations and velocities of the members at these times."""
-        find = bisect.bisect_right if side == "after" else bisect.bisect_left
-        found = []
-        for t in times:
-            k = min(max(find(self.times, t) - 1, 0), len(self.times) - 1)
-            found.append(self.step(self.states[k], t - self.times[k]).rows)
-        return np.stack([np.asarray(q) for q, _ in found]), np.stack([np.asarray(v) for _, v in found])
+    def sketch(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Configurations and velocities at a time, by interpolation: about as accurate as the step, and quick."""
+        if t >= self.end or t <= self.begin:
+            return self.band.rows(self._at(t), whole=False)[:2]
+        course, wanted = self._course, t - self.begin
+        size = wanted * self.size / (self.end - self.begin)
+        if abs(self.band.clock(course(size)) - wanted) > 1e-13 * (self.end - self.begin):
+            size = float(brentq(lambda s: self.band.clock(course(s)) - wanted, 0.0, self.size, xtol=1e-15 * self.size))
+        return self.band.rows(self.band.tidied(course(size)), whole=False)[:2]
 
-    def go(self) -> Walk:
-        """From the start to the end of the band or to its first event."""
-        names, armed = self._guards()
-        until, h = self.band.until, None
-        first = np.asarray(self.step(self.band.start, 0.0).guards[0])
-        due = [k for k, name in enumerate(names) if name in self.band.at_once and first[k] < 0.0]
-        if due:
-            self.event = names[min(due, key=lambda k: first[k])]
-            return self
-        was_positive = first > 0.0
-        for _ in range(MAX_STEPS):
-            t = self.times[-1]
-            left = until - t
-            h = min(left, 1e-2 * left if h is None else h)
-            new = self.step(self.states[-1], h)
-            error = float(new.error)
+    @functools.cached_property
+    def _course(self) -> KroghInterpolator:
+        """The variables along the step, from values and rates at five of its points."""
+        ends = [self.stages[0], self.stages[-1]]
+        inner = [self._parts(part * self.size) for part in (0.25, 0.5, 0.75)]
+        found = [ends[0], *((y, rates[-1]) for y, _, rates in inner), (self.y, ends[1][1])]
+        places = np.repeat([0.0, 0.25, 0.5, 0.75, 1.0], 2) * self.size
+        return KroghInterpolator(places, np.array([part for pair in found for part in pair]))
+
+    def _at(self, t: float) -> np.ndarray:
+        """The variables at a time; the last answer is kept, since several ask in turn."""
+        if t >= self.end or t <= self.begin:
+            return self.y if t >= self.end else self.band.start
+        if self._last[0] != t:
+            size = self._size_for(t - self.begin, self.size, self.end - self.begin)
+            self._last = (t, self._step(size)[0])
+        return self._last[1]
+
+    def onward(self, rtol: float, until: float) -> Leg:
+        """The next leg of the same band."""
+        return Leg(self.band.onward(self.y), self.end, until, rtol, self.next_stride)
+
+    def _size_for(self, wanted: float, longest: float, passed: float) -> float:
+        """How long a step takes a certain time, if one of length `longest` takes `passed`."""
+
+        def late(size):
+            return self.band.clock(self._step(size)[0]) - wanted
+
+        guess = wanted * longest / passed  # right where the variable is time
+        miss = late(guess)
+        if abs(miss) <= 1e-14 * passed:
+            return guess
+        low, high = (0.0, guess) if miss > 0.0 else (guess, longest)
+        return float(brentq(late, low, high, xtol=1e-15 * longest, rtol=1e-14))
+
+    def _step(self, size: float, first: tuple | None = None):
+        """Where a step leads, its error in units of what is allowed, variables, rates and guards at its stages."""
+        a, b, b_error = _tableau()
+        start = self.band.start
+        rates, ys, guards = np.empty((len(b), len(start))), [], []
+        for i in range(len(b)):
+            y = start + size * (a[i, :i] @ rates[:i])
+            rates[i], values = first if i == 0 and first is not None else self.band.rate(y)
+            ys.append(y)
+            guards.append(values)
+        y = self.band.tidied(start + size * (b @ rates))
+        scale = self.rtol * self.band.scales(start)
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = float(np.sqrt(np.mean((size * (b_error @ rates) / scale) ** 2)))
+        return y, error, ys, rates, np.array(guards)
+
+    def _go(self, left: float, rate: np.ndarray, first: np.ndarray) -> None:
+        """Take the longest step that is accurate, ends in time and shows no event but at its end."""
+        size = self.next_stride
+        least = SHORTEST * max(abs(self.begin), left)
+        for _ in range(200):
+            y, error, ys, rates, guards = self._step(size, (rate, first))
+            passed = self.band.clock(y)
             if not error <= 1.0:
-                h *= 0.2 if not np.isfinite(error) else max(0.2, 0.9 * error**-0.125)
-                if h <= 4e-16 * max(abs(t), 1e-290):
-                    self.outcome = Outcome("stalled", f"The contact at t = {t:.9g} s needs steps below rounding.")
-                    return self
-                continue
-            guards = np.asarray(new.guards)
-            watched = armed & was_positive
-            down = watched & (guards[-1] <= 0.0)
-            dips = watched & (guards.min(axis=0) <= 0.0) & ~down
-            if dips.any() and h > SHORTEST * max(abs(t), left):
-                h *= 0.5
-                continue
-            if down.any():
-                self._locate(names, np.flatnonzero(down), h)
-                return self
-            was_positive |= guards[-1] > 0.0
-            self._keep(new, until if h == left else t + h)
-            if h == left:
-                return self
-            h *= min(4.0, 0.9 * max(error, 1e-12) ** -0.125)
-        self.outcome = Outcome("too_many_steps", f"The contact at t = {self.times[-1]:.9g} s takes too many steps.")
-        return self
+                size *= 0.2 if not np.isfinite(error) else max(0.2, 0.9 * error**-0.125)
+            elif passed > left * (1.0 + SNAP):
+                size = self._size_for(left, size, passed)
+            else:
+                down = (first > 0.0) & (guards[-1] <= 0.0)
+                dips = (first > 0.0) & (guards.min(axis=0) <= 0.0) & ~down
+                if not dips.any() or passed <= least:
+                    self._accept(size, y, ys, rates)
+                    if passed >= left * (1.0 - SNAP):
+                        self.end = self.begin + left
+                    self.next_stride = size * min(MOST, 0.9 * max(error, 1e-12) ** -0.125)
+                    if down.any():
+                        self._locate(np.flatnonzero(down))
+                    return
+                size *= 0.5
+            if size <= SHORTEST * self.band.stride and passed <= least:
+                break
+        self.outcome = Outcome(
+            "stalled",
+            f"The forces of the contacts at t = {self.begin:.9g} s change too fast to be followed, between "
+            f"{self._who()}. Change the start a little, or take rounder shapes.",
+        )
 
-    def _guards(self) -> tuple[list[tuple[str, int]], np.ndarray]:
-        names, armed = [], []
-        for guard in self.band.system.guards():
-            count = len(self.band.contacts[guard.name])
-            names += [(guard.name, index) for index in range(count)]
-            armed.append(np.broadcast_to(np.asarray(guard.armed(self.band.start)), (count,)))
-        return names, np.concatenate(armed)
+    def _who(self) -> str:
+        return "members " + " and ".join(str(member) for member in self.band.members)
 
-    def _locate(self, names, down, h: float) -> None:
+    def _accept(self, size: float, y: np.ndarray, ys: list, rates: np.ndarray) -> None:
+        self.size, self.y, self.end = size, y, self.begin + self.band.clock(y)
+        self.stages = list(zip(ys, rates, strict=True))
+
+    def _parts(self, size: float):
+        y, _, ys, rates, _ = self._step(size)
+        return y, ys, rates
+
+    def _locate(self, down: np.ndarray) -> None:
         """The earliest zero of the guards that are down at the end of the step."""
-        start, t = self.states[-1], self.times[-1]
+        zeros = {}
+        for k in down:
+            low = float(self._step(0.0)[4][-1, k])
+            zeros[int(k)] = 0.0 if low <= 0.0 else self._zero(int(k))
+        first = min(zeros, key=lambda k: zeros[k])
+        self.event = self.band.names[first]
+        self._accept(zeros[first], *self._parts(zeros[first]))
 
-        def value(s, k):
-            return float(self.step(start, s).guards[-1, k])
+    def _zero(self, k: int) -> float:
+        def value(size):
+            return float(self._step(size)[4][-1, k])
 
-        def zero(k):
-            return float(brentq(value, 0.0, h, args=(k,), xtol=1e-15 * max(h, 1e-3), rtol=1e-15))  # pyright: ignore
-
-        found = {int(k): zero(k) if value(0.0, k) > 0.0 else 0.0 for k in down}
-        first = min(found, key=found.get)
-        self.event = names[first]
-        self._keep(self.step(start, found[first]), t + found[first])
-
-    def _keep(self, new: Stride, t: float) -> None:
-        self.times.append(t)
-        self.states.append(eqx.tree_at(lambda s: s.t, new.state, jnp.asarray(t, float)))
+        return float(brentq(value, 0.0, self.size, xtol=1e-15 * self.size, rtol=1e-14))

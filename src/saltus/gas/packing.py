@@ -10,7 +10,7 @@ import numpy as np
 from saltus.gas.states import Species, bodies_of, freedoms, lattice, scaled, thermal
 from saltus.systems.gas.bodies import Bodies
 from saltus.systems.gas.hard_bodies import HardBodies
-from saltus.systems.gas.separation import gaps
+from saltus.systems.gas.overlap import gaps
 
 FULL = 0.85  # volume fraction of the box at full size, never reached
 HOT = 1.5  # temperature over the wanted one at which velocities are scaled down

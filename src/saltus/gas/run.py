@@ -122,9 +122,8 @@ class Checkpoint:
                 identity=np.array(self.identity),
                 sizes=np.array([hard.arena.room, hard.arena.cell_room]),
                 clock=np.array([hard.time, float(hard.terms.scale), gas.step, gas.begun, gas.wall_time]),
-                counts=np.array(
-                    [gas.equilibrated, gas.next_pairs, series.per_bin, series.n_pending, gas.pairs.samples]
-                ),
+                counts=np.array([gas.equilibrated, gas.next_pairs, series.per_bin, series.n_pending]),
+                samples=gas.pairs.samples,
                 bins=series.bins,
                 pending=series.pending,
                 sums=memory.sums,

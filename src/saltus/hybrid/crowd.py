@@ -9,8 +9,6 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid.outcome import Outcome
-from saltus.hybrid.state import State
-from saltus.hybrid.system import AbstractSystem
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,28 +55,74 @@ class Change:
     outcome: Outcome | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Band:
-    """Members that move together for a while, as a small system of its own.
+class Band(Protocol):
+    """Members that move together for a while, by ordinary differential equations of their own.
+
+    The equations may run in another variable than time, in which they are smooth; `clock` tells the time.
 
     Args:
-        system: The small system, with smooth flow and guards; `look(state)` gives the rates, all guards, and the
-            configurations and velocities of its members as the crowd has them.
-        start: Its state now.
         members: Its members, by their numbers in the crowd.
-        bound: How many of the first of them have to be followed; the others only stand by.
-        contacts: For each guard what its indices mean, for the plan.
-        at_once: Guards (name, index) that fire at the start if they are below zero there.
-        until: For how long it may be left alone [s].
+        start: The variables now.
+        stride: A first step to try.
+        longest: For how long it may be left alone at a time [s].
+        names: What each guard tells: a name and a number for the plan.
+        at_once: Which guards fire at the start if they are below zero there.
     """
 
-    system: AbstractSystem
-    start: State
     members: tuple[int, ...]
-    bound: int
-    contacts: dict[str, list]
-    at_once: frozenset[tuple[str, int]]
-    until: float
+    start: np.ndarray
+    stride: float
+    longest: float
+    names: list[tuple[str, int]]
+    at_once: np.ndarray
+
+    def rate(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rates of the variables, and the guards: each falls through zero at its event."""
+        ...
+
+    def clock(self, y: np.ndarray) -> float:
+        """Time that has passed since the start [s]."""
+        ...
+
+    def tidied(self, y: np.ndarray) -> np.ndarray:
+        """The variables with what rounding has spoiled made good."""
+        ...
+
+    def rows(self, y: np.ndarray, whole: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Configurations and velocities of the members, and what is added to the ledger; quicker if not `whole`."""
+        ...
+
+    def onward(self, y: np.ndarray) -> Band:
+        """The band with these variables for its start."""
+        ...
+
+    def scales(self, y: np.ndarray) -> np.ndarray:
+        """Size of each variable, in which errors are measured."""
+        ...
+
+
+class Leg(Protocol):
+    """A band's motion for a while."""
+
+    band: Band
+    begin: float
+    end: float
+
+    def rows(self, t: float, whole: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `Band.rows`, at a time between begin and end."""
+        ...
+
+
+class Paths(Protocol):
+    """How the members of a crowd will move if nothing happens to them."""
+
+    def at(self, members, t: float, quick: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Configurations and velocities of some members at a time; `quick`: within the error of a step."""
+        ...
+
+    def leg(self, member: int) -> Leg | None:
+        """The leg of a member that does not move on its own."""
+        ...
 
 
 class Again(Protocol):
@@ -93,7 +137,7 @@ class Again(Protocol):
 class Plan(Protocol):
     """Foresees the events of a crowd and makes them happen; made by `system.plan(start, until)`."""
 
-    def foresee(self, members, t: float, q: np.ndarray, v: np.ndarray, mode: np.ndarray) -> list[Upcoming]:
+    def foresee(self, members, t: float, q: np.ndarray, v: np.ndarray, paths: Paths) -> list[Upcoming]:
         """Events that concern `members`, from the states of all at time t."""
         ...
 
@@ -101,10 +145,14 @@ class Plan(Protocol):
         """What an event does, from the states of all at its time."""
         ...
 
-    def band(self, t: float, q: np.ndarray, v: np.ndarray, mode: np.ndarray, until: float) -> Band | None:
-        """Members that do not move on their own now."""
+    def bands(self, members, t: float, q: np.ndarray, v: np.ndarray) -> list[Band]:
+        """Those of the members that do not move on their own now, as they hang together."""
         ...
 
     def banded(self, band: Band, name: str, index: int, t: float, q, v, mode) -> Change:
         """What an event within a band does."""
+        ...
+
+    def judge(self, t: float, q: np.ndarray, v: np.ndarray) -> Outcome | None:
+        """What is wrong with the last state, if anything is."""
         ...

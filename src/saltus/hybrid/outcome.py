@@ -36,6 +36,7 @@ OUTCOMES = {
     "several_contacts": False,  # a body would touch its ground in more than one place
     "jammed": False,
     "paradox": False,
+    "overlap": False,  # two bodies were found in each other
     "not_finite": False,
     "inaccurate": False,  # it got there, but its energy balance is worse than its tolerances promise
 }

@@ -149,9 +149,9 @@ class Barrier:
         values = np.sort(np.array([crossing[column] for crossing in self.crossings]))
         return values, np.arange(len(values), 0, -1) / max(self.runs, 1)
 
-    def facts(self) -> dict[str, float]:
+    def facts(self) -> dict[str, float | int]:
         """How many stones arrive, and the largest and the 95th percentile of what they have."""
-        told: dict[str, float] = {"runs": self.runs, "reached": len(self.crossings)}
+        told: dict[str, float | int] = {"runs": self.runs, "reached": len(self.crossings)}
         for name in KEPT:
             values, _ = self.exceedance(name)
             told[f"{name}_largest"] = float(values[-1]) if len(values) else float("nan")

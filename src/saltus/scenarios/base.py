@@ -119,7 +119,7 @@ class Scenario(Model):
 
     @property
     def end_time(self) -> float:
-        """When the run ends at the latest [s]; infinite if the system ends its own story."""
+        """When the run ends at the latest [s]; infinite if only an event of the system ends it."""
         return float(self.solve.until)
 
     def assemble(self) -> tuple[AbstractSystem, State]:

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from saltus.views.bodies import surface
+from saltus.views.motion import rotation_matrix
 from saltus.views.style import FAINT, INK, colour, new_figure
-from saltus.views.turning import rotation_matrix
 
 MOST_DRAWN = 400  # bodies in the picture of the last state
 

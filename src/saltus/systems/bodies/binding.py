@@ -1,88 +1,174 @@
-"""From the contacts of a crowd to the small system that follows them."""
+"""From the contacts of a crowd to the small systems that follow them."""
 
 from __future__ import annotations
 
-import itertools
+import dataclasses
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.hybrid.crowd import Band
-from saltus.systems.bodies.bond import Bond, Pairs
+from saltus.shapes.ball import Ball
+from saltus.shapes.ellipsoid import Ellipsoid
+from saltus.systems.bodies.bond import FLATNESS, ROW, Bond, Contacts
+from saltus.systems.bodies.closed import filled
 from saltus.systems.bodies.searches import image_shift
+from saltus.systems.bodies.touch import met
 
-BYSTANDERS = 4  # free bodies that a band may keep an eye on
-SHORTEST = 1e-3  # of the time in which a body turns by a radian; a band is not left alone for less
+LYING = 1e-9  # of kappa, below which a contact is on a flat
+TILT = 1e-15  # by which a body that rocks on a flat is taken to have tilted, so that its contact point can set out
 
 
-def band_of(plan, t: float, q, v, until: float) -> Band:
-    """The band of all bodies in contact, with the free ones that could reach them soon."""
+@dataclasses.dataclass
+class Hold:
+    """What a crowd remembers of a contact that lasts.
+
+    Args:
+        slack: Force below zero that still counts as none [N].
+        sticks: Whether it sticks.
+        creeps: Whether it has only begun to slip.
+        heading: Direction of its slip, if that has only begun.
+    """
+
+    slack: float
+    sticks: bool = False
+    creeps: bool = False
+    heading: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(2))
+
+
+def groups(bonds, bodies_of) -> list[tuple[list[int], list]]:
+    """Bodies that hang together by contacts, each with its contacts."""
+    found: list[tuple[set[int], list]] = []
+    for bond in sorted(bonds):
+        bodies, contacts = set(bodies_of(bond)), [bond]
+        for group in [group for group in found if group[0] & bodies]:
+            found.remove(group)
+            bodies |= group[0]
+            contacts += group[1]
+        found.append((bodies, contacts))
+    return [(sorted(bodies), sorted(contacts)) for bodies, contacts in found]
+
+
+def bond_of(plan, members: list[int], contacts: list, q, v) -> Bond:
+    """The band of bodies that hang together by these contacts, as they are now."""
     system = plan.system
-    bound = sorted({i for bond in plan.bonds for i in plan._bodies(bond)})
-    near, until = _bystanders(plan, bound, t, q, v, until)
-    members = [*bound, *near]
-    contacts = sorted(plan.bonds, key=lambda bond: (bond[0] >= system.n, bond))
-    watched = [
-        (i, j) for i, j in itertools.combinations(members, 2) if (min(i, j), max(i, j)) not in plan.bonds
-        and (i in bound or j in bound)
-    ]  # fmt: skip
-    bond = _bond(plan, members, contacts, watched, q, v)
-    names = {
-        "release": [*contacts, *contacts],
-        "touch": [(min(pair), max(pair)) for pair in watched],
-        "wall": [(system.n + wall, i) for i in members for wall in range(system.n_walls)],
-    }
-    start = bond.start(t, q[members], v[members])
-    return Band(bond, start, tuple(members), len(bound), names, _slack(contacts), until)
-
-
-def _slack(contacts) -> frozenset[tuple[str, int]]:
-    """The guards of `Bond.release` that tell of a force that pulls."""
-    return frozenset(("release", len(contacts) + k) for k in range(len(contacts)))
-
-
-def _bystanders(plan, bound, t: float, q, v, until: float) -> tuple[list[int], float]:
-    """Free bodies that could reach the bound ones, and until when nobody else can."""
-    reach = np.full(plan.system.n, np.inf)
-    pull = np.linalg.norm(plan.gravity)
-    for i in bound:
-        apart = q[:, :3] - q[i, :3] + image_shift(plan.period, q[i, :3], q[:, :3])
-        distance = np.linalg.norm(apart, axis=1) - plan.radius - plan.radius[i]
-        speed = np.linalg.norm(v[:, :3], axis=1) + 2.0 * np.linalg.norm(v[i, :3]) + pull
-        reach = np.minimum(reach, np.maximum(distance, 0.0) / np.maximum(speed, 1e-300))
-    reach[bound] = np.inf
-    order = [int(i) for i in np.argsort(reach) if np.isfinite(reach[i])]
-    if len(order) > BYSTANDERS:
-        turning = np.linalg.norm(v[bound, 3:6], axis=1).max() + 1e-3
-        until = min(until, t + max(float(reach[order[BYSTANDERS]]), SHORTEST / turning))
-    return [i for i in order[:BYSTANDERS] if t + reach[i] < until], until
-
-
-def _bond(plan, members, contacts, watched, q, v) -> Bond:
-    system = plan.system
-    walls = np.array([(first - system.n, members.index(i)) for first, i in contacts if first >= system.n], int)
-    watch_walls = np.ones((len(members), system.n_walls), bool)
-    watch_walls[walls.reshape(-1, 2)[:, 1], walls.reshape(-1, 2)[:, 0]] = False
-    size = float(plan.radius[members].max())
-    speed = float(np.linalg.norm(v[members, :3], axis=1).max())
-    pace = float(np.linalg.norm(v[members, 3:6], axis=1).max()) + speed / size
-    return Bond(
-        stock=jax.tree.map(lambda leaf: leaf[np.asarray(members)], system.stock),
-        gravity=system.gravity,
-        walls=system.walls,
-        contacts=_pairs(plan, members, [pair for pair in contacts if pair[0] < system.n], q),
-        wall_contacts=jnp.asarray(walls.reshape(-1, 2)),
-        watched=_pairs(plan, members, watched, q),
-        watched_walls=jnp.asarray(watch_walls),
-        pace=jnp.asarray(pace + float(np.sqrt(np.linalg.norm(plan.gravity) / size))),
-    )
-
-
-def _pairs(plan, members, pairs, q) -> Pairs:
-    first = np.array([pair[0] for pair in pairs], int)
-    second = np.array([pair[1] for pair in pairs], int)
-    shift = image_shift(plan.period, q[second, :3], q[first, :3])
+    contacts = sorted(contacts, key=lambda contact: (contact[0] >= system.n, contact))
     places = {member: k for k, member in enumerate(members)}
-    first, second = ([places[int(i)] for i in side] for side in (first, second))
-    return Pairs(jnp.asarray(first, int), jnp.asarray(second, int), jnp.asarray(shift, float).reshape(-1, 3))
+    pairs = [contact for contact in contacts if contact[0] < system.n]
+    walls = [contact for contact in contacts if contact[0] >= system.n]
+    first, second = np.array(pairs, int).reshape(-1, 2).T
+    size = float(plan.radius[members].max())
+    speed = float(np.linalg.norm(v[members, :3] - v[members, :3].mean(axis=0), axis=1).max())
+    if walls:
+        speed = float(np.linalg.norm(v[members, :3], axis=1).max())
+    spin = float(np.linalg.norm(v[members, 3:6], axis=1).max())
+    pace = spin + speed / size + np.sqrt(np.linalg.norm(plan.gravity) / size) + 1e-3
+    holds = [plan.bonds[contact] for contact in contacts]
+    rows = np.concatenate([q[members], v[members, :6]], axis=1)
+    bond = Bond(
+        members=tuple(members),
+        stock=_rows_of(system.stock, np.array(members)),
+        parts=_parts(system, pairs, walls),
+        contacts=Contacts(
+            names=contacts,
+            first=np.array([places[i] for i in first], int),
+            second=np.array([places[contact[1]] for contact in contacts], int),
+            shift=image_shift(plan.period, q[second, :3], q[first, :3]),
+            slack=np.array([hold.slack for hold in holds]),
+            sticks=np.array([hold.sticks for hold in holds]),
+            heading=np.array([hold.heading for hold in holds]),
+            creeps=np.array([hold.creeps for hold in holds]),
+        ),
+        start=np.concatenate([np.zeros(2), rows.ravel(), _marks(plan, contacts, q, v).ravel()]),
+        gravity=plan.gravity,
+        mu=plan.mu,
+        stop=plan.stop,
+        size=size,
+        pace=pace,
+        flatness=0.0,
+        longest=plan.longest_leg(members, v),
+    )
+    return _on_flats(bond, system)
+
+
+def _on_flats(bond: Bond, system) -> Bond:
+    """With the independent variable that suits its shapes; bodies that rock on a flat are set on their way."""
+    if isinstance(system.stock.shape, Ball | Ellipsoid):
+        return bond
+    flatness = FLATNESS / bond.size
+    closed = bond.closed(bond.start, flatness)
+    flat = closed.kappa < LYING
+    still = closed.rocking * bond.size <= float(system.settle_speed)
+    if (flat & still).any():
+        return bond
+    y = bond.start.copy()
+    marks = y[2 + ROW * bond.k :].reshape(-1, 2, 3)
+    for c in np.flatnonzero(flat):
+        _set_out(bond, closed, c, marks[c])
+    return dataclasses.replace(bond, start=y, flatness=flatness)
+
+
+def _set_out(bond: Bond, closed, c: int, marks: np.ndarray) -> None:
+    """Move the marks of a contact on a flat to where a tilt below rounding would take them."""
+    rows = bond.start[2 : 2 + ROW * bond.k].reshape(bond.k, ROW)
+    second = bond.contacts.second[c]
+    body = _rows_of(bond.stock, second).moved(*(jnp.asarray(rows[second, part]) for part in _PARTS))
+    n = closed.normal[c]
+    omega = rows[second, 10:].copy()
+    if c < bond.contacts.n_pairs:
+        omega -= rows[bond.contacts.first[c], 10:]
+    parting = np.cross(n, omega)
+    towards = -n - TILT * parting / np.linalg.norm(parting)
+    turn = np.asarray(body.turn().to_body(_vec(towards)).array())
+    moved = np.asarray(body.shape.support_point(jnp.asarray(turn))) - marks[1]
+    marks[1] += moved
+    if c < bond.contacts.n_pairs:
+        first = bond.contacts.first[c]
+        one = _rows_of(bond.stock, first).moved(*(jnp.asarray(rows[first, part]) for part in _PARTS))
+        marks[0] += np.asarray(one.turn().to_body(body.turn().to_lab(_vec(moved))).array())
+
+
+_PARTS = (slice(0, 3), slice(7, 10), slice(3, 7), slice(10, 13))
+
+
+def _vec(array):
+    from saltus.numerics.components import Vec
+
+    return Vec.of(jnp.asarray(array))
+
+
+def _marks(plan, contacts: list, q, v) -> np.ndarray:
+    """Contact points in the frames of both bodies."""
+    marks = np.zeros((len(contacts), 2, 3))
+    for k, contact in enumerate(contacts):
+        one, two = plan.partners(contact, q, v)
+        seen = met(one, two, plan.system.gravity).separation
+        marks[k, 1] = _mark(two, seen.point2)
+        if contact[0] < plan.system.n:
+            marks[k, 0] = _mark(one, seen.point1)
+    return marks
+
+
+def _mark(body, point) -> np.ndarray:
+    return np.asarray(body.turn().to_body(_vec(point - body.center)).array())
+
+
+def _parts(system, pairs: list, walls: list) -> tuple:
+    ones, twos = filled(np.array(pairs, int).reshape(-1, 2)).T if pairs else (None, None)
+    found = [None if ones is None else (_rows_of(system.stock, ones), _rows_of(system.stock, twos))]
+    if walls:
+        found.append(
+            (jnp.asarray(filled(_planes(system, walls))), _rows_of(system.stock, filled(np.array(walls))[:, 1]))
+        )
+    return tuple(found)
+
+
+def _planes(system, walls: list) -> np.ndarray:
+    if not walls:
+        return np.zeros((0, 4))
+    which = np.array([wall - system.n for wall, _ in walls])
+    return np.concatenate([np.asarray(system.walls.normal), np.asarray(system.walls.offset)[:, None]], axis=1)[which]
+
+
+def _rows_of(tree, index):
+    return jax.tree.map(lambda leaf: leaf[index], tree)

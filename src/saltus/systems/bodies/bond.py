@@ -2,285 +2,350 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import dataclasses
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
-from saltus.contacts.gap import Separation, gap, separation_of
-from saltus.contacts.pair import Pair, followed
-from saltus.contacts.wall import Wall, wall_gap
-from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
-from saltus.numerics import rotation
-from saltus.numerics.components import Vec
 from saltus.shapes.body import Body
-from saltus.systems.bodies.touch import Meeting, meeting
+from saltus.systems.bodies.closed import Closed, closed_pairs, closed_walls
 
 HOLD = 10.0  # rate at which a gap that has opened by rounding is closed again, in units of the motion's own
+FLATNESS = 0.1  # see `closed`; for shapes with flats
+LEAST_RESISTANCE = 1e-3  # of a contact with friction, below which its force is taken to grow without bound
+CREEP = 1e-4  # of the speed of the motion, below which slip that has just begun is taken to keep its direction
+BLEND = 1e-3  # of the stopping speed: how sharply friction turns round with the slip
+ROW = 13  # place, orientation, velocity, spin
 
 
-class Pairs(eqx.Module):
-    """Pairs of bodies, by their numbers; `shift` puts the first next to the second in a periodic box."""
-
-    first: Int[Array, " c"]
-    second: Int[Array, " c"]
-    shift: Float[Array, "c 3"]
-
-
-class Solved(eqx.Module):
-    """The contact forces at an instant, and what they come from.
+@dataclasses.dataclass(frozen=True)
+class Contacts:
+    """Closed contacts of a band: pairs first, then walls.
 
     Args:
-        bodies: The bodies, stacked.
-        meetings: How they meet: pairs, then walls, each stacked.
-        marks: Contact points as the state has them, in the frames of both bodies [m].
-        corrected: The same moved to the closest points [m].
-        forces: Pairs first, then walls [N].
-        effects: Accelerations of each body per force.
-        tolerance: The size below which each force counts as zero [N].
+        names: The contacts as the crowd knows them.
+        first: Number of each pair's first body within the band.
+        second: Number of every contact's second body within the band.
+        shift: Whole periods by which the first is moved next to the second [m].
+        slack: Force below zero that still counts as none [N].
+        sticks: Which of the contacts stick; without friction none does.
+        heading: Direction of slip of those that do not, along the two vectors across the normal.
+        creeps: Which have only begun to slip: so slowly that the direction of slip is at all times the one that the
+            forces keep. Followed in time it would be stiff.
     """
 
-    bodies: Body
-    meetings: list[Meeting]
-    marks: Array
-    corrected: Array
-    forces: Array
-    effects: Array
-    tolerance: Array
+    names: list[tuple[int, int]]
+    first: np.ndarray
+    second: np.ndarray
+    shift: np.ndarray
+    slack: np.ndarray
+    sticks: np.ndarray
+    heading: np.ndarray
+    creeps: np.ndarray
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.first)
 
 
-class Bond(AbstractSystem):
-    """A few bodies of a crowd that press on each other, and free ones near by.
-
-    Frictionless rigid contact: the forces keep the second derivative of every closed gap at zero and do no work. The
-    contact points are followed with the motion, so no gap is searched for.
+@dataclasses.dataclass(frozen=True)
+class Pressed:
+    """The contact forces at an instant, and what they come from; forces and accelerations are times kappa.
 
     Args:
-        stock: The bodies, stacked.
+        closed: The contacts.
+        others: For each contact the product of the factors of all others.
+        kappa: The product of all factors.
+        along: Slip of each contact along its plane [m s-1].
+        direction: The direction that friction takes it to have.
+        normal: Normal forces [N].
+        tangent: Friction forces on the second body, along `closed.across` [N].
+        resistance: Normal acceleration per normal force, friction included, over the same without it.
+        moved: Accelerations of each body by all contact forces.
+    """
+
+    closed: Closed
+    others: np.ndarray
+    kappa: float
+    along: np.ndarray
+    direction: np.ndarray
+    normal: np.ndarray
+    tangent: np.ndarray
+    resistance: np.ndarray
+    moved: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Bond:
+    """A few bodies of a crowd that press on each other (`hybrid.crowd.Band`).
+
+    The normal forces keep the second derivative of every closed gap at zero and do no work. With friction, a contact
+    either slips against mu times its normal force, or sticks: its slip stays zero. The contact points are followed with
+    the motion, so no gap is searched for. Variables: clock, energy lost to friction, rows of the bodies, marks of the
+    contacts in the frames of both bodies. The independent variable runs so that dt = kappa ds (`closed`).
+
+    Args:
+        members: The bodies, by their numbers in the crowd.
+        stock: The same, stacked.
+        parts: The bodies and walls of each contact, stacked and filled up for the compiled programs.
+        contacts: The contacts.
+        start: The variables now.
         gravity: Uniform acceleration [m s-2].
-        walls: All walls, stacked, or None.
-        contacts: Pairs in contact.
-        wall_contacts: (wall, body) in contact.
-        watched: Pairs that may touch.
-        watched_walls: Which body may touch which wall.
+        mu: Coefficient of friction.
+        stop: Slip below which a contact is asked whether it sticks [m s-1].
+        size: Radius of the largest body [m].
         pace: Rate of the motion; sets how fast errors of the contact are taken back [s-1].
+        flatness: See `closed`.
+        longest: For how long it may be left alone at a time [s].
     """
 
-    kind: ClassVar[str] = "bond"
-
+    members: tuple[int, ...]
     stock: Body
-    gravity: Float[Array, " 3"]
-    walls: Wall | None
-    contacts: Pairs
-    wall_contacts: Int[Array, "w 2"]
-    watched: Pairs
-    watched_walls: Bool[Array, "k walls"]
-    pace: Array
+    parts: tuple
+    contacts: Contacts
+    start: np.ndarray
+    gravity: np.ndarray
+    mu: float
+    stop: float
+    size: float
+    pace: float
+    flatness: float
+    longest: float
 
     @property
     def k(self) -> int:
         """How many bodies."""
-        return self.stock.mass.shape[0]
+        return len(self.members)
 
-    def start(self, t: float, q: np.ndarray, v: np.ndarray) -> State:
-        """The state from rows of the crowd; finds the contact points."""
-        marks = np.zeros((self.contacts.first.shape[0], 2, 3))
-        for k, (i, j, shift) in enumerate(zip(*_fields(self.contacts), strict=True)):
-            one, two = (
-                _row(self.stock, m).moved(q[m, :3] + d, v[m, :3], jnp.asarray(q[m, 3:]), v[m, 3:6])
-                for m, d in ((int(i), shift), (int(j), jnp.zeros(3)))
-            )
-            seen = gap(one, two)
-            marks[k] = _mark(one, seen.point1), _mark(two, seen.point2)
-        return State.of(t=t, q=np.concatenate([q.ravel(), marks.ravel()]), v=v[:, :6], mode=0)
+    @property
+    def stride(self) -> float:
+        """A first step to try."""
+        return 1e-2 / self.pace
 
-    def _bodies(self, q: Array, v: Array) -> Body:
-        return jax.vmap(lambda body, q, v: body.moved(q[:3], v[:3], q[3:7], v[3:6]))(self.stock, q, v)
+    @property
+    def names(self) -> list[tuple[str, int]]:
+        """What each guard tells."""
+        count = range(len(self.contacts.names))
+        names = [("release", c) for c in count] * 2
+        if self.mu > 0.0:
+            names += [("slip" if sticks else "stick", c) for c, sticks in enumerate(self.contacts.sticks)]
+            names += [("jam", c) for c in count]
+        return names
 
-    def _unpacked(self, state: State) -> tuple[Body, Array]:
-        rows = state.q[: 7 * self.k].reshape(self.k, 7)
-        return self._bodies(rows, state.v), state.q[7 * self.k :].reshape(-1, 2, 3)
+    @property
+    def at_once(self) -> np.ndarray:
+        """A force that pulls ends its contact at once, and so does one that friction makes grow without bound."""
+        count = len(self.contacts.names)
+        armed = [np.zeros(count, bool), np.ones(count, bool)]
+        if self.mu > 0.0:
+            armed += [self.contacts.sticks, np.ones(count, bool)]
+        return np.concatenate(armed)
+
+    def _unpacked(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        middle = 2 + ROW * self.k
+        return y[2:middle].reshape(self.k, ROW), y[middle:].reshape(-1, 2, 3)
 
     # ---- contact forces -----------------------------------------------------------------------
 
-    def _meetings(self, bodies: Body, marks: Array) -> tuple[list[Meeting], Array]:
-        """Every contact (pairs, then walls, each stacked), and the marks moved to the closest points."""
-        found, corrected = [], marks
-        if marks.shape[0]:
+    def closed(self, y: np.ndarray, flatness: float | None = None) -> Closed:
+        """All contacts as they are."""
+        rows, marks = self._unpacked(y)
+        contacts, n = self.contacts, self.contacts.n_pairs
+        flatness = self.flatness if flatness is None else flatness
+        table = np.empty((len(marks), 2 * ROW + 6))
+        table[:n, :ROW] = rows[contacts.first]
+        table[:n, :3] += contacts.shift
+        table[n:, :ROW] = 0.0
+        table[:, ROW : 2 * ROW] = rows[contacts.second]
+        table[:, 2 * ROW :] = marks.reshape(-1, 6)
+        found = []
+        if n:
+            found.append(closed_pairs(self.parts[0], table[:n], self.gravity, flatness))
+        if n < len(marks):
+            found.append(closed_walls(self.parts[1], table[n:], self.gravity, flatness))
+        return Closed.of(found[0] if len(found) == 1 else np.concatenate(found))
 
-            def of_pair(first, second, shift, mark):
-                one, two = _moved(_row(bodies, first), shift), _row(bodies, second)
-                seen = closest_next_to(one, two, mark)
-                moved = jnp.stack([_mark(one, seen.point1), _mark(two, seen.point2)])
-                return meeting(one, two, seen, self.gravity), moved
+    def pressed(self, y: np.ndarray) -> Pressed:
+        """The forces that keep the contacts closed, and those that stick from slipping."""
+        closed, contacts, count = self.closed(y), self.contacts, len(self.contacts.names)
+        kappa, hold = float(np.prod(closed.kappa)), HOLD * self.pace
+        others = np.array([np.prod(np.delete(closed.kappa, c)) for c in range(count)]) if count > 1 else np.ones(1)
+        rate = np.einsum("ci,ci->c", closed.normal, closed.slip)
+        along = np.einsum("cai,ci->ca", closed.across, closed.slip)
+        aim = others * closed.push + kappa * (2.0 * hold * rate + hold**2 * closed.gap)
+        lag = np.einsum("cai,ci->ca", closed.across, others[:, None] * closed.drag)
+        held = (lag + kappa * hold * along)[contacts.sticks]
+        aim = np.concatenate([aim, held[:, 0], held[:, 1]])
+        which, rows, columns = self._held(closed)
+        plain = np.einsum("csi,csi->c", rows[:count], columns[:count])
+        rows = self._spread(rows, which)
 
-            pairs, corrected = jax.vmap(of_pair)(*_fields(self.contacts), marks)
-            found.append(pairs)
-        if self.wall_contacts.shape[0]:
+        def under(direction):
+            """Forces and their effects if friction is against these directions of slip."""
+            against = np.where(contacts.sticks[:, None], 0.0, -self.mu * direction)
+            pushed = columns.copy()
+            pushed[:count] += np.einsum("ca,csai->csi", against, closed.effects[:, :, 1:])
+            effects = self._spread(pushed, which)
+            coupling = rows.reshape(len(which), -1) @ effects.reshape(len(which), -1).T
+            forces = _solved(coupling, -aim)
+            tangent = forces[:count, None] * against
+            tangent[contacts.sticks] = forces[count:].reshape(2, -1).T
+            return forces[:count], tangent, np.diagonal(coupling)[:count] / plain, np.tensordot(forces, effects, axes=1)
 
-            def of_wall(contact):
-                wall, body = _row(self.walls, contact[0]), _row(bodies, contact[1])
-                return meeting(wall, body, wall_gap(wall, body), self.gravity)
+        direction = self._direction(along)
+        for c in np.flatnonzero(contacts.creeps):
+            sides = self._spread(closed.levers[c, :, 1:].transpose(1, 0, 2), np.array([c, c]))
+            direction[c] = _steady(direction, c, lambda tried, c=c, sides=sides: (
+                lag[c] + np.tensordot(sides, under(tried)[3], axes=2)
+            ))  # fmt: skip
+        return Pressed(closed, others, kappa, along, direction, *under(direction))
 
-            found.append(jax.vmap(of_wall)(self.wall_contacts))
-        return found, corrected
+    def gripped(self, c: int) -> Bond:
+        """The band with the contact `c` sticking, and without the slip that it still has."""
+        sticks = self.contacts.sticks.copy()
+        sticks[c] = True
+        held = dataclasses.replace(self, contacts=dataclasses.replace(self.contacts, sticks=sticks))
+        closed, y = held.closed(self.start), self.start.copy()
+        which, rows, columns = held._held(closed)
+        effects = held._spread(columns, which)
+        coupling = held._spread(rows, which).reshape(len(which), -1) @ effects.reshape(len(which), -1).T
+        along = np.einsum("cai,ci->ca", closed.across, closed.slip)[sticks]
+        rates = np.concatenate([np.einsum("ci,ci->c", closed.normal, closed.slip), along[:, 0], along[:, 1]])
+        moved = np.tensordot(_solved(coupling, -rates), effects, axes=1)
+        y[2 : 2 + ROW * self.k].reshape(self.k, ROW)[:, 7:] += moved
+        return dataclasses.replace(held, start=y)
 
-    def _solved(self, state: State) -> Solved:
-        bodies, marks = self._unpacked(state)
-        found, corrected = self._meetings(bodies, marks)
-        levers = self._levers(bodies, found)
-        inverse = jax.vmap(Body.inverse_inertia)(bodies)
-        effects = jnp.concatenate(
-            [levers[..., :3] / self.stock.mass[:, None], jnp.einsum("kij,ckj->cki", inverse, levers[..., 3:])], axis=-1
-        )
-        coupling = jnp.einsum("cki,dki->cd", levers, effects)
-        hold = HOLD * self.pace
-        free = jnp.concatenate(
-            [met.motion.a_eff + 2.0 * hold * met.motion.v + hold**2 * met.motion.gap for met in found]
-        )
-        # A body held more than once over leaves forces undetermined: take those of least size.
-        own = jnp.diagonal(coupling)
-        if own.shape[0] == 1:
-            forces = -free / own
-        else:
-            forces = jnp.linalg.solve(coupling + 1e-13 * jnp.diag(own), -free)
-        tolerance = jnp.concatenate([met.tolerances.a_eff for met in found]) / own
-        return Solved(bodies, found, marks, corrected, forces, effects, tolerance)
+    def _held(self, closed: Closed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What is held: every normal, then what sticks along both ways across. Contact, levers and effects of each."""
+        sticks, all_of_them = np.flatnonzero(self.contacts.sticks), np.arange(len(self.contacts.names))
+        which = np.concatenate([all_of_them, sticks, sticks])
+        way = np.repeat([0, 1, 2], [len(all_of_them), len(sticks), len(sticks)])
+        return which, closed.levers[which, :, way], closed.effects[which, :, way]
 
-    def _levers(self, bodies: Body, found: list[Meeting]) -> Array:
-        """Generalised direction of each contact force, by body: along the normal, and the torque."""
-        rows = []
-        for met, is_pair in zip(found, self._sorts(), strict=True):
-            n, at = met.separation.normal, met.separation
-            if is_pair:
+    def _direction(self, along: np.ndarray) -> np.ndarray:
+        """Direction of slip; next to no slip it is the one that the contact has set out with."""
+        turned = along + BLEND * self.stop * self.contacts.heading
+        return turned / np.maximum(np.sqrt(np.sum(turned * turned, axis=1, keepdims=True)), 1e-300)
 
-                def of_pair(first, second, shift, n, point1, point2):
-                    one, two = _row(bodies, first), _row(bodies, second)
-                    on1 = jnp.concatenate([-n, -jnp.cross(point1 - one.center - shift, n)])
-                    on2 = jnp.concatenate([n, jnp.cross(point2 - two.center, n)])
-                    return jnp.zeros((self.k, 6)).at[first].add(on1).at[second].add(on2)
+    def _spread(self, sides: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """What belongs to the two sides of contacts put where their bodies are."""
+        found = np.zeros((len(which), self.k, 6))
+        rows = np.arange(len(which))
+        found[rows, self.contacts.second[which]] = sides[:, 1]
+        pairs = which < self.contacts.n_pairs
+        found[rows[pairs], self.contacts.first[which[pairs]]] = sides[pairs, 0]
+        return found
 
-                rows.append(jax.vmap(of_pair)(*_fields(self.contacts), n, at.point1, at.point2))
-            else:
+    # ---- the contract of a band ---------------------------------------------------------------
 
-                def of_wall(contact, n, point):
-                    body = _row(bodies, contact[1])
-                    lever = jnp.concatenate([n, jnp.cross(point - body.center, n)])
-                    return jnp.zeros((self.k, 6)).at[contact[1]].add(lever)
+    def rate(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rates of the variables and guards."""
+        at, rows = self.pressed(y), self._unpacked(y)[0]
+        closed, kappa, contacts = at.closed, at.kappa, self.contacts
+        spin = np.empty((self.k, 3))
+        spin[contacts.first] = closed.spin[: contacts.n_pairs, 0]
+        spin[contacts.second] = closed.spin[:, 1]
+        change = np.empty((self.k, ROW))
+        change[:, :3] = kappa * rows[:, 7:10]
+        change[:, 3:7] = 0.5 * kappa * _turning(rows[:, 10:], rows[:, 3:7])
+        change[:, 7:10] = kappa * self.gravity + at.moved[:, :3]
+        change[:, 10:] = kappa * spin + at.moved[:, 3:]
+        marks = at.others[:, None, None] * (closed.move + HOLD * self.pace * closed.miss)
+        marks[contacts.n_pairs :, 0] = 0.0  # a wall has no mark
+        lost = -np.sum(at.tangent * at.along)
+        return np.concatenate([[kappa, lost], change.ravel(), marks.ravel()]), self._guards(at)
 
-                rows.append(jax.vmap(of_wall)(self.wall_contacts, n, at.point2))
-        return jnp.concatenate(rows)
+    def _guards(self, at: Pressed) -> np.ndarray:
+        guards = [at.normal, at.normal + at.kappa * self.contacts.slack]
+        if self.mu > 0.0:
+            speed, size = (np.sqrt(np.sum(x * x, axis=1)) for x in (at.along, at.tangent))
+            guards.append(np.where(self.contacts.sticks, self.mu * at.normal - size, speed - self.stop))
+            guards.append(at.resistance - LEAST_RESISTANCE)
+        return np.concatenate(guards)
 
-    def _sorts(self) -> list[bool]:
-        """For each stack of meetings whether it is one of pairs."""
-        return [True] * bool(self.contacts.first.shape[0]) + [False] * bool(self.wall_contacts.shape[0])
+    def clock(self, y: np.ndarray) -> float:
+        """Time since the start [s]."""
+        return float(y[0])
 
-    # ---- the hybrid contract ------------------------------------------------------------------
+    def tidied(self, y: np.ndarray) -> np.ndarray:
+        """With quaternions of length one."""
+        rows, _ = self._unpacked(y)
+        rows[:, 3:7] /= np.sqrt(np.sum(rows[:, 3:7] ** 2, axis=1, keepdims=True))
+        return y
 
-    def look(self, state: State) -> tuple[Rate, Array, tuple[Array, Array]]:
-        """Rates, all guards, and the members as rows of the crowd, at once: the forces are the costly part of each.
+    def rows(self, y: np.ndarray, whole: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Place and orientation; velocities and the sum of normal forces (if `whole`); energy lost to friction."""
+        rows, _ = self._unpacked(y)
+        on = np.zeros(self.k)
+        if whole:
+            at = self.pressed(y)
+            with np.errstate(divide="ignore"):
+                forces = at.normal / at.kappa
+            np.add.at(on, self.contacts.second, forces)
+            np.add.at(on, self.contacts.first, forces[: self.contacts.n_pairs])
+        return rows[:, :7].copy(), np.concatenate([rows[:, 7:], on[:, None]], axis=1), y[1:2].copy()
 
-        The rows are place and orientation; velocities and the sum of contact forces.
-        """
-        solved = self._solved(state)
-        return self._rate(state, solved), self._guards(state, solved), self._rows(state, solved)
+    def scales(self, y: np.ndarray) -> np.ndarray:
+        """Size of each variable."""
+        _, marks = self._unpacked(y)
+        size = self.size
+        speed = self.pace * size
+        row = np.concatenate([np.full(3, size), np.ones(4), np.full(3, speed), np.full(3, self.pace)])
+        energy = float(np.sum(np.asarray(self.stock.mass))) * speed**2
+        return np.concatenate([[1.0 / self.pace, energy], np.tile(row, self.k), np.full(marks.size, size)])
 
-    def rate(self, state: State) -> Rate:
-        return self._rate(state, self._solved(state))
+    def energy(self, y: np.ndarray) -> float:
+        """Kinetic energy [J]."""
+        rows, _ = self._unpacked(y)
+        bodies = [jax.tree.map(lambda leaf, k=k: leaf[k], self.stock) for k in range(self.k)]
+        moving = (body.moved(row[:3], row[7:10], row[3:7], row[10:]) for body, row in zip(bodies, rows, strict=True))
+        return sum(float(body.kinetic_energy()) for body in moving)
 
-    def guards(self) -> tuple[Guard, ...]:
-        guards = [Guard("release", lambda state: self._release(self._solved(state)))]
-        if self.watched.first.shape[0]:
-            guards.append(Guard("touch", self._gaps))
-        if self.walls is not None:
-            guards.append(Guard("wall", self._wall_gaps, lambda state: self.watched_walls.ravel()))
-        return tuple(guards)
-
-    def _guards(self, state: State, solved: Solved) -> Array:
-        others = [guard.function(state) for guard in self.guards()[1:]]
-        return jnp.concatenate([self._release(solved), *others])
-
-    @staticmethod
-    def _release(solved: Solved) -> Array:
-        """A contact ends as its force falls through zero, or once one that was never above zero pulls."""
-        return jnp.concatenate([solved.forces, solved.forces + solved.tolerance])
-
-    def _rows(self, state: State, solved: Solved) -> tuple[Array, Array]:
-        n_pairs, forces = self.contacts.first.shape[0], solved.forces
-        on = jnp.zeros(self.k)
-        on = on.at[self.contacts.first].add(forces[:n_pairs]).at[self.contacts.second].add(forces[:n_pairs])
-        on = on.at[self.wall_contacts[:, 1]].add(forces[n_pairs:])
-        return state.q[: 7 * self.k].reshape(self.k, 7), jnp.concatenate([state.v, on[:, None]], axis=1)
-
-    def _rate(self, state: State, solved: Solved) -> Rate:
-        bodies = solved.bodies
-        turning = jax.vmap(rotation.rate_of_quaternion)(bodies.quaternion, bodies.angular_velocity)
-        q = jnp.concatenate([bodies.velocity, turning], axis=1).ravel()
-        spin = jax.vmap(_euler)(bodies)
-        pull = jnp.broadcast_to(self.gravity, spin.shape)
-        v = jnp.concatenate([pull, spin], axis=1) + jnp.einsum("c,cki->ki", solved.forces, solved.effects)
-        moving = jnp.zeros((0, 2, 3))
-        if solved.marks.shape[0]:
-
-            def slide(first, second, _, motion):
-                one = rotation.rotate_back(bodies.quaternion[first], motion.contact_velocity1)
-                return jnp.stack([one, rotation.rotate_back(bodies.quaternion[second], motion.contact_velocity2)])
-
-            moving = jax.vmap(slide)(*_fields(self.contacts), solved.meetings[0].motion)
-            moving = moving + HOLD * self.pace * (solved.corrected - solved.marks)
-        return Rate(q=jnp.concatenate([q, moving.ravel()]), v=v, ledger=jnp.zeros_like(state.ledger))
-
-    def _gaps(self, state: State) -> Array:
-        bodies, _ = self._unpacked(state)
-
-        def of(first, second, shift):
-            return gap(_moved(_row(bodies, first), shift), _row(bodies, second)).gap
-
-        return jax.vmap(of)(*_fields(self.watched))
-
-    def _wall_gaps(self, state: State) -> Array:
-        bodies, _ = self._unpacked(state)
-        return jax.vmap(lambda body: jax.vmap(lambda wall: wall_gap(wall, body).gap)(self.walls))(bodies).ravel()
-
-    def project(self, state: State) -> State:
-        rows = state.q[: 7 * self.k].reshape(self.k, 7)
-        rows = rows.at[:, 3:].set(rotation.normalised(rows[:, 3:]))
-        return eqx.tree_at(lambda s: s.q, state, jnp.concatenate([rows.ravel(), state.q[7 * self.k :]]))
-
-    def quantities(self) -> dict[str, Quantity]:
-        return {}
-
-    def observe(self, state: State) -> dict[str, Array]:
-        return {}
-
-
-def closest_next_to(one: Body, two: Body, marks: Array) -> Separation:
-    """Closest points next to two marks in the bodies' frames."""
-    pair = Pair.of(one, two)
-    near1, near2 = pair.turn1.to_lab(Vec.of(marks[0])), pair.offset + pair.turn2.to_lab(Vec.of(marks[1]))
-    n, point1, point2 = followed(pair, near1, near2, steps=1)
-    return separation_of(one, n, point1, point2, n.dot(point2 - point1))
-
-
-def _euler(body: Body) -> Array:
-    """Angular acceleration of free rotation."""
-    return -body.inverse_inertia() @ jnp.cross(body.angular_velocity, body.angular_momentum())
-
-
-def _mark(body: Body, point: Array) -> Array:
-    return rotation.rotate_back(body.quaternion, point - body.center)
-
-
-def _moved(body: Body, shift: Array) -> Body:
-    return eqx.tree_at(lambda b: b.center, body, body.center + shift)
+    def onward(self, y: np.ndarray) -> Bond:
+        """The band from here on; contacts that slip set out with the slip they have."""
+        y, contacts = y.copy(), self.contacts
+        y[:2] = 0.0
+        if self.mu > 0.0:
+            at = self.pressed(y)
+            speed = np.sqrt(np.sum(at.along**2, axis=1))
+            heading = np.where(contacts.sticks[:, None], 0.0, at.direction)
+            creeps = contacts.creeps & (speed < CREEP * self.pace * self.size)
+            contacts = dataclasses.replace(contacts, heading=heading, creeps=creeps)
+        return dataclasses.replace(self, start=y, contacts=contacts)
 
 
-def _row(tree, index: Array):
-    return jax.tree.map(lambda leaf: leaf[index], tree)
+def _steady(directions: np.ndarray, c: int, acceleration) -> np.ndarray:
+    """The direction of slip of contact `c` along which its slip grows: Newton's method on the angle."""
+
+    def turning(angle):
+        way = np.array([np.cos(angle), np.sin(angle)])
+        tried = directions.copy()
+        tried[c] = way
+        grows = acceleration(tried)
+        return way[0] * grows[1] - way[1] * grows[0], float(np.linalg.norm(grows))
+
+    angle = float(np.arctan2(directions[c, 1], directions[c, 0]))
+    for _ in range(8):
+        value, size = turning(angle)
+        slope = (turning(angle + 1e-6)[0] - turning(angle - 1e-6)[0]) / 2e-6
+        step = -value / slope if slope != 0.0 else 0.0
+        angle += float(np.clip(step, -0.5, 0.5))
+        if abs(step) < 1e-11 or size == 0.0:
+            break
+    return np.array([np.cos(angle), np.sin(angle)])
 
 
-def _fields(pairs: Pairs) -> tuple[Array, Array, Array]:
-    return pairs.first, pairs.second, pairs.shift
+def _solved(coupling: np.ndarray, right: np.ndarray) -> np.ndarray:
+    if len(right) == 1:
+        return right / coupling[0]
+    # A body held more than once over leaves forces undetermined: take those of least size.
+    return np.linalg.solve(coupling + 1e-13 * np.diag(np.abs(np.diagonal(coupling))), right)
+
+
+def _turning(omega: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The quaternion (0, omega) times q."""
+    a, b, c = omega.T
+    w, x, y, z = q.T
+    return np.stack(
+        [-a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x], axis=1
+    )

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax.numpy as jnp
 import numpy as np
 
 from saltus.contacts.classify import LABELS
 from saltus.hybrid import Outcome, State
-from saltus.hybrid.crowd import Band, Change, Upcoming
+from saltus.hybrid.crowd import Change, Upcoming
 from saltus.laws.impact import Elastic
-from saltus.systems.bodies.binding import band_of
+from saltus.systems.bodies.binding import Hold, bond_of, groups
+from saltus.systems.bodies.bond import Bond
+from saltus.systems.bodies.network import Network
 from saltus.systems.bodies.passing import emergence
 from saltus.systems.bodies.searches import (
     CHUNK,
+    OVERLAP,
+    close_pairs,
     contacts_of_pairs,
     contacts_of_walls,
     image_shift,
@@ -20,6 +26,9 @@ from saltus.systems.bodies.searches import (
     touching,
 )
 from saltus.systems.bodies.touch import PARADOXES, resolve
+from saltus.systems.bodies.watch import touches
+
+OPENED = 1e-12  # of the size: a gap that is no rounding
 
 Contact = tuple[int, int]  # two bodies, or a wall (counted on from the bodies) and a body
 
@@ -31,61 +40,89 @@ class Schedule:
     rooms are apart cannot touch before one of them leaves its room and looks out again.
     """
 
+    DEEP = OVERLAP
+
     def __init__(self, system, start: State, until: float):
         self.system, self.until = system, until
         self.radius = np.asarray(system.radii())
+        self.inertia = np.asarray(system.stock.inertia)
         self.period = None if system.period is None else np.asarray(system.period)
         self.gravity = np.asarray(system.gravity)
+        self.mu = float(getattr(system.law, "mu", 0.0))
+        self.stop = max(float(system.settle_speed), 1e-10)
         self.anchor = np.array(start.q[:, :3])
         self.room = _room(self.radius, self.period, system.n)
         self.escapes: dict[Contact, tuple[float, float]] = {}  # time of touch, and how long not to look
         self.passing: set[Contact] = set()
-        self.bonds: set[Contact] = set()
+        self.bonds: dict[Contact, Hold] = {}
         # Bodies that touch at the start are looked at before anything moves.
         self.touching = set(touching(system, start))
+        self.leaving: set[Contact] = set()
 
     # ---- what is to come ----------------------------------------------------------------------
 
-    def foresee(self, members, t, q, v, mode) -> list[Upcoming]:
+    def foresee(self, members, t, q, v, paths) -> list[Upcoming]:
         """Contacts and look-outs that concern these members."""
         waiting, self.touching = self.touching, set()
-        events = [Upcoming(t, "touch", self._bodies(contact), contact) for contact in sorted(waiting)]
-        members = [member for member in members if mode[member] == 0]
+        leaving, self.leaving = self.leaving, set()
+        events = [Upcoming(t, "touch", self.bodies_of(contact), contact) for contact in sorted(waiting)]
+        events += [Upcoming(t, "release", self.bodies_of(contact), contact) for contact in sorted(leaving)]
         self.anchor[members] = q[members, :3]
         leave = t + self._stay(q, v)
-        events += [Upcoming(float(leave[i]), "look-out", (i,)) for i in members if leave[i] < np.inf]
-        pairs = [pair for pair in self._neighbours(members, mode) if pair not in waiting]
+        for i in range(self.system.n):
+            leg = paths.leg(i)
+            leave[i] = leave[i] if leg is None else leg.end
+        alone = [i for i in members if paths.leg(i) is None]
+        events += [Upcoming(float(leave[i]), "look-out", (i,)) for i in alone if leave[i] < np.inf]
+        told = {*waiting, *leaving, *self.bonds}
+        pairs = [pair for pair in self._neighbours(members) if pair not in told]
         walls = [(self.system.n + wall, i) for i in members for wall in range(self.system.n_walls)]
-        walls = [wall for wall in walls if wall not in waiting]
+        walls = [wall for wall in walls if wall not in told]
         for contacts in (pairs, walls):
             inside = [contact for contact in contacts if contact in self.passing]
             events += [self._emerging(contact, t, q, v) for contact in inside]
             rest = [contact for contact in contacts if contact not in self.passing]
-            horizons = np.array([min(self.until, *(leave[i] for i in self._bodies(contact))) - t for contact in rest])
-            for begin in range(0, len(rest), CHUNK):
+            bound = [contact for contact in rest if any(paths.leg(i) for i in self.bodies_of(contact))]
+            events += self._watch(bound, leave, t, paths)
+            free = [contact for contact in rest if contact not in set(bound)]
+            horizons = np.array([min(self.until, *(leave[i] for i in self.bodies_of(contact))) - t for contact in free])
+            for begin in range(0, len(free), CHUNK):
                 part = slice(begin, begin + CHUNK)
-                events += self._search(rest[part], horizons[part], t, q, v)
+                events += self._search(free[part], horizons[part], t, q, v)
         return events
 
-    def _bodies(self, contact: Contact) -> tuple[int, ...]:
+    def bodies_of(self, contact: Contact) -> tuple[int, ...]:
+        """The bodies of a contact: two, or the one at a wall."""
         return contact if contact[0] < self.system.n else contact[1:]
 
+    def shift(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Whole periods by which rows of first bodies are to be moved next to the second."""
+        return image_shift(self.period, second[:, :3], first[:, :3])
+
+    def longest_leg(self, members, v) -> float:
+        """For how long bodies in contact surely stay within their rooms [s]."""
+        if not np.isfinite(self.room):
+            return np.inf
+        speed = np.linalg.norm(v[members, :3], axis=1).max() + np.linalg.norm(v[members, 3:6], axis=1).max() * self.room
+        pull = float(np.linalg.norm(self.gravity))
+        return 0.5 * self.room / max(speed + np.sqrt(pull * self.room), 1e-300)
+
     def _stay(self, q, v) -> np.ndarray:
-        """How long each body stays within its room."""
+        """How long each body stays within its room, on its own."""
         if not np.isfinite(self.room):
             return np.full(len(q), np.inf)
         left = np.maximum(self.room - np.linalg.norm(q[:, :3] - self.anchor, axis=1), 0.0)
         speed, pull = np.linalg.norm(v[:, :3], axis=1), float(np.linalg.norm(self.gravity))
         return 2.0 * left / np.maximum(speed + np.sqrt(speed**2 + 2.0 * pull * left), 1e-300)
 
-    def _neighbours(self, members, mode) -> list[Contact]:
-        """Pairs of a member and another free body whose rooms meet; each pair once, the smaller number first."""
+    def _neighbours(self, members) -> list[Contact]:
+        """Pairs of a member and another body whose rooms meet; each pair once, the smaller number first."""
         found: set[Contact] = set()
         everyone = np.arange(self.system.n)
         for i in members:
             apart = self.anchor - self.anchor[i] + image_shift(self.period, self.anchor[i], self.anchor)
             near = np.linalg.norm(apart, axis=1) < self.radius + self.radius[i] + 2.0 * self.room
-            for j in everyone[near & (everyone != i) & (mode == 0)]:
+            for j in everyone[near & (everyone != i)]:
                 found.add((min(i, int(j)), max(i, int(j))))
         return sorted(found)
 
@@ -94,28 +131,74 @@ class Schedule:
         if not contacts:
             return []
         first, second = np.array(contacts, int).T
-        begins = np.array([self._wait(contact, t) for contact in contacts])
+        begins = np.array([self.wait(contact, t) for contact in contacts])
         if first[0] >= self.system.n:
             found = contacts_of_walls(self.system, first - self.system.n, second, q, v, begins, horizons)
+            size = self.radius[second]
         else:
             shifts = image_shift(self.period, q[second, :3], q[first, :3])
             found = contacts_of_pairs(self.system, first, second, q, v, shifts, begins, horizons)
-        happens, times, certified = found
-        if not certified.all():
-            lost = contacts[int(np.argmin(certified))]
-            raise RuntimeError(f"The search for the contact of {lost} took too many steps after t = {t:.9g} s.")
-        hits = np.flatnonzero(happens)
-        return [Upcoming(t + float(times[k]), "touch", self._bodies(contacts[k]), contacts[k]) for k in hits]
+            size = self.radius[first] + self.radius[second]
+        happens, times, certified, widths = found
+        deep = np.flatnonzero(widths < -OVERLAP * size)
+        if deep.size:
+            k = deep[np.argmin(widths[deep])]
+            return [self._overlapping(contacts[k], t, float(-widths[k]))]
+        events = []
+        for k in np.flatnonzero(happens | ~certified):
+            # A search that takes too many steps has come to a time until which it is sure: look again from there.
+            kind = "touch" if happens[k] else "look-out"
+            events.append(Upcoming(t + float(times[k]), kind, self.bodies_of(contacts[k]), contacts[k]))
+        return events
 
-    def _wait(self, contact: Contact, t: float) -> float:
+    def _watch(self, contacts: list[Contact], leave, t: float, paths) -> list[Upcoming]:
+        """The search where one of the bodies is in contact with another."""
+        events = []
+        ends = np.array([min(self.until, *(leave[i] for i in self.bodies_of(contact))) for contact in contacts])
+        for end in np.unique(ends):
+            some = [contact for contact, its in zip(contacts, ends, strict=True) if its == end]
+            found, reached, deep = touches(self, some, t, float(end), paths)
+            if deep is not None:
+                return [self._overlapping(deep[0], t, deep[1])]
+            events += [Upcoming(when, "touch", self.bodies_of(contact), contact) for when, contact in found]
+            if reached < end and not found:
+                members = {i for contact in some for i in self.bodies_of(contact)}
+                events += [Upcoming(reached, "look-out", (i,)) for i in sorted(members) if paths.leg(i)]
+        return events
+
+    def wait(self, contact: Contact, t: float) -> float:
         """How long two bodies that have just touched need not be looked at."""
         touched, wait = self.escapes.get(contact, (-np.inf, 0.0))
         return max(touched + wait - t, 0.0)
 
     def _emerging(self, contact: Contact, t, q, v) -> Upcoming:
         """When two bodies that pass through each other are apart again; if never, a moment that never comes."""
-        moment = emergence(*self._partners(contact, q, v), self.system.gravity, self.until - t)
-        return Upcoming(t + moment, "emergence", self._bodies(contact), contact)
+        moment = emergence(*self.partners(contact, q, v), self.system.gravity, self.until - t)
+        return Upcoming(t + moment, "emergence", self.bodies_of(contact), contact)
+
+    def _overlapping(self, contact: Contact, t: float, depth: float) -> Upcoming:
+        return Upcoming(t, "overlap", self.bodies_of(contact), (contact, depth))
+
+    def _overlap(self, contact: Contact, t: float, depth: float) -> Outcome:
+        return Outcome(
+            "overlap",
+            f"At t = {t:.9g} s {self._named(contact)} overlap by {depth:.3g} m, which should not be: what follows "
+            "would be wrong. Please report the scenario.",
+        )
+
+    def _named(self, contact: Contact) -> str:
+        first, second = contact
+        if first < self.system.n:
+            return f"bodies {first} and {second}"
+        return f"body {second} and wall {first - self.system.n}"
+
+    def judge(self, t: float, q, v) -> Outcome | None:
+        """Whether any two bodies overlap in the last state."""
+        state = State.of(t=t, q=q, v=v, ledger=np.zeros(1), mode=np.zeros(len(q), int))
+        for contact, gap, size in close_pairs(self.system, state):
+            if gap < -OVERLAP * size and contact not in self.passing:
+                return self._overlap(contact, t, -gap)
+        return None
 
     # ---- what happens -------------------------------------------------------------------------
 
@@ -125,63 +208,119 @@ class Schedule:
         if event.kind == "look-out":
             return _unchanged(None, 0, members, q, v, mode, {})
         if event.kind == "touch":
-            return self.touch(event.detail, event.t, q, v, mode)
+            return self.touch(event.detail, event.t, q, v)
+        if event.kind == "overlap":
+            contact, depth = event.detail
+            told = self._told("overlap", contact, event.t, q, v)
+            return dataclasses.replace(told, outcome=self._overlap(contact, event.t, depth))
         contact = event.detail
         if event.kind == "emergence":
             self.passing.discard(contact)
+        told = self._told(event.kind, contact, event.t, q, v)
+        if event.kind == "emergence":
             self.escapes[contact] = (event.t, 1e-6 * max(self.until - event.t, 0.0))
-        return self._told(event.kind, contact, event.t, q, v, mode)
+        return told
 
-    def touch(self, contact: Contact, t: float, q, v, mode) -> Change:
+    def touch(self, contact: Contact, t: float, q, v) -> Change:
         """Two bodies, or a wall and a body, have met."""
-        system, members = self.system, list(self._bodies(contact))
+        system, members = self.system, list(self.bodies_of(contact))
         sustain = system.paradox == "sustain"
-        partners = self._partners(contact, q, v)
-        came = resolve(*partners, system.law, system.gravity, system.settle_speed, sustain)
-        code, stays = int(came.code), bool(came.stays)
-        new_v = v[members].copy()
+        came = resolve(*self.partners(contact, q, v), system.law, system.gravity, system.settle_speed, sustain)
+        code, new_v = int(came.code), v.copy()
         bodies = [came.second] if len(members) == 1 else [came.first, came.second]
-        for k, body in enumerate(bodies):
-            new_v[k] = np.concatenate([np.asarray(body.velocity), np.asarray(body.angular_velocity), [0.0]])
-        # Whatever else these bodies were in contact with is looked at again, with their new velocities.
-        others = {bond for bond in self.bonds if bond != contact and set(self._bodies(bond)) & set(members)}
-        self.bonds -= {contact, *others}
-        self.touching |= others
+        for member, body in zip(members, bodies, strict=True):
+            new_v[member] = np.concatenate([np.asarray(body.velocity), np.asarray(body.angular_velocity), [0.0]])
+        stays, escape, lost, everyone = bool(came.stays), float(came.escape), float(came.energy_loss), members
+        others = self._hanging_on(contact)
+        self.bonds.pop(contact, None)
+        if others:
+            stays, escape, new_v, more, everyone = self._among(contact, others, q, new_v)
+            lost += more
         if stays:
-            self.bonds.add(contact)
+            self.bonds[contact] = self._hold(contact, q, new_v)
         if code in PARADOXES and system.paradox == "pass":
             self.passing.add(contact)
-        self.escapes[contact] = (t, float(came.escape))
-        everyone = [*members, *sorted({i for bond in others for i in self._bodies(bond)} - set(members))]
-        data = self._data(contact, came)
+        self._changed(everyone)
+        self.escapes[contact] = (t, escape)
+        data = self._data(contact, came, stays, lost)
         return Change(
             name=_name(code, stays),
             index=pair_index(system, contact),
             members=tuple(everyone),
             q=q[everyone],
-            v=np.concatenate([new_v, v[everyone[len(members) :]]]),
+            v=new_v[everyone],
             mode=self._modes(everyone),
             ledger=np.array([data["energy_loss"]]),
             data=data,
             outcome=self._stop(contact, code, t),
         )
 
+    def _hanging_on(self, contact: Contact) -> list[Contact]:
+        """The contacts that hang together with one, by bodies in contact; without itself."""
+        both = {*self.bonds, contact}
+        group = next(contacts for _, contacts in groups(both, self.bodies_of) if contact in contacts)
+        return [other for other in group if other != contact]
+
+    def _among(self, contact: Contact, others: list[Contact], q, v):
+        """What a touch does to the contacts that hang on it, and whether it stays itself.
+
+        Contacts that now approach meet in an impact of their own, at once; those that part are told to be released; of
+        the rest the rates that are left are taken out.
+
+        Returns:
+            Whether the contact stays, how long it need not be looked at if not [s], all velocities, the energy that
+            was taken out [J], and the bodies concerned.
+        """
+        network = Network.of(self, [contact, *others], q, v)
+        rates = network.rates
+        slow = np.maximum(float(self.system.settle_speed), network.rate_errors)
+        still = np.abs(rates) <= slow
+        for other, rate, rests in zip(others, rates[1:], still[1:], strict=True):
+            if not rests:
+                self.bonds.pop(other)
+                (self.touching if rate < 0.0 else self.leaving).add(other)
+        stays, escape = False, 0.0
+        if still[0]:
+            rest = network.part([k for k in range(len(rates)) if still[k]])
+            forces, left, errors = rest.presses()
+            stays = bool(forces[0] > 0.0 or left[0] <= errors[0])
+            escape = 0.0 if stays else float(np.sqrt(2.0 * OPENED * self.radius[contact[1]] / left[0]))
+        kept = [k for k in range(len(rates)) if still[k] and (stays or k > 0)]
+        lost, new_v = 0.0, v
+        if kept:
+            new_v = v.copy()
+            new_v[network.members], lost = network.part(kept).calmed(v[network.members])
+        return stays, escape, new_v, lost, network.members
+
+    def _hold(self, contact: Contact, q, v) -> Hold:
+        """What is to be known of a contact that has begun to last; friction holds it if it does not slip."""
+        meeting = Network.of(self, [contact], q, v).meetings[0]
+        slack = float(meeting.tolerances.a_eff / meeting.inertness())
+        if self.mu == 0.0:
+            return Hold(slack)
+        u, n = np.asarray(meeting.motion.u), np.asarray(meeting.separation.normal)
+        return Hold(slack, bool(np.linalg.norm(u - n * (n @ u)) <= self.stop))
+
+    def _changed(self, members) -> None:
+        """Forget how long bodies that have just touched need not be looked at: their velocities are new."""
+        members = set(members)
+        self.escapes = {pair: wait for pair, wait in self.escapes.items() if not members & set(self.bodies_of(pair))}
+
     def _modes(self, members) -> np.ndarray:
-        bound = {i for bond in self.bonds for i in self._bodies(bond)}
+        bound = {i for bond in self.bonds for i in self.bodies_of(bond)}
         return np.array([int(i in bound) for i in members])
 
     def _stop(self, contact: Contact, code: int, t: float) -> Outcome | None:
         if code not in PARADOXES or self.system.paradox != "stop":
             return None
-        first, second = contact
-        pair = f"bodies {first} and {second}" if first < self.system.n else f"body {second} and a wall"
         return Outcome(
             "paradox",
-            f"Stopped at t = {t:.9g} s: {pair} touch in a paradox ({LABELS[code]}), from which free motion would "
-            'drive them into each other. Set paradox = "sustain" to go on.',
+            f"Stopped at t = {t:.9g} s: {self._named(contact)} touch in a paradox ({LABELS[code]}), from which free "
+            'motion would drive them into each other. Set paradox = "sustain" to go on.',
         )
 
-    def _partners(self, contact: Contact, q, v):
+    def partners(self, contact: Contact, q, v):
+        """The two partners where they are, the first next to the second."""
         first, second = contact
         if first >= self.system.n:
             return self.system.wall(first - self.system.n), placed_pair(self.system, second, second, q, v, np.zeros(3))[
@@ -189,7 +328,7 @@ class Schedule:
             ]
         return placed_pair(self.system, first, second, q, v, image_shift(self.period, q[second, :3], q[first, :3]))
 
-    def _data(self, contact: Contact, came) -> dict:
+    def _data(self, contact: Contact, came, stays: bool, lost: float) -> dict:
         motion, at = came.before.motion, came.before.separation
         lossless = isinstance(self.system.law, Elastic)
         return {
@@ -202,32 +341,58 @@ class Schedule:
             "normal_velocity": float(motion.v),
             "gap_acceleration": float(motion.a_eff),
             "gap_jerk": float(motion.gap3),
-            "force_rate": float(came.force_rate) if bool(came.stays) else float("nan"),
-            "energy_loss": 0.0 if lossless else float(came.energy_loss),
+            "force_rate": float(came.force_rate) if stays else float("nan"),
+            "energy_loss": 0.0 if lossless else lost,
         }
 
-    def _told(self, name: str, contact: Contact, t: float, q, v, mode) -> Change:
+    def _told(self, name: str, contact: Contact, t: float, q, v) -> Change:
         """An event that changes no velocity."""
-        system, members = self.system, list(self._bodies(contact))
-        came = resolve(*self._partners(contact, q, v), Elastic(), system.gravity, jnp.zeros(()), True)
+        system, members = self.system, list(self.bodies_of(contact))
+        came = resolve(*self.partners(contact, q, v), Elastic(), system.gravity, jnp.zeros(()), True)
         if name == "release":
-            self.bonds.discard(contact)
+            self.bonds.pop(contact, None)
+            self._changed(members)
             self.escapes[contact] = (t, float(came.escape))
-        data = {**self._data(contact, came), "impulse": 0.0, "label": name, "force_rate": float("nan")}
+        data = {**self._data(contact, came, False, 0.0), "impulse": 0.0, "label": name}
         return _unchanged(name, pair_index(system, contact), members, q, v, self._modes(range(system.n)), data)
 
     # ---- members in contact -------------------------------------------------------------------
 
-    def band(self, t, q, v, mode, until) -> Band | None:
-        """Bodies in contact, with the free ones that could reach them soon."""
-        return band_of(self, t, q, v, until) if self.bonds else None
+    def bands(self, members, t, q, v) -> list[Bond]:
+        """Those of the bodies that are in contact, with all they hang together with."""
+        found = groups(self.bonds, self.bodies_of)
+        return [bond_of(self, bodies, contacts, q, v) for bodies, contacts in found if {*bodies} & {*members}]
 
-    def banded(self, band: Band, name, index, t, q, v, mode) -> Change:
-        """A release, or a touch within a band."""
-        contact = band.contacts[name][index]
+    def banded(self, band: Bond, name, index, t, q, v, mode) -> Change:
+        """A release, or a change of friction: a contact that slips comes to stick, or one that sticks slips."""
+        contact = band.contacts.names[index]
         if name == "release":
-            return self._told("release", contact, t, q, v, mode)
-        return self.touch(contact, t, q, v, mode)
+            return self._told("release", contact, t, q, v)
+        members = list(band.members)
+        here = bond_of(self, members, band.contacts.names, q, v)
+        if name == "jam":
+            told = self._told("jam", contact, t, q, v)
+            return dataclasses.replace(told, outcome=self._jammed(contact, t))
+        held = here.gripped(index)
+        at = held.pressed(held.start)
+        force = float(np.linalg.norm(at.tangent[index]))
+        hold = self.bonds[contact]
+        hold.sticks = name == "stick" and force <= self.mu * at.normal[index]
+        hold.creeps = not hold.sticks
+        hold.heading = np.zeros(2) if hold.sticks else -at.tangent[index] / max(force, 1e-300)
+        new_q, new_v, _ = held.rows(held.start)
+        lost = held.energy(here.start) - held.energy(held.start)
+        told = self._told("stick" if hold.sticks else "slip", contact, t, q, v)
+        return dataclasses.replace(
+            told, members=tuple(members), q=new_q, v=new_v, mode=self._modes(members), ledger=np.array([lost])
+        )
+
+    def _jammed(self, contact: Contact, t: float) -> Outcome:
+        return Outcome(
+            "ill_posed",
+            f"At t = {t:.9g} s friction presses {self._named(contact)} together the harder the more it acts, and no "
+            "finite force answers it (Painlevé's paradox). Take a smaller mu.",
+        )
 
 
 def _room(radius: np.ndarray, period: np.ndarray | None, n: int) -> float:

@@ -93,7 +93,7 @@ class Resolved(eqx.Module):
         energy_loss: Energy that the impulse took away [J].
         stays: Whether the partners stay in contact.
         force_rate: Initial rate of the contact force if they stay [N s-1].
-        escape: Time after which the gap is surely open, if they do not stay [s].
+        escape: Time after which the gap is surely open, where its rate does not tell that it opens [s].
         before: The meeting before.
     """
 
@@ -154,7 +154,7 @@ def _conclude(partners, hit, code, impulse, before: Meeting, after: Meeting, set
         jnp.maximum(-0.5 * impulse @ mean, 0.0),
         stays,
         -before.motion.gap3 / before.inertness(),
-        escape_time(motion, 0.5 * (before.separation.gap + jnp.abs(before.separation.gap))),
+        jnp.where(motion.v > after.tolerances.v, 0.0, escape_time(motion, jnp.maximum(before.separation.gap, 0.0))),
         before,
     )
 

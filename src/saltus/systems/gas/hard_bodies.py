@@ -16,10 +16,11 @@ from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import tournament
 from saltus.numerics.components import Vec
 from saltus.systems.gas.arena import LEAVE, LISTS_FULL, LOST, RUNNING, Arena, Fluid, Grid, Tally, Terms
-from saltus.systems.gas.bodies import Bodies, rows_of
+from saltus.systems.gas.bodies import Bodies, matrices, rows_of
 from saltus.systems.gas.flight import CLOCK, MOMENTUM, PLACE, QUATERNION, VELOCITY, moved, settled
 from saltus.systems.gas.loop import advanced
 from saltus.systems.gas.neighbours import anchor_of, cell_of, seat_of
+from saltus.systems.gas.overlap import gaps
 from saltus.systems.gas.sizes import larger, sizes
 
 TOUCHING = 1e-14  # gap that counts as a contact, in units of the box or of the bodies
@@ -76,7 +77,27 @@ class HardBodies:
             normals=jnp.asarray(self.walls[:, :3]),
             law=Elastic() if law is None else law,
         )
+        self._refuse_overlap(scale)
         self.fluid = self._begun(rows_of(self.arena.flight, bodies, self.walls), Tally.empty())
+
+    def _refuse_overlap(self, scale: float) -> None:
+        """Bodies may touch at the start, but not overlap."""
+        bodies = self.bodies
+        edges = np.where(self.periodic, self.box, np.inf)
+        depth = -float(gaps(bodies.axes * scale, bodies.place, bodies.quaternion, edges).min())
+        allowed = 1e-9 * float(bodies.axes.max())
+        if depth > allowed:
+            raise ValueError(
+                f"Two bodies overlap by {depth:.3g} m at the start (allowed {allowed:.1g} m). Move them apart."
+            )
+        turns = matrices(bodies.quaternion)
+        for normal, offset in zip(self.walls[:, :3], self.walls[:, 3], strict=True):
+            reach = np.linalg.norm(np.einsum("nij,i->nj", turns, normal) * bodies.axes * scale, axis=1)
+            deep = float(np.max(offset + reach - bodies.place @ normal))
+            if deep > allowed:
+                raise ValueError(
+                    f"A body overlaps a wall by {deep:.3g} m at the start (allowed {allowed:.1g} m). Move it inside."
+                )
 
     def _faces(self) -> list[tuple[np.ndarray, float]]:
         """The faces of the box along the edges that are not periodic."""
@@ -106,6 +127,8 @@ class HardBodies:
         while left > 0.0 and int(self.fluid.tally.contacts) < goal and self.outcome is None:
             had = int(self.fluid.tally.contacts)
             self._step(left, min(goal, had + patience))
+            if self.outcome is not None:
+                break
             passed = self._rebase(left)
             left -= passed
             if int(self.fluid.tally.contacts) - had >= patience and passed < 1e-9 * self._pace():
@@ -132,9 +155,15 @@ class HardBodies:
             self.fluid = self._begun(self._rows_now(), self.fluid.tally, self.fluid.laps)
         self.fluid = fluid
         if stop == LOST:
-            self.outcome = Outcome(
-                "stalled", f"Stopped at t = {self.time:.9g} s: the first contact of a body could not be found."
-            )
+            self.time += float(jnp.max(fluid.rows[: self.arena.n, CLOCK]))
+            self.outcome = self._stuck()
+
+    def _stuck(self) -> Outcome:
+        """Two bodies touch again before time can tell the two touches apart."""
+        at = f"Stopped at t = {self.time:.9g} s"
+        if isinstance(self.terms.law, Elastic):
+            return Outcome("stalled", f"{at}: two bodies stay in contact without bouncing. Give them under [[bodies]].")
+        return Outcome("accumulation", f"{at}: inelastic collapse, contacts follow each other within rounding.")
 
     def _rows_now(self):
         return _moved(self.arena.flight, self.fluid.rows, self.terms.gravity)

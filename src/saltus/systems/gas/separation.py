@@ -12,7 +12,6 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from saltus.numerics.components import Sym, Vec, where
@@ -119,33 +118,3 @@ def certain_time(gap: Array, rate: Array, bend: Array) -> Array:
     closing = 2.0 * gap / jnp.where(rate < 0.0, root - rate, 1.0)
     opening = (root + rate) / jnp.where(bend > 0.0, bend, 1.0)
     return jnp.where(rate < 0.0, closing, jnp.where(bend > 0.0, opening, jnp.inf))
-
-
-def gaps(axes: np.ndarray, place: np.ndarray, quaternion: np.ndarray, box: np.ndarray) -> np.ndarray:
-    """Lower bounds of the gaps of all near pairs of ellipsoids in a periodic box, nearest images.
-
-    Exact where bodies touch or overlap a little. Pairs whose balls do not meet are left out.
-    """
-    from saltus.systems.gas.bodies import matrices
-
-    turns = matrices(quaternion)
-    forms = np.einsum("nij,nj,nkj->nik", turns, axes**2, turns)
-    radius, found = axes.max(axis=1), []
-    images = np.array([(i, j, k) for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1)], float)
-    place = place - box * np.floor(place / box)
-    for i in range(len(axes)):
-        for image in images * box:
-            apart = place[i + 1 :] + image - place[i]
-            near = np.flatnonzero(np.einsum("ni,ni->n", apart, apart) < (1.05 * (radius[i + 1 :] + radius[i])) ** 2)
-            if len(near):
-                found.append((np.full(len(near), i), near + i + 1, apart[near]))
-    if not found:
-        return np.zeros(0)
-    one, two, apart = (np.concatenate(part) for part in zip(*found, strict=True))
-    return np.asarray(_static_gaps(Sym.of(forms[one]), Sym.of(forms[two]), Vec.of(apart)))
-
-
-@jax.jit
-def _static_gaps(a: Sym, b: Sym, apart: Vec) -> Array:
-    normal, _, _ = common_direction(a, b, apart, jnp.full_like(apart.x, 0.5), 12)
-    return normal.dot(apart) - jnp.sqrt((a @ normal).dot(normal)) - jnp.sqrt((b @ normal).dot(normal))

@@ -102,9 +102,10 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
         turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
         return _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn), load, now
 
-    zeros = Wrench(*(jnp.zeros(n) for n in ((), 2, 2, (), 3, 3, 6, ())))
     # The first round is without friction: its directions are zero.
-    _, _, _, now = jax.lax.fori_loop(0, ONSET_ROUNDS, improve, (jnp.zeros(3), jnp.zeros(3), weight(system), zeros))
+    _, _, _, now = jax.lax.fori_loop(
+        0, ONSET_ROUNDS, improve, (jnp.zeros(3), jnp.zeros(3), weight(system), Wrench.nothing())
+    )
     grips = ~held[1] | (slipless & (grip_use(system, now, sight) <= 1.0))
     lies = ~held[3] | (turnless & (turn_use(system, now, sight) <= 1.0))
     return Onset(now, grips & lies)

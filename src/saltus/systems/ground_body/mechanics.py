@@ -109,6 +109,11 @@ class Wrench(eqx.Module):
     gain: Float[Array, " 6"]
     stiffness: Array
 
+    @staticmethod
+    def nothing() -> Wrench:
+        """No force at all; what a search begins with."""
+        return Wrench(*(jnp.zeros(n) for n in ((), 2, 2, (), 3, 3, 6, ())))
+
 
 def look(system: BodyOnGround, state: State, piece: Array | int | None = None, looks: int = 2) -> Sight:
     """Where the body faces the ground, with the piece that touches or a given one."""
@@ -180,11 +185,13 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
     mobility, free = row_mobility(system, sight), free_gain(system, sight)
     if not system.load_matters:
         return _solved(system, sight, held, shares(system, motion, sight, jnp.ones(())), mobility, free)
-    load = system.solid.mass * system.gravity * jnp.ones(())
-    for _ in range(SPOT_ROUNDS):
-        now = _solved(system, sight, held, shares(system, motion, sight, load), mobility, free)
-        load = jnp.maximum(now.load, 1e-12 * system.solid.mass * system.gravity)
-    return now
+    weight = system.solid.mass * system.gravity
+
+    def again(_, carry):
+        now = _solved(system, sight, held, shares(system, motion, sight, carry[0]), mobility, free)
+        return jnp.maximum(now.load, 1e-12 * weight), now
+
+    return jax.lax.fori_loop(0, SPOT_ROUNDS, again, (weight, Wrench.nothing()))[1]
 
 
 def free_gain(system: BodyOnGround, sight: Sight) -> Float[Array, " 6"]:

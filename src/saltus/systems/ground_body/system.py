@@ -19,7 +19,7 @@ from saltus.numerics import rotation
 from saltus.shapes.disc import Disc
 from saltus.shapes.solid import Solid
 from saltus.surfaces.base import AbstractSurface
-from saltus.systems.ball_common import changed, is_point, number, size
+from saltus.systems.ball_common import atol_limit, changed, is_point, number, size
 from saltus.systems.ground_body import begin, jumps, results
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
@@ -116,6 +116,10 @@ class BodyOnGround(AbstractSystem):
         self.resisted = known is None or bool(known > 0.0) or shift is None or bool(shift > 0.0)
 
     # ---- laws -----------------------------------------------------------------------------------------
+
+    def atol_limit(self) -> float:
+        """A tenth of the speed at which slip and turning count as none [m s-1]."""
+        return atol_limit(jumps.NEAR, self.speed, self.solid.radius())
 
     @property
     def speed(self) -> Array:
