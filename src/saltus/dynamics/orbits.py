@@ -96,9 +96,11 @@ def periodic_orbit(
 def _turn(system, like: State, t, x, mode, span, events: int | None, bounds):
     """The vector after one turn, its derivative, how long it took, and whether it came to its end."""
 
+    place = (events or 1) - 1
+
     def turned(x):
         run = moved(system, like, t, x, mode, t + span, **dict(bounds))
-        last: State = run.end if events is None else jax.tree.map(lambda leaf: leaf[events - 1], run.after)
+        last: State = run.end if events is None else jax.tree.map(lambda leaf: leaf[place], run.after)
         ok = run.complete if events is None else run.n_events >= events
         return vector_of(last), (vector_of(last), jnp.subtract(last.t, t), ok)
 
