@@ -41,8 +41,9 @@ def test_the_scenario_of_the_readme_is_valid():
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda path: path.stem)
 def test_links_between_pages_lead_somewhere(page):
+    made = set(re.findall(r'"(\w+\.md)"', (ROOT / "docs" / "hooks.py").read_text()))  # written when the site is built
     for target in re.findall(r"\]\(([^)#]+\.md)", page.read_text()):
-        assert (page.parent / target).exists(), target
+        assert (page.parent / target).exists() or target in made, target
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])

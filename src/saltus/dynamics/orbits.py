@@ -95,7 +95,6 @@ def periodic_orbit(
 @eqx.filter_jit
 def _turn(system, like: State, t, x, mode, span, events: int | None, bounds):
     """The vector after one turn, its derivative, how long it took, and whether it came to its end."""
-
     place = (events or 1) - 1
 
     def turned(x):

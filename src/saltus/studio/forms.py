@@ -68,12 +68,10 @@ def _field(value: Any, schema: dict, path: tuple[str, ...], told: dict) -> dict[
 
 def _place(path: tuple[str, ...]) -> tuple[str, str]:
     """The heading under which a field stands, and what it is called there: masses 1, position y."""
-    numbered = len(path) > 2 and path[1].isdecimal()
-    head, rest = (f"{path[0]} {path[1]}", path[2:]) if numbered else (path[0], path[1:])
-    if len(path) == 1:
-        head, rest = "", path
-    words = [*rest[:-1], "xyz"[int(rest[-1])] if rest[-1].isdecimal() and int(rest[-1]) < 3 else rest[-1]]
-    return head, " ".join(words).replace("_", " ")
+    *above, last = path
+    depth = 2 if len(above) > 1 and above[1].isdecimal() else 1
+    component = "xyz"[int(last)] if above and last.isdecimal() and int(last) < 3 else last
+    return " ".join(above[:depth]), " ".join([*above[depth:], component]).replace("_", " ")
 
 
 def _resolved(schema: dict, definitions: dict, value: Any) -> dict:
