@@ -1,12 +1,17 @@
 """Many runs of one scenario with values drawn for some of its keys: sampling, running, storing."""
 
 import importlib
+from typing import TYPE_CHECKING
 
 from saltus.ensembles.errors import ChunkError, EnsembleError, Interrupted, WriteError
 
+if TYPE_CHECKING:
+    from saltus.ensembles.runner import ensemble
+    from saltus.ensembles.store import Store
+
 _NAMES = {"ensemble": "saltus.ensembles.runner", "Store": "saltus.ensembles.store"}
 
-__all__ = ["ChunkError", "EnsembleError", "Interrupted", "WriteError", *_NAMES]
+__all__ = ["ChunkError", "EnsembleError", "Interrupted", "Store", "WriteError", "ensemble"]
 
 
 def __getattr__(name: str):

@@ -145,7 +145,7 @@ class _Work:
         full = goes & (lanes.status == Status.full)
         done = np.flatnonzero(goes & ~full)
         for name, column in found.items():
-            _keep(kept[name], rows[done], column[done])
+            _keep(kept[name], rows[done], np.asarray(column)[done])
         return full[: len(rows)]
 
     def _plan(self, scenario: Scenario):

@@ -88,11 +88,11 @@ class Design:
         """Columns of CSV files, and which of them are taken row by row."""
         tables = {key: one for key, one in self.model.parameters.items() if one.csv is not None}
         self._rows: dict[str, np.ndarray] = {}
-        for path in dict.fromkeys(one.csv for one in tables.values()):
+        for path in dict.fromkeys(one.csv for one in tables.values() if one.csv is not None):
             users = {key: one for key, one in tables.items() if one.csv == path}
             if len({one.rows for one in users.values()}) > 1:
                 raise ScenarioError(f"All columns of {path!r} must have the same `rows`: they stay in one row.")
-            self._rows |= columns(path, {key: one.column for key, one in users.items()})
+            self._rows |= columns(path, {key: one.column or key for key, one in users.items()})
         self._ordered = [key for key, one in tables.items() if one.rows == "order" or self.model.design == "grid"]
 
     def _grid(self) -> list[dict[str, np.ndarray]]:

@@ -203,7 +203,11 @@ def _as_many(work: Work, store: Store) -> Work:
     """`work` with as many samples as the store has, unless more were asked for."""
     wanted = getattr(work, "total", work.samples)
     if wanted is None:
-        return dataclasses.replace(work, total=store.samples) if work.samples != store.samples else work
+        if work.samples == store.samples:
+            return work
+        if not isinstance(work, ScenarioWork):
+            raise TypeError(f"The number of samples of a {type(work).__name__} cannot be changed.")
+        return dataclasses.replace(work, total=store.samples)
     if wanted == store.samples:
         return work
     design = store.attributes.get("design")

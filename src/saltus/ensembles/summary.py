@@ -119,7 +119,7 @@ def summarize(
         _check_sensitivity(result)
     rows: dict[str, list[Row]] = {"columns": [], "sensitivity": [], "pairs": []}
     curves = []
-    for place, one in enumerate(result.columns(columns)):
+    for place, one in enumerate(result.columns(None if columns is None else list(columns))):
         if progress is not None:
             progress(place, one.name)
         rows["columns"].append(_row(one, result))
