@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         views,
     )
     from saltus.calibration import calibrate
-    from saltus.ensembles.runner import ensemble
+    from saltus.ensembles.execute.runner import ensemble
     from saltus.errors import ScenarioError
     from saltus.simulation import Run, simulate
 
@@ -43,7 +43,7 @@ __version__ = "0.1.0"
 _MODULES = ("calibration", "contacts", "diagnostics", "dynamics", "engines", "ensembles", "gas", "hybrid",
             "io", "laws", "links", "numerics", "papers", "scenarios", "shapes", "surfaces", "systems",
             "validation", "views")  # fmt: skip
-_NAMES = {"simulate": "saltus.simulation", "Run": "saltus.simulation", "ensemble": "saltus.ensembles.runner",
+_NAMES = {"simulate": "saltus.simulation", "Run": "saltus.simulation", "ensemble": "saltus.ensembles.execute.runner",
           "calibrate": "saltus.calibration", "ScenarioError": "saltus.errors"}  # fmt: skip
 
 _jax_settings.enable_double_precision()

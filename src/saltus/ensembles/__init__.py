@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING
 from saltus.ensembles.errors import ChunkError, EnsembleError, Interrupted, WriteError
 
 if TYPE_CHECKING:
-    from saltus.ensembles.runner import ensemble
+    from saltus.ensembles.analyse.report import summarize
+    from saltus.ensembles.design import Design
+    from saltus.ensembles.execute.runner import ensemble
     from saltus.ensembles.store import Store
 
-_NAMES = {"ensemble": "saltus.ensembles.runner", "Store": "saltus.ensembles.store"}
+_NAMES = {
+    "Design": "saltus.ensembles.design",
+    "Store": "saltus.ensembles.store",
+    "ensemble": "saltus.ensembles.execute.runner",
+    "summarize": "saltus.ensembles.analyse.report",
+}
 
-__all__ = ["ChunkError", "EnsembleError", "Interrupted", "Store", "WriteError", "ensemble"]
+__all__ = ["ChunkError", "Design", "EnsembleError", "Interrupted", "Store", "WriteError", "ensemble", "summarize"]
 
 
 def __getattr__(name: str):

@@ -18,16 +18,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from saltus.ensembles.durable import flush_folder, lock, persist
 from saltus.ensembles.errors import WriteError
-from saltus.ensembles.layout import DONE, KEY, LAYOUT, PARAMETER, consolidate, is_store, lay_out, open_group, plain
+from saltus.ensembles.store.durable import flush_folder, lock, persist
+from saltus.ensembles.store.layout import (
+    DONE,
+    KEY,
+    LAYOUT,
+    PARAMETER,
+    consolidate,
+    is_store,
+    lay_out,
+    open_group,
+    plain,
+)
 from saltus.errors import ScenarioError
 from saltus.io.files import atomic_write, check_writable
 
 if TYPE_CHECKING:
     import zarr
 
-    from saltus.ensembles.work import Column
+    from saltus.ensembles.compute.task import Column
 
 CHUNK_BYTES = 64 * 2**20  # at most this much of all columns in a chunk
 SLAB = 2**24  # flags read at a time

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from saltus import configure
+from saltus.ensembles.compute.task import Work, compute
 from saltus.ensembles.errors import ChunkError, EnsembleError, Failures, WriteError
+from saltus.ensembles.execute.process import environment
 from saltus.ensembles.store import Store
-from saltus.ensembles.work import Work, compute
-from saltus.ensembles.worker import environment
 from saltus.errors import MissingExtraError, ScenarioError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from saltus.ensembles.pool import Report
+    from saltus.ensembles.execute.pool import Report
 
 CONNECT = 8.0  # seconds in which a scheduler must answer at the start
 PATIENCE = 300.0  # seconds in which a scheduler that was lost must be back

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from saltus import checks
-from saltus.ensembles.layout import plain
+from saltus.ensembles.store.layout import plain
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable
 from typing import IO, Any
 
 from saltus import processes
+from saltus.ensembles.compute.task import Work
 from saltus.ensembles.errors import ChunkError, Failures, WriteError
+from saltus.ensembles.execute.process import environment
 from saltus.ensembles.store import Store
-from saltus.ensembles.work import Work
-from saltus.ensembles.worker import environment
 
 ATTEMPTS = 3  # workers that may die over one chunk
 Report = Callable[[int, int], None]  # chunk, samples of it that have ended
@@ -124,7 +124,7 @@ class Pool:
     def _start(self) -> Worker:
         log = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the worker)
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "saltus.ensembles.worker"],
+            [sys.executable, "-P", "-m", "saltus.ensembles.execute.process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -151,10 +151,10 @@ class ScenarioWork:
 
     def columns(self) -> Mapping[str, Column]:
         """What is kept of every sample."""
-        from saltus.ensembles import chunk
+        from saltus.ensembles.compute import run_samples
 
         with on_device(self.device):
-            return chunk.columns(self.scenario)
+            return run_samples.columns(self.scenario)
 
     def attributes(self) -> dict[str, Any]:
         """What the store tells: enough to do it again."""
@@ -179,10 +179,10 @@ class ScenarioWork:
 
     def run(self, values: Mapping[str, np.ndarray], progress: Progress | None = None) -> Mapping[str, np.ndarray]:
         """The columns of the samples with these values."""
-        from saltus.ensembles import chunk
+        from saltus.ensembles.compute import run_samples
 
         with on_device(self.device):
-            return chunk.run(self.scenario, dict(values), progress)
+            return run_samples.run(self.scenario, dict(values), progress)
 
 
 @contextlib.contextmanager

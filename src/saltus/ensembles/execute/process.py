@@ -1,4 +1,4 @@
-"""A process that computes chunks for the pool: `python -m saltus.ensembles.worker`.
+"""A process that computes chunks for the pool: `python -m saltus.ensembles.execute.process`.
 
 Not a fork (JAX holds threads), and not started by `multiprocessing` (which would run the user's script again).
 On stdin: the pickled assignment, then the number of a chunk per line. On stdout: one JSON object per line. When
@@ -50,8 +50,8 @@ def _listen(stream: IO[bytes], chunks: queue.Queue[int]) -> None:
 
 
 def _compute(work: Any, store: Any, chunk: int, channel: IO[str]) -> None:
+    from saltus.ensembles.compute.task import compute
     from saltus.ensembles.errors import WriteError
-    from saltus.ensembles.work import compute
 
     report = Reporter(chunk, channel)
     try:
