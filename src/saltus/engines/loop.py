@@ -17,7 +17,7 @@ from saltus.engines.advance import Control, Flow, Searched, Status, after_jump, 
 from saltus.engines.budget import Budget, crawling
 from saltus.engines.fire import at_time, jumped, same_types, settled, still_due, turn
 from saltus.engines.flat import FlatSystem
-from saltus.engines.replay import Replay, replay
+from saltus.engines.replay import Replay, labels, replay
 from saltus.engines.signs import SUNK, Signs
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
@@ -338,8 +338,10 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     def flow(states: State, times) -> State:
         return _moved_on(system, stepper, control, states, np.asarray(times))
 
-    def replayed(system: AbstractSystem, start: State, wanted=None) -> Replay:
-        return replay(system, start, times, tuple(events), record.jumps, record.guards, stepper, control, wanted)
+    def replayed(other: AbstractSystem, start: State, wanted=None) -> Replay:
+        known = labels(system)
+        fired = [known[number] for number in record.guards]
+        return replay(other, start, times, tuple(events), record.jumps, fired, stepper, control, wanted)
 
     return Trajectory(knots, tuple(events), outcome, flow, record.steps, replayed)
 
