@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -61,7 +62,7 @@ class Recollection:
         first = float(start.t)
         self.pieces = [_Member([first], [(q[i], v[i])], [mode[i]]) for i in range(len(q))]
         self.ledger = [(first, np.asarray(start.ledger))]
-        self.events: tuple[Recalled, ...] = ()
+        self.events: Sequence[Recalled] = ()
         self._events: list[Recalled] = []
         self.outcome: Outcome | None = None
         self.steps = 0

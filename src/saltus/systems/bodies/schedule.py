@@ -377,7 +377,7 @@ class Schedule:
         at = held.pressed(held.start)
         force = float(np.linalg.norm(at.tangent[index]))
         hold = self.bonds[contact]
-        hold.sticks = name == "stick" and force <= self.mu * at.normal[index]
+        hold.sticks = name == "stick" and bool(force <= self.mu * at.normal[index])
         hold.creeps = not hold.sticks
         hold.heading = np.zeros(2) if hold.sticks else -at.tangent[index] / max(force, 1e-300)
         new_q, new_v, _ = held.rows(held.start)
