@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus import checks
+from saltus.engines.drift import drift
 from saltus.engines.replay import Replay
 from saltus.engines.stepwise import Leg
 from saltus.hybrid import Outcome, State
@@ -155,8 +156,6 @@ class Recollection:
 
     def _fill(self, times, side, q, v, mode) -> np.ndarray:
         """Fill in the rows; returns what the legs then under way have added to the ledger."""
-        from saltus.engines.event_queue import drift
-
         members, rows, lags, from_q, from_v = [], [], [], [], []
         legs: dict[tuple[int, int], tuple[Leg, list[int]]] = {}
         find = bisect.bisect_right if side == "after" else bisect.bisect_left
