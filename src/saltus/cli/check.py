@@ -46,7 +46,7 @@ def command(
     modes = None
     if not keys:
         system, start = loaded.scenario.assemble()
-        if system.kind == "sliding" and getattr(system, "engine", "event_driven") == "event_driven":
+        if system.kind == "sliding":
             modes = [system.mode_names[int(mode)] for mode in start.mode[: system.mass.size]]
     facts = {"scenario": loaded.name, "kind": loaded.scenario.kind, "checked": "keys" if keys else "keys and start"}
     if modes is not None:

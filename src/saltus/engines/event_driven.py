@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 import jax.numpy as jnp
 
@@ -31,6 +32,8 @@ class EventDriven:
         max_events: Events after which a run is ended.
         max_steps: Steps after which a run is ended, earlier where it is seen to need more (`budget`).
     """
+
+    contract: ClassVar[type] = AbstractSystem
 
     method: str = "dopri8"
     rtol: float = 1e-10

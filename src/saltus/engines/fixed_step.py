@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 import jax.numpy as jnp
 
@@ -31,6 +32,9 @@ class FixedStep:
         max_events: Events after which a run is ended.
         max_steps: Steps after which a run is ended, earlier where it is seen to need more (`budget`).
     """
+
+    contract: ClassVar[type] = AbstractSystem
+    rtol: ClassVar[None] = None
 
     step: float
     method: str = "rk4"

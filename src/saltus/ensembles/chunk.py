@@ -117,10 +117,11 @@ class _Work:
 
     def _builder(self, scenario: Scenario, words, keys) -> members.Builder | None:
         """The builder of these samples; None where each must be built by itself."""
+        from saltus.hybrid import AbstractSystem
+
         chosen = (tuple(words.items()), keys)
         if chosen not in self._builders:
-            able = bool(keys) and getattr(self.system, "engine", "event_driven") == "event_driven"
-            able = able and members.same_options(scenario, keys)
+            able = bool(keys) and isinstance(self.system, AbstractSystem) and members.same_options(scenario, keys)
             builder = members.Builder(scenario, keys) if able else None
             self._builders[chosen] = builder if builder is not None and builder.works() else None
         return self._builders[chosen]
@@ -155,7 +156,7 @@ class _Work:
         from saltus.engines.advance import Control
 
         options = scenario.options()
-        method = options["method"] or getattr(self.system, "method", "dopri8")
+        method = options["method"] or self.system.method
         step, fixed = options["step"] or 0.0, options["step"] is not None
         atol = min(options["atol"], self.system.atol_limit())
         control = Control(

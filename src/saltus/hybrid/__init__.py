@@ -6,9 +6,11 @@ from saltus.hybrid.event import Event, Events
 from saltus.hybrid.functions import FunctionSystem, system
 from saltus.hybrid.guard import Guard, always, unchanged
 from saltus.hybrid.outcome import OUTCOMES, Outcome
+from saltus.hybrid.queued import AbstractQueuedSystem
 from saltus.hybrid.state import Rate, State
-from saltus.hybrid.system import AbstractSystem, Quantity
-from saltus.hybrid.trajectory import Trajectory
+from saltus.hybrid.stepped import AbstractSteppedSystem
+from saltus.hybrid.system import AbstractSystem, HybridSystem, Quantity
+from saltus.hybrid.trajectory import AbstractTrajectory, Trajectory
 
 # What runs a system stands above this package; it is reached from here, and loaded when first used.
 _ABOVE = {
@@ -19,11 +21,15 @@ _ABOVE = {
 
 __all__ = [
     "OUTCOMES",
+    "AbstractQueuedSystem",
+    "AbstractSteppedSystem",
     "AbstractSystem",
+    "AbstractTrajectory",
     "Event",
     "Events",
     "FunctionSystem",
     "Guard",
+    "HybridSystem",
     "Outcome",
     "Quantity",
     "Rate",

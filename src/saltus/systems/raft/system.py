@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from saltus import checks
-from saltus.hybrid import AbstractSystem, Quantity, Rate, State
+from saltus.hybrid import AbstractSteppedSystem, Quantity, State
 from saltus.links.springs import ElasticRods
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.raft import step as one
@@ -24,7 +24,7 @@ HALVINGS = 10  # how often a step that does not converge is halved
 STEP = 0.02  # default step, in units of sqrt(rod length / gravity)
 
 
-class Raft(AbstractSystem):
+class Raft(AbstractSteppedSystem):
     """Point masses joined by elastic rods, sliding on a surface under gravity and dry friction.
 
     Every mass slips or sticks; a rod whose force exceeds its strength breaks and is gone. The motion is stepped
@@ -43,10 +43,8 @@ class Raft(AbstractSystem):
         gravity: Acceleration of gravity, > 0 [m s-2].
     """
 
-    kind: ClassVar[str] = "sliding"
-    engine: ClassVar[str] = "time_stepping"
+    kind: ClassVar[str] = "raft"
     mode_names: ClassVar[tuple[str, ...]] = MODE_NAMES
-    others_go_on: ClassVar[bool] = True  # when a mass leaves
 
     surface: AbstractSurface
     mass: Float[Array, " n"]
@@ -131,10 +129,6 @@ class Raft(AbstractSystem):
 
     # ---- motion -------------------------------------------------------------------------------
 
-    def rate(self, state: State) -> Rate:
-        """Not used: a raft moves by steps."""
-        raise NotImplementedError("A raft moves by steps: use `advance`.")
-
     def suggested_step(self, start: State) -> float:
         """A step for this raft [s]: a small part of the time in which something falls by the length of a rod."""
         lengths = np.asarray(start.ledger[1:])
@@ -185,6 +179,11 @@ class Raft(AbstractSystem):
         mode = jnp.concatenate([jnp.where(gone, GONE, mode), jnp.where(breaks, 0, state.mode[mode.size :])])
         ledger = state.ledger.at[0].add(energy)
         return State(state.t, state.q, state.v, ledger, mode.astype(state.mode.dtype))
+
+    @property
+    def others_go_on(self) -> bool:
+        """A mass that leaves is gone, and the others go on."""
+        return True
 
     def resting(self, state: State) -> Bool[Array, ""]:
         """Whether nothing moves any more: every mass is held or gone, and none by its last motion."""
