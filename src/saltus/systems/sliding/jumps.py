@@ -12,6 +12,7 @@ from jax.flatten_util import ravel_pytree
 
 from saltus import checks
 from saltus.hybrid import State
+from saltus.laws.friction.weakened import Weakened
 from saltus.numerics.runge_kutta import RK4
 from saltus.systems.sliding.contact import FREE, GONE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
@@ -84,7 +85,7 @@ def _stopping(system: SlidingMasses, state: State, index):
 
 def stopped(system: SlidingMasses, state: State, slow):
     """Which of the slow masses are slipping with friction, and so stop."""
-    return slow & (state.mode < STICK) & (system.mu > 0.0)
+    return slow & (state.mode < STICK) & system.rubs()
 
 
 def set_off(system: SlidingMasses, state: State) -> State:
@@ -103,9 +104,10 @@ def set_off(system: SlidingMasses, state: State) -> State:
 
 
 def _onset(system: SlidingMasses, state: State, resting) -> Onset:
+    where = system.places(state)
     return onset(
-        system.places(state), system.rods, state.mode, system.mass, system.mu, system.mu_signed(state.mode),
-        system.gravity, resting,
+        where, system.rods, state.mode, system.mass, system.grip_at_rest(),
+        system.signed_grip(state.mode, where.speed), system.gravity, resting,
     )  # fmt: skip
 
 
@@ -141,7 +143,11 @@ def release(system: SlidingMasses, state: State, index) -> State:
     moves, held = (loose | (later.mode != STICK))[:, None], system.forces(later)
     gained = jnp.where(moves, system.columns(begins.motion - held.motion), 0.0)
     v, q = later.v + 0.5 * moment * gained, later.q + moment**2 / 6.0 * gained
-    work = jnp.where(loose, system.mu * jnp.abs(held.normal_force) * begins.motion.length(), 0.0) * moment**2 / 6.0
+    work = (
+        jnp.where(loose, system.grip_at_rest() * jnp.abs(held.normal_force) * begins.motion.length(), 0.0)
+        * moment**2
+        / 6.0
+    )
     ledger, mode = later.ledger.at[0].add(jnp.sum(work)), jnp.where(loose, SLIP, later.mode)
     return with_reaction_sign(system, system.project(State(later.t, q, v, ledger, mode)), loose)
 
@@ -191,7 +197,7 @@ def landing(system: SlidingMasses, state: State, index) -> State:
     lies = (leaving**2 < 8.0 * depth * falls) | (restitution == 0.0)
     bounces_on = lies & (leaving > 0.0)
     row = 2.0 * leaving / jnp.where(bounces_on, falls * (1.0 - restitution), jnp.inf)
-    smooth = eqx.tree_at(lambda s: s.mu, system, system.mu.at[index].set(0.0))
+    smooth = eqx.tree_at(lambda s: s.law, system, Weakened(system.law, jnp.ones_like(system.mass).at[index].set(0.0)))
     lain = _later(smooth, lying, jnp.maximum(row - ago, 0.0))
     bounced = _bounced(system, state, index, at_surface + leaving, ago)
     return jax.tree.map(lambda yes, no: jnp.where(lies, yes, no), lain, bounced)
