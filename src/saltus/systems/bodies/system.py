@@ -15,9 +15,8 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.contacts.gap import gap
 from saltus.contacts.wall import Wall, wall_gap
-from saltus.hybrid import AbstractSystem, Quantity, Rate, State
+from saltus.hybrid import AbstractQueuedSystem, Quantity, State
 from saltus.laws.impact import AbstractImpactLaw, Elastic
-from saltus.numerics import rotation
 from saltus.shapes.alike import alike
 from saltus.shapes.body import Body, stack
 
@@ -25,7 +24,7 @@ PARADOX_POLICIES = ("sustain", "pass", "stop")
 NEAREST = 6  # neighbours among which the smallest gap of a body is looked for
 
 
-class RigidBodies(AbstractSystem):
+class RigidBodies(AbstractQueuedSystem):
     """Rigid bodies in free flight between impacts.
 
     Bodies turn and fly in closed form; the engine is a queue of contacts, each found exactly. Two
@@ -46,7 +45,6 @@ class RigidBodies(AbstractSystem):
     """
 
     kind: ClassVar[str] = "bodies"
-    engine: ClassVar[str] = "event_queue"
     mode_names: ClassVar[tuple[str, ...]] = ("free", "contact")
 
     stock: Body  # stacked; only shape, mass and inertia matter
@@ -175,17 +173,6 @@ class RigidBodies(AbstractSystem):
         if self.period is None:
             return second
         return second - self.period * jnp.round((second - first) / self.period)
-
-    def rate(self, state: State) -> Rate:
-        """Free motion; contact forces belong to `systems.bodies.bond`."""
-        bodies = jax.vmap(self.at)(state.q, state.v, jnp.arange(self.n))
-        turning = jax.vmap(rotation.rate_of_quaternion)(bodies.quaternion, bodies.angular_velocity)
-        spin = jax.vmap(
-            lambda body: -body.inverse_inertia() @ jnp.cross(body.angular_velocity, body.angular_momentum())
-        )
-        pull = jnp.broadcast_to(self.gravity, (self.n, 3))
-        v = jnp.concatenate([pull, spin(bodies), jnp.zeros((self.n, 1))], axis=1)
-        return Rate(q=jnp.concatenate([bodies.velocity, turning], axis=1), v=v, ledger=jnp.zeros_like(state.ledger))
 
     # ---- what it shows ------------------------------------------------------------------------
 
