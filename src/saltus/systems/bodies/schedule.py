@@ -139,15 +139,17 @@ class Schedule:
             shifts = image_shift(self.period, q[second, :3], q[first, :3])
             found = contacts_of_pairs(self.system, first, second, q, v, shifts, begins, horizons)
             size = self.radius[first] + self.radius[second]
-        happens, times, certified, widths = found
+        happens, times, certified, widths, last = found
         deep = np.flatnonzero(widths < -OVERLAP * size)
         if deep.size:
             k = deep[np.argmin(widths[deep])]
             return [self._overlapping(contacts[k], t, float(-widths[k]))]
         events = []
         for k in np.flatnonzero(happens | ~certified):
-            # A search that takes too many steps has come to a time until which it is sure: look again from there.
-            kind = "touch" if happens[k] else "look-out"
+            # A search that takes too many steps is sure up to the time that it has reached. Bodies that are then as
+            # good as touching are taken to touch, without an approach; others are looked at again from there.
+            near = happens[k] or last[k] <= OPENED * size[k]
+            kind = "touch" if near else "look-out"
             events.append(Upcoming(t + float(times[k]), kind, self.bodies_of(contacts[k]), contacts[k]))
         return events
 
