@@ -21,6 +21,8 @@ from saltus.shapes import Body, Ellipsoid, Superellipsoid
 
 import jax  # isort: skip
 
+sl.configure()
+
 PAGE = Path(__file__).parents[1] / "docs" / "impact.md"
 MARKS = ("<!-- accuracy -->", "<!-- /accuracy -->")
 ORDER, STEP, BATCH = 20, 0.1, 100

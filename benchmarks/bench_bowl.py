@@ -21,6 +21,8 @@ import saltus as sl
 import jax  # isort: skip
 import jax.numpy as jnp  # isort: skip
 
+sl.configure()
+
 G = 9.81
 ANGLES = np.deg2rad([17.5, 23.6])
 PLACE = np.stack([np.sin(ANGLES), 0 * ANGLES, -np.cos(ANGLES)], axis=1)  # from the centre of the sphere

@@ -20,6 +20,8 @@ from saltus.engines.steppers import stepper
 import jax  # isort: skip
 import jax.numpy as jnp  # isort: skip
 
+sl.configure()
+
 G, DURATION, LINKS = 9.81, 0.5, 100
 SIZES = (10, 30, 100, 300, 1000, 3000, 10_000)
 STEPS = (1e-3, 5e-4, 1e-4)

@@ -55,7 +55,9 @@ def saltus_job(process: int, rtol: float):
 
 
 def diffrax_job(process: int, tol: float):
-    import saltus  # noqa: F401  (float64 and the compiler's flags)
+    import saltus
+
+    saltus.configure()
 
     import diffrax  # isort: skip
     import jax  # isort: skip

@@ -20,6 +20,8 @@ import jax  # isort: skip
 from saltus.laws import friction  # isort: skip
 from saltus.systems.ball_on_rails import forces  # isort: skip
 
+sl.configure()
+
 COUNT = 1_000_000
 QUADRATURES = 300
 BALL = {"mass": 1.0, "radius": 0.342, "half_angle": 0.383}
@@ -55,7 +57,8 @@ def bench_law(report: Report) -> None:
     report.line(
         f"quadrature of force and torque: {rates['quadrature']:8.0f} evaluations per second, off by {error:.1e}"
     )
-    report.line(f"the exact law is {rates['Pade'] / rates['exact']:.2f} times as dear as the Pade form (allowed: 3)")
+    expense = rates["Pade"] / rates["exact"]
+    report.line(f"the exact law is {expense:.2f} times as expensive as the Pade form (allowed: 3)")
     report.line(f"the exact law is {rates['exact'] / rates['quadrature']:.0f} times as fast as adaptive quadrature")
 
 

@@ -27,6 +27,8 @@ from saltus.engines.flat import FlatSystem  # isort: skip
 from saltus.engines.kernel import flow_lanes  # isort: skip
 from saltus.engines.lanes import run_lanes  # isort: skip
 
+sl.configure()
+
 CUDA = 17.4e9  # steps per second of the hand-written kernel
 ANGLES = np.deg2rad([17.5, 23.6])
 PLACE = np.stack([np.sin(ANGLES), 0 * ANGLES, -np.cos(ANGLES)], axis=1)

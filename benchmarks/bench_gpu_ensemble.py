@@ -50,7 +50,9 @@ def on_cpu(path: str) -> None:
 
 
 def on_gpu(path: str) -> None:
-    import saltus  # noqa: F401
+    import saltus
+
+    saltus.configure()
 
     import jax  # isort: skip
 

@@ -15,6 +15,8 @@ from saltus.systems.bodies import filled
 import jax  # isort: skip
 import jax.numpy as jnp  # isort: skip
 
+sl.configure()
+
 BATCH = 4096
 SIZES = (25, 50, 100, 200)
 FRACTION = 0.2

@@ -11,6 +11,8 @@ from saltus.engines.steppers import stepper
 
 import jax  # isort: skip
 
+sl.configure()
+
 SIZES = (10, 100, 1000, 10_000)
 
 

@@ -18,8 +18,11 @@ from pathlib import Path
 import numpy as np
 from stamp import Report, best_of
 
+import saltus
 from saltus.ensembles.runner import execute
 from saltus.ensembles.store import Store
+
+saltus.configure()
 
 MILLION = 1_000_000
 KILLS = 5

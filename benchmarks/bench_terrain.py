@@ -19,6 +19,8 @@ from saltus.io import release
 import jax  # isort: skip
 import jax.numpy as jnp  # isort: skip
 
+sl.configure()
+
 SIZES = (10, 18, 32, 56)  # masses along a side
 STEPS = 20
 CASES = (

@@ -11,6 +11,8 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).parents[1]
 VALIDATED = Path(__file__).parent / "validation.json"
 PICTURES = Path(__file__).parent / "pictures"
+SHIM = "https://unpkg.com/iframe-worker/shim"
+THUMBNAILS = ROOT / "src" / "saltus" / "studio" / "pictures"
 RESULTS = Path(__file__).parent / "papers" / "results.json"
 VALIDATION = """# Validation
 
@@ -19,7 +21,7 @@ with more digits, computed apart from saltus. The worst check is the one that co
 `saltus validate FILE.json` checks further cases of the same groups."""
 LAWS = ("laws.friction", "laws.impact", "laws.impact.engagement")
 RESULT_SIDE = ("diagnostics", "io", "views")
-PACKAGES = ("surfaces", "shapes", "links", "contacts", *LAWS, "systems", "engines", "hybrid", *RESULT_SIDE)
+PACKAGES = ("surfaces", "shapes", "links", "contacts", *LAWS, "systems", "engines", "hybrid", "dynamics", *RESULT_SIDE)
 
 
 def on_files(files, config):
@@ -28,15 +30,43 @@ def on_files(files, config):
     made["validation.md"] = _validation()
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
+    for picture in sorted(THUMBNAILS.glob("*.webp")):
+        files.append(File.generated(config, f"pictures/catalogue/{picture.name}", abs_src_path=str(picture)))
     return files
 
 
 def on_page_markdown(markdown, page, config, files):
     """Put measured numbers where a page has {{name}}."""
-    if page.file.src_uri != "laws.md":
+    made = {"laws.md": _measured, "verify.md": _benchmarks}.get(page.file.src_uri)
+    if made is None:
         return markdown
-    measured = _measured()
+    measured = made()
     return re.sub(r"\{\{(\w+)\}\}", lambda found: measured[found.group(1)], markdown)
+
+
+def on_post_page(output, page, config):
+    """Search from disk needs a small shim, which lies beside the pages instead of on another server."""
+    return output.replace(SHIM, "../" * page.url.count("/") + "offline/iframe-worker.js")
+
+
+def on_post_template(output, template_name, config):
+    """The same for pages that are no documents."""
+    return output.replace(SHIM, "offline/iframe-worker.js")
+
+
+def _benchmarks():
+    """The cases of `saltus verify`, and what the engines made of them."""
+    from saltus.validation import nonsmooth
+
+    results = ROOT / "benchmarks" / "results" / "nonsmooth.txt"
+    engines = f"```text\n{results.read_text('utf-8').strip()}\n```" if results.exists() else "Run `make bench`."
+    rows = ["| case | what | source | proved by | wrong in the source |", "|---|---|---|---|---|"]
+    for case in nonsmooth.cases():
+        told = [case["id"], f"{case['title']}. {case['statement']}", case["source"], case["second"]["by"]]
+        rows.append(
+            "| " + " | ".join(one.replace("|", "\\|") for one in [*told, case.get("wrong_in_source", "")]) + " |"
+        )
+    return {"engines": engines, "cases": "\n".join(rows)}
 
 
 def _measured():
@@ -64,12 +94,15 @@ def _reference():
         package = importlib.import_module(f"saltus.{name}")
         about = (package.__doc__ or "").strip().splitlines()[0]
         lines = [f"# saltus.{name}", "", about, ""]
+        static = set(vars(package))
         for one in package.__all__:
             whole = f"saltus.{name}.{one}"
             if whole in elsewhere:
                 lines += [f"### `{one}`", "", f"See [{elsewhere[whole]}](../{elsewhere[whole]}.md).", ""]
-            elif callable(getattr(package, one)):
-                lines += [f"::: {whole}", ""]
+            elif callable(found := getattr(package, one)):
+                # A name that is loaded when first asked for is documented where it stands.
+                where = whole if one in static else f"{found.__module__}.{found.__qualname__}"
+                lines += [f"::: {where}", ""]
         made[f"reference/{name}.md"] = "\n".join(lines)
         rows.append(f"- [saltus.{name}]({name}.md): {about}")
     return {"reference/index.md": "\n".join([*rows, ""]), **made}
@@ -98,6 +131,11 @@ def _gallery():
     lines = [
         "# Gallery",
         "",
+        "A picture opens the run as a page: turn it, play it, go from event to event.",
+        "",
+        *_catalogue(),
+        "# Examples",
+        "",
         "The folder `examples/` of the repository; each runs by itself and checks its numbers.",
         "",
     ]
@@ -110,6 +148,26 @@ def _gallery():
         lines += [f'??? example "{path.name}"', "    ```python", *(f"    {line}" for line in code.strip().splitlines())]
         lines += ["    ```", ""]
     return "\n".join(lines)
+
+
+def _catalogue():
+    """Cards of the ready scenarios by kind: a moving picture, a sentence, and the page where it was made."""
+    from saltus.scenarios import entries
+
+    lines = []
+    for kind in dict.fromkeys(one.kind for one in entries().values()):
+        lines += [f"## {kind.replace('_', ' ').capitalize()}", "", '<div class="cards" markdown>', ""]
+        for one in entries().values():
+            if one.kind != kind:
+                continue
+            page = f"gallery/{one.name}.html"
+            picture = f"pictures/catalogue/{one.name}.webp"
+            shown = f"![]({picture})" if (THUMBNAILS / f"{one.name}.webp").exists() else ""
+            linked = f'<a href="{page}">{one.name}</a>' if (Path(__file__).parent / page).exists() else one.name
+            image = f'<a href="{page}"><img src="{picture}" alt=""></a>' if "<a" in linked and shown else shown
+            lines += ["<div>", image, f"<p><b>{linked}</b><br>{one.description}</p>", "</div>", ""]
+        lines += ["</div>", ""]
+    return lines
 
 
 def _validation():

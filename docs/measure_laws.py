@@ -4,9 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import saltus  # noqa: F401  (double precision)
+import saltus
 from saltus.laws import friction, impact
 from saltus.laws.impact.engagement import ENGAGEMENTS
+
+saltus.configure()
 
 PRESSURES = ("hertz", "uniform", "punch")
 SPOT_LAWS = (friction.Pade, friction.FirstOrder, friction.SecondOrder, friction.PowerNorm, friction.EllipticCone)

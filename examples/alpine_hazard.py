@@ -1,7 +1,7 @@
 """A raft of rock slides down a made-up alpine valley, with five friction coefficients: a small hazard map.
 
 The rods between the masses are elastic and break, so the raft falls apart on its way and its pieces stop one by one.
-Notice how little the path depends on friction, which the couloir decides, and how much the place of rest.
+Notice that friction hardly changes the path, which the couloir determines, but strongly changes where the pieces stop.
 """
 
 import equinox as eqx
@@ -11,6 +11,8 @@ import numpy as np
 import saltus as sl
 from saltus.io.hazard import Hazard, write_hazard
 from saltus.views import hazard as view
+
+sl.configure()
 
 loaded = sl.scenarios.load("alpine-raft", ["release.spacing=50.0"])
 raft, start = loaded.scenario.assemble()

@@ -6,6 +6,8 @@ together. Notice that the rod force ends at a value, but is undefined once nothi
 
 import saltus as sl
 
+sl.configure()
+
 pair = sl.systems.SlidingMasses(sl.surfaces.Sphere(radius=1.0), masses=[1.0, 1.0], rods=[(0, 1)], mu=0.01)
 start = pair.start(
     position=[[0.3007057995042731, 0.0], [0.40034903255689497, 0.0]],

@@ -8,6 +8,8 @@ import numpy as np
 
 import saltus as sl
 
+sl.configure()
+
 loaded = sl.scenarios.load("box-of-ellipsoids", ["solve.until=2.0"])
 run = loaded.scenario.simulate()
 data = run.to_dataset(times=201)

@@ -10,6 +10,8 @@ from scipy.optimize import brentq
 
 import saltus as sl
 
+sl.configure()
+
 MASS, RADIUS, HALF_ANGLE, END = 0.05, 0.025, 0.3, 1.2
 profile = sl.shapes.ButterflyProfile(a=0.11, b=0.03)
 wanted = sl.systems.Turning(amplitude=0.2, frequency=2.0)  # of the ball on the plates

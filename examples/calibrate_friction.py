@@ -11,6 +11,8 @@ import numpy as np
 import saltus as sl
 from saltus.calibration import Observation
 
+sl.configure()
+
 TRUE, SIGMA = {"masses.0.mu": 0.30, "masses.1.mu": 0.22}, 0.003
 scenario = sl.scenarios.loads("""
     kind = "sliding"

@@ -17,6 +17,8 @@ import numpy as np
 
 import saltus as sl
 
+sl.configure()
+
 sizes = [int(word) for word in sys.argv[1:] if word.isdecimal()] or [31, 63, 127, 255, 511]
 exact = sl.systems.chain.continuum(length=1.0, overhang=1 / 8, gravity=1.0)
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")

@@ -14,6 +14,8 @@ import numpy as np
 
 import saltus as sl
 
+sl.configure()
+
 chain = sl.systems.Chain(19, gravity=1.0, table_friction=0.5, ends_off_table=True)
 held, loose = chain.start(overhang=5.5), chain.start(overhang=6.5)
 rest = sl.simulate(chain, held, until=math.inf)

@@ -14,6 +14,8 @@ import matplotlib.pyplot as plt
 
 import saltus as sl
 
+sl.configure()
+
 warnings.filterwarnings("ignore", message=".*creates energy.*")
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 lost, left = {}, {}

@@ -8,6 +8,8 @@ import math
 
 import saltus as sl
 
+sl.configure()
+
 chain = sl.systems.Chain(10, gravity=1.0, engagement="limit", ends_off_table=True)
 run = sl.simulate(chain, chain.start(overhang=1e-4), until=math.inf)
 data = run.to_dataset(times=601)

@@ -8,6 +8,8 @@ import numpy as np
 
 import saltus as sl
 
+sl.configure()
+
 chain = sl.systems.Chain(6, gravity=1.0, material="string")
 run = sl.simulate(chain, chain.start(overhang=1e-4), until=16.0)
 data = run.to_dataset(times=801)

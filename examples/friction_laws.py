@@ -9,6 +9,8 @@ import saltus as sl
 from saltus.laws import friction
 from saltus.views import friction as pictures
 
+sl.configure()
+
 LAWS = (friction.Pade, friction.FirstOrder, friction.SecondOrder, friction.PowerNorm, friction.EllipticCone)
 
 largest = {}

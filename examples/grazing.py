@@ -9,6 +9,8 @@ import numpy as np
 
 import saltus as sl
 
+sl.configure()
+
 top = sl.shapes.Body(sl.shapes.Ellipsoid([1.0, 1.0, 2.0]), angular_velocity=[0.0, 0.0, 5.0])
 
 

@@ -8,6 +8,8 @@ import numpy as np
 
 import saltus as sl
 
+sl.configure()
+
 dome = sl.surfaces.Dome(radius=1.0)
 ball = sl.systems.SlidingMasses(dome, masses=[1.0], mu=0.0, adhesion=False)
 run = sl.simulate(ball, ball.start(position=[[0.0, 0.0]], velocity=[[0.5, 0.0]]), until=0.88)

@@ -10,6 +10,8 @@ import numpy as np
 import saltus as sl
 from saltus.laws.friction import Combined, Coulomb
 
+sl.configure()
+
 MASS, RADIUS, MU = 0.17, 0.0286, 0.2
 velocity, turning = np.array([1.5, 0.0]), np.array([-90.0, -20.0, 120.0])
 

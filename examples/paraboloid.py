@@ -8,6 +8,8 @@ import numpy as np
 
 import saltus as sl
 
+sl.configure()
+
 valley = sl.surfaces.Paraboloid(a=2e-4, b=4e-4, c=1e-5)
 pair = sl.systems.SlidingMasses(valley, masses=[1.0, 5.0], rods=[(0, 1)], mu=0.0)
 start = pair.start(position=[[400.0, 0.0], [-200.0, 0.0]], velocity=[[0.0, 50.0], [0.0, -50.0]])

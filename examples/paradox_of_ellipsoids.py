@@ -10,6 +10,8 @@ import numpy as np
 
 import saltus as sl
 
+sl.configure()
+
 one, two = sl.shapes.Ellipsoid([2.0, 1.0, 1.5]), sl.shapes.Ellipsoid([0.7, 1.6, 1.1])
 found = sl.contacts.paradox.find(one, two, jax.random.key(0))
 bodies = [found.body1, found.body2]

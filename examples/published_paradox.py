@@ -9,6 +9,8 @@ import numpy as np
 
 import saltus as sl
 
+sl.configure()
+
 runs = {}
 for policy in ("pass", "sustain"):
     scenario = sl.scenarios.load("paradox", [f'impact.paradox="{policy}"', "solve.until=0.35"]).scenario

@@ -11,6 +11,8 @@ import saltus as sl
 from saltus.laws.friction import Combined, Coulomb
 from saltus.systems.ball_on_rails import terminal_creep
 
+sl.configure()
+
 MASS, RADIUS, HALF_ANGLE, MU, SPEED = 1.0, 0.5, 0.5, 0.25, 2.0
 
 point = sl.systems.BallOnRails(MASS, RADIUS, HALF_ANGLE, Coulomb(MU))

@@ -8,6 +8,8 @@ import numpy as np
 
 import saltus as sl
 
+sl.configure()
+
 slope = sl.surfaces.Plane(slope_x=-0.3, slope_y=0.0)
 pair = sl.systems.SlidingMasses(slope, masses=[4.0, 1.0], rods=[(0, 1)], mu=[0.5, 0.05])
 start = pair.start(position=[[0.0, 0.0], [0.0, 0.6]], velocity=[[0.0, 0.0], [2.4, 0.0]])

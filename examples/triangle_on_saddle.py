@@ -6,6 +6,8 @@ what friction takes is accounted for.
 
 import saltus as sl
 
+sl.configure()
+
 saddle = sl.surfaces.Saddle(a=0.4, b=0.15)
 triangle = sl.systems.SlidingMasses(saddle, masses=[1.0, 2.0, 3.0], rods=[(0, 1), (1, 2), (2, 0)], mu=[0.05, 0.1, 0.02])
 start = triangle.start(

@@ -8,6 +8,8 @@ import numpy as np
 
 import saltus as sl
 
+sl.configure()
+
 bodies = [
     sl.shapes.Body(
         sl.shapes.Ellipsoid([2.0, 1.0, 1.5]),

@@ -6,11 +6,14 @@ import os
 import sys
 from pathlib import Path
 
-import saltus  # noqa: F401  (before JAX: it switches double precision on)
+import hypothesis
+import jax
+import pytest
 
-import hypothesis  # isort: skip
-import jax  # isort: skip
-import pytest  # isort: skip
+import saltus
+from tests.browser import browser  # noqa: F401
+
+saltus.configure()  # before JAX starts
 
 PROFILE = os.environ.get("SALTUS_HYPOTHESIS", "fast")
 # No deadline: the first example of a test compiles. Derandomized: a failure on one machine fails on all.

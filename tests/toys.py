@@ -123,3 +123,85 @@ class RootFlow(AbstractSystem):
 
     def observe(self, state):
         return {"x": state.q[0]}
+
+
+BALLS = 20
+FLIES, FLIES_HARD, RESTS = 0, 1, 2
+
+
+class Playground(AbstractSystem):
+    """Twenty balls over floors that may shake, and a clock with marks, a dip and ends: every sort of event, by data.
+
+    A ball in mode `FLIES` knows how to come to rest; one in mode `FLIES_HARD` does not.
+    """
+
+    kind: ClassVar[str] = "playground"
+    mode_names: ClassVar[tuple[str, ...]] = ("flies", "flies_hard", "rests")
+    restitution: jax.Array
+    shake: jax.Array  # amplitude of the floor [m]
+    pace: jax.Array  # its angular frequency [1/s]
+    marks: jax.Array  # three times of the clock
+    dip: jax.Array  # a time of the clock about which a guard is below zero
+    width: jax.Array  # half of the time for which it is
+    limit: jax.Array  # a time of the clock that is a border
+    last: jax.Array  # a time of the clock that ends the run
+
+    def rate(self, state):
+        flies = state.mode < RESTS
+        moved = jnp.where(flies, state.v[:BALLS], 0.0)
+        falls = jnp.where(flies, -9.81, 0.0)
+        return Rate(jnp.append(moved, 1.0), jnp.append(falls, 0.0), jnp.sum(moved)[None])
+
+    def _over_floor(self, state):
+        return state.q[:BALLS] - self.shake * jnp.sin(self.pace * state.t)
+
+    def _bounced(self, state, index):
+        floor = self.shake * self.pace * jnp.cos(self.pace * state.t)
+        v = floor - self.restitution * (state.v[index] - floor)
+        return State(state.t, state.q, state.v.at[index].set(v), state.ledger, state.mode)
+
+    def _at_rest(self, state, index):
+        v, mode = state.v.at[index].set(0.0), state.mode.at[index].set(RESTS)
+        return State(state.t, state.q, v, state.ledger, mode)
+
+    def _counted(self, state, index):
+        return State(state.t, state.q, state.v.at[BALLS].add(1.0), state.ledger, state.mode)
+
+    def guards(self):
+        def clock(name, function, **options):
+            return Guard(name, lambda s: function(s.q[BALLS]), **options)
+
+        return (
+            Guard("floor", self._over_floor, lambda s: s.mode == FLIES, jump=self._bounced, settle=self._at_rest),
+            Guard("hard", self._over_floor, lambda s: s.mode == FLIES_HARD, jump=self._bounced),
+            clock("mark", lambda x: self.marks - x, jump=self._counted),
+            clock("dip", lambda x: (x - self.dip) ** 2 - self.width**2, jump=self._counted),
+            clock("limit", lambda x: self.limit - x, ends="left_domain", border=True),
+            clock("last", lambda x: self.last - x, ends="finished"),
+        )
+
+    def quantities(self):
+        return {"height": Quantity(("ball",), "m", "height")}
+
+    def observe(self, state):
+        return {"height": state.q[:BALLS]}
+
+
+def playground(**numbers) -> Playground:
+    """A playground in which nothing happens but what these numbers say."""
+    quiet = {
+        "restitution": 0.9, "shake": 0.0, "pace": 0.0, "marks": [1e3] * 3, "dip": -1e3, "width": 1.0, "limit": 1e3,
+        "last": 1e3,
+    }  # fmt: skip
+    return Playground(**{name: jnp.asarray(value, float) for name, value in (quiet | numbers).items()})
+
+
+def playground_start(height=0.0, velocity=0.0, mode=RESTS) -> State:
+    """Balls at these heights, with these velocities, in these modes (one for all, or a list of the first ones)."""
+
+    def row(value, rest):
+        given = [value] * BALLS if isinstance(value, float | int) else [*value]
+        return [*given, *[rest] * (BALLS - len(given))]
+
+    q, v = [*row(height, 0.0), 0.0], [*row(velocity, 0.0), 0.0]
+    return State.of(q=q, v=v, ledger=[0.0], mode=row(mode, RESTS))

@@ -1,21 +1,26 @@
-"""saltus: mechanics that jumps. Bodies that slide, stick, roll, tug at each other and collide."""
+"""saltus: mechanics that jumps. Bodies that slide, stick, roll, tug at each other and collide.
+
+Importing it switches JAX to double precision, and changes nothing else; `saltus.configure()` makes it fast.
+"""
 
 from __future__ import annotations
 
 import importlib
 
 from saltus import _jax_settings
+from saltus._jax_settings import configure
 
 __version__ = "0.1.0"
 
-_MODULES = ("calibration", "contacts", "diagnostics", "engines", "ensembles", "hybrid", "io", "laws", "links",
-            "numerics", "papers", "scenarios", "shapes", "surfaces", "systems", "validation", "views")  # fmt: skip
+_MODULES = ("calibration", "contacts", "diagnostics", "dynamics", "engines", "ensembles", "gas", "hybrid",
+            "io", "laws", "links", "numerics", "papers", "scenarios", "shapes", "surfaces", "systems",
+            "validation", "views")  # fmt: skip
 _NAMES = {"simulate": "saltus.simulation", "Run": "saltus.simulation", "ensemble": "saltus.ensembles.runner",
           "calibrate": "saltus.calibration", "ScenarioError": "saltus.errors"}  # fmt: skip
 
-_jax_settings.apply()
+_jax_settings.enable_double_precision()
 
-__all__ = ["__version__", *_MODULES, *_NAMES]
+__all__ = ["__version__", "configure", *_MODULES, *_NAMES]
 
 
 def __getattr__(name: str):

@@ -1,11 +1,88 @@
-"""Settings that JAX must have before its first use; importing JAX is not needed for them."""
+"""What saltus asks of JAX: double precision always, and by `configure` a quicker compiler and a cache of programs.
+
+Nothing here imports JAX: its settings are read from the environment when it starts.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
+import json
 import os
+import subprocess
 import sys
+import tempfile
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
+
+SMALL_LOOP = 1_000_000_000  # bytes; loops with less in them are compiled as one piece, not kernel by kernel
+# A step of a small system consists of hundreds of tiny kernels; compiled as one piece, the loop over the steps runs
+# about six times as fast.
+FAST_LOOPS = f"--xla_backend_extra_options=xla_cpu_small_while_loop_byte_threshold={SMALL_LOOP}"
+# The plainer kernel emitters compile in half the time.
+PLAIN_EMITTERS = "--xla_cpu_use_fusion_emitters=false"
+# For programs that run only a few times: few optimisations, in one module.
+QUICK = ("--xla_backend_optimization_level=1", "--xla_cpu_parallel_codegen_split_count=1")
+# The smallest thing that reads the flags; all of JAX where jaxlib has another form.
+PROBE = """
+try:
+    from jaxlib import xla_client
+    xla_client.make_cpu_client()
+except Exception:
+    import jax
+    jax.devices()
+"""
+PROBE_TIME = 60.0  # seconds in which a new process must have started JAX
+
+_given: list[str] = []  # the flags of the user, before ours came to them
+_configured: list[bool] = []  # whether anybody has decided on flags and cache
+
+
+def enable_double_precision() -> None:
+    """Events need it; without it JAX computes in single precision. `import saltus` does this and nothing else."""
+    _set("jax_enable_x64", True)
+
+
+def configure(*, flags: bool = True, cache: bool = True) -> None:
+    """Have JAX compile for saltus, and keep compiled programs between runs.
+
+    Both reach all JAX code of the process, so importing saltus does neither. Call it once, after the import and before
+    JAX is used. The command line and the workers of an ensemble do. May be called again; what was done stays.
+
+    Args:
+        flags: Add to `XLA_FLAGS` what makes loops of small systems about six times as fast on a CPU, and compilation
+            about twice as fast. Flags that are set already, or that this version of XLA does not know, are left out.
+        cache: Keep compiled programs in the folder `cache_directory()`, unless the environment names another one
+            (`SALTUS_CACHE`, which may be `off`, or `JAX_COMPILATION_CACHE_DIR`).
+    """
+    _configured[:] = [True]
+    if flags:
+        _given[:] = _given or [os.environ.get("XLA_FLAGS", "")]
+        if _jax_has_started():
+            if compiler_flags(os.environ.get("XLA_FLAGS", "")) != os.environ.get("XLA_FLAGS", ""):
+                warnings.warn(
+                    "saltus.configure() came after JAX had started, so that its compiler flags have no effect and runs "
+                    "take longer. Call it right after `import saltus`.",
+                    stacklevel=2,
+                )
+        else:
+            os.environ["XLA_FLAGS"] = compiler_flags(os.environ.get("XLA_FLAGS", ""))
+    folder = cache_directory() if cache else None
+    if folder is not None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        _set("jax_compilation_cache_dir", str(folder))
+        _set("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
+def remind_of_configure() -> None:
+    """Say once, in one sentence, that runs could be faster; not where somebody has decided on it."""
+    if not _configured:
+        _configured[:] = [True]
+        warnings.warn(
+            "saltus runs without its compiler flags and its cache of programs, several times slower than need be: call "
+            "saltus.configure() after the import, or saltus.configure(flags=False, cache=False) to leave JAX as it is.",
+            stacklevel=3,
+        )
 
 
 def cache_directory() -> Path | None:
@@ -22,31 +99,17 @@ def cache_directory() -> Path | None:
     return Path(base) / "saltus" / "jax"
 
 
-SMALL_LOOP = 1_000_000_000  # bytes; loops with less in them are compiled as one piece, not kernel by kernel
-QUICK_EMITTERS = ("0.9", "0.10")  # versions of jaxlib that know the flag (an unknown one ends the process)
-
-
-_given: list[str] = []  # the flags of the user, before ours came to them
-
-
 def compiler_flags(present: str, quick: bool = False) -> str:
     """The flags of the XLA compiler with ours added to those `present`, which win.
-
-    A step of a small system consists of hundreds of tiny kernels; compiled as one piece, the loop
-    over the steps runs about six times as fast. The plainer kernel emitters compile in half the time.
 
     Args:
         present: Flags that are set already.
         quick: For programs that run only a few times: kernel by kernel, with few optimisations, in one module.
     """
-    known = importlib.metadata.version("jaxlib").rpartition(".")[0] in QUICK_EMITTERS
-    ours = {"xla_cpu_use_fusion_emitters": "false"} if known else {}
-    if not quick:
-        ours = {"xla_backend_extra_options": f"xla_cpu_small_while_loop_byte_threshold={SMALL_LOOP}"} | ours
-    elif known:
-        ours |= {"xla_backend_optimization_level": "1", "xla_cpu_parallel_codegen_split_count": "1"}
-    added = [f"--{name}={value}" for name, value in ours.items() if name not in present]
-    return " ".join([*([present] if present else []), *added])
+    ours = (PLAIN_EMITTERS, *QUICK) if quick else (FAST_LOOPS, PLAIN_EMITTERS)
+    missing = [flag for flag in ours if _name(flag) not in present]
+    known = known_flags(tuple(missing)) if missing else []
+    return " ".join([*([present] if present else []), *known])
 
 
 def quick_to_compile() -> dict[str, str]:
@@ -54,17 +117,77 @@ def quick_to_compile() -> dict[str, str]:
     return {"XLA_FLAGS": compiler_flags(_given[0] if _given else "", quick=True)}
 
 
-def apply() -> None:
-    """Double precision always (events need it), compiler flags, and the cache unless switched off."""
-    _given[:] = _given or [os.environ.get("XLA_FLAGS", "")]
-    os.environ["XLA_FLAGS"] = compiler_flags(os.environ.get("XLA_FLAGS", ""))
-    settings: dict[str, object] = {"jax_enable_x64": True}
-    cache = cache_directory()
-    if cache is not None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
-        settings["jax_compilation_cache_dir"] = str(cache)
-        settings["jax_persistent_cache_min_compile_time_secs"] = 0.0
-    for name, value in settings.items():
-        if "jax" in sys.modules:
-            sys.modules["jax"].config.update(name, value)
-        else:
-            os.environ[name.upper()] = str(value)
+def known_flags(flags: Sequence[str]) -> list[str]:
+    """Those of `flags` that the installed XLA knows: an unknown one would end the process that uses it.
+
+    A new process tries them, once per version of jaxlib: the answer is kept beside the cache of programs.
+    """
+    memory = _memory(flags)
+    try:
+        found = json.loads(memory.read_text(encoding="utf-8")) if memory is not None else None
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, list):
+        found, certain = _tried(flags)
+        if memory is not None and certain:
+            _write(memory, json.dumps(found))
+    return [flag for flag in flags if flag in found]
+
+
+def _tried(flags: Sequence[str]) -> tuple[list[str], bool]:
+    """Which flags XLA starts with, and whether that is certain: a process may fail for other reasons."""
+    if (together := knows(flags)) is not False:
+        return (list(flags), True) if together else ([], False)
+    each = {flag: knows([flag]) for flag in flags}
+    return [flag for flag, known in each.items() if known], None not in each.values()
+
+
+def knows(flags: Sequence[str]) -> bool | None:
+    """Whether XLA knows all of these flags, as a process of its own finds; None where that fails otherwise."""
+    environment = {**os.environ, "XLA_FLAGS": " ".join(flags), "JAX_PLATFORMS": "cpu"}
+    try:
+        tried = subprocess.run(
+            [sys.executable, "-c", PROBE], env=environment, capture_output=True, timeout=PROBE_TIME, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    if tried.returncode == 0:
+        return True
+    return False if b"XLA_FLAGS" in tried.stderr else None
+
+
+def _memory(flags: Sequence[str]) -> Path | None:
+    """The file that remembers which flags are known; None where nothing is kept."""
+    folder = cache_directory()
+    if folder is None:
+        return None
+    digest = hashlib.sha256(" ".join(flags).encode()).hexdigest()[:12]
+    return folder.parent / f"flags-{importlib.metadata.version('jaxlib')}-{digest}.json"
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole, also where another process writes the same; not at all where there is no room."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.stem}.", delete=False) as file:
+            file.write(text)
+        os.replace(file.name, path)
+    except OSError:
+        return  # the next process tries again
+
+
+def _name(flag: str) -> str:
+    return flag.removeprefix("--").partition("=")[0]
+
+
+def _jax_has_started() -> bool:
+    """Whether JAX has read its flags already."""
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    return bridge is not None and bool(bridge.backends_are_initialized())
+
+
+def _set(name: str, value: object) -> None:
+    if "jax" in sys.modules:
+        sys.modules["jax"].config.update(name, value)
+    else:
+        os.environ[name.upper()] = str(value)

@@ -1,8 +1,8 @@
 """The wording of argument errors, so that all of them sound alike.
 
-Every check raises `ValueError` with one sentence for what is wrong (with the value), what is
-allowed, and what to do. A number that JAX traces is not known yet: it passes, and within `noting` the
-condition on it is kept, for whoever runs the traced program to look at.
+Every check raises `ValueError` (`TypeError` for what is no number, or another kind of object) with one sentence for
+what is wrong (with the value), what is allowed, and what to do. A number that JAX traces is not known yet: it passes,
+and within `noting` the condition on it is kept, for whoever runs the traced program to look at.
 """
 
 from __future__ import annotations
@@ -73,11 +73,22 @@ def _offender(values: np.ndarray, bad: np.ndarray) -> Any:
 def _require(name: str, value: Any, rule: str, test: Any, advice: str) -> None:
     values = concrete(value)
     if values is None:
+        if (word := _no_number(value)) is not None:
+            raise TypeError(f"`{name}` must be a number {rule}, got {word!r}.{f' {advice}' if advice else ''}")
         _note_test(value, test)
         return
     bad = ~np.asarray(test(values))
     if bad.any():
         _fail(name, rule, _offender(values, bad), advice)
+
+
+def _no_number(value: Any) -> Any:
+    """The first thing in `value` that can be no number: a text, a table or nothing at all."""
+    if isinstance(value, list | tuple):
+        return next((found for one in value if (found := _no_number(one)) is not None), None)
+    if value is None:
+        return "None"
+    return value if isinstance(value, str | bytes | dict | set) or callable(value) else None
 
 
 def _note_test(value: Any, test: Any) -> None:
@@ -118,6 +129,15 @@ def shaped(name: str, value: Any, shape: tuple[int | None, ...], advice: str = "
     if len(found) != len(shape) or any(want is not None and want != n for n, want in zip(found, shape, strict=True)):
         wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
         _fail(name, f"of shape {wanted}", str(found), advice)
+
+
+def instance(name: str, value: Any, kind: type | tuple[type, ...], advice: str) -> None:
+    """`value` is an object of this type; `advice` says how to make one. Raises `TypeError`."""
+    if not isinstance(value, kind):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        wanted = " or ".join(one.__name__.removeprefix("Abstract") for one in kinds)
+        shown = repr(value) if isinstance(value, str | int | float) else f"a {type(value).__name__}"
+        raise TypeError(f"`{name}` must be a {wanted}, got {shown}. {advice}")
 
 
 def one_of(name: str, value: str, allowed: Iterable[str]) -> None:

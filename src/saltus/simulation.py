@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import inspect
 import time
@@ -10,18 +11,28 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from saltus import checks
+from saltus._jax_settings import remind_of_configure
+from saltus.diagnostics.accuracy import TELLING, Promise, assess
 from saltus.engines import EventDriven, FixedStep
 from saltus.engines.replay import Replay
 from saltus.engines.steppers import is_fixed
 from saltus.hybrid import AbstractSystem, Events, Outcome, State, Trajectory
 
 if TYPE_CHECKING:
+    import os
+
     import xarray as xr
+
+    from saltus.views.pages import Inline
+
+
+LOOKS = 64  # knots at which the energies of a run are looked at
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,21 +43,37 @@ class Run:
         system: What moved.
         trajectory: How it moved.
         wall_time: Seconds it took to compute.
+        rtol: Relative error allowed per step; None where steps are constant and no error is promised.
     """
 
     system: AbstractSystem
     trajectory: Trajectory
     wall_time: float
+    rtol: float | None = None
 
     @property
     def events(self) -> Events:
         """What happened, in order."""
         return Events(self.trajectory.events)
 
-    @property
+    @functools.cached_property
     def outcome(self) -> Outcome:
-        """Why the run ended."""
-        return self.trajectory.outcome
+        """Why the run ended; `inaccurate` where its energy balance or constraints are worse than promised.
+
+        Looked at when first asked for: `trajectory.outcome` is what the engine says, without this check.
+        """
+        if not any(name in TELLING for name in self.system.quantities()):
+            return self.trajectory.outcome
+        knots = self.trajectory.knots
+        rows = np.linspace(0, len(knots.t) - 1, LOOKS).astype(int)
+        observed = _telling(self.system, jax.tree.map(lambda x: np.asarray(x)[rows], knots))
+        observed = {name: np.asarray(column) for name, column in observed.items()}
+        return assess(self.trajectory.outcome, observed, self.promise)
+
+    @property
+    def promise(self) -> Promise:
+        """What the tolerances promise of the energy balance and the constraints."""
+        return Promise(self.rtol if self.system.balanced else None, getattr(self.trajectory, "steps", 0))
 
     @property
     def end(self) -> State:
@@ -92,7 +119,30 @@ class Run:
         """
         from saltus.io.dataset import to_dataset
 
-        return to_dataset(self.system, self.trajectory, times, attributes or {})
+        dataset = to_dataset(self.system, self.trajectory, times, attributes or {})
+        # Some times may all show the same phase of a motion, with nothing exchanged between them.
+        throughout = np.ndim(times) == 0 and dataset.sizes["time"] >= LOOKS
+        observed = {str(name): column.values for name, column in dataset.items()}
+        outcome = assess(self.trajectory.outcome, observed, self.promise) if throughout else self.outcome
+        dataset.attrs.update(outcome=outcome.name, outcome_message=outcome.message)
+        return dataset
+
+    def to_html(self, path: str | os.PathLike, times: int | np.ndarray = 1001) -> None:
+        """Write the run as one web page that opens offline: the scene to turn and play, curves, events.
+
+        Args:
+            path: The file (.html), written whole or not at all.
+            times: As for `to_dataset`.
+        """
+        from saltus.views import save_page
+
+        save_page(self.to_dataset(times), path)
+
+    def show(self, height: int = 620) -> Inline:
+        """That page inside a notebook, in a frame of this height [pixels]."""
+        from saltus.views.pages import Inline
+
+        return Inline(self.to_dataset(), height)
 
     def __repr__(self) -> str:
         begin, end = float(self.trajectory.start.t), float(self.end.t)
@@ -103,7 +153,18 @@ class Run:
     def _repr_html_(self) -> str:
         from saltus.io.notebook import run_html
 
-        return run_html(self.system, self.trajectory, self.wall_time)
+        return run_html(self.system, self.trajectory, self.outcome, self.wall_time)
+
+
+@eqx.filter_jit
+def _telling(system: AbstractSystem, states: State) -> dict[str, Array]:
+    """What of the results of many states tells their accuracy; the rest is not computed."""
+
+    def one(state):
+        observed = system.observe(state)
+        return {name: observed[name] for name in (*TELLING, "rod_whole") if name in observed}
+
+    return jax.vmap(one)(states)
 
 
 @eqx.filter_jit
@@ -122,6 +183,7 @@ def simulate(
     atol: float = 1e-12,
     step: float | None = None,
     max_events: int = 10_000,
+    max_steps: int | None = None,
     progress: Callable[[float, int], None] | None = None,
 ) -> Run:
     """Let a system move from `start` to time `until`.
@@ -129,38 +191,61 @@ def simulate(
     Args:
         system: What moves.
         start: Its state at the beginning; systems build it with `system.start(...)`.
-        until: Time of the end [s]; inf if the system ends its own story.
+        until: Time of the end [s]; inf to run until an event of the system ends the run.
         method: "dopri8" (default), "tsit5", "dopri5", "bosh3"; "kvaerno5" for stiff flow;
             "rk4" with `step` for constant steps.
         rtol: Error allowed per step, relative to each component.
-        atol: Error allowed per step, absolute.
+        atol: Error allowed per step, absolute, in the units of the state; small against the state itself. Systems
+            with dry friction use no more than a tenth of the speed at which they tell a stop (`atol_limit`).
         step: Constant step [s]; only with a method that has no error estimate.
         max_events: Events after which the run is ended.
+        max_steps: Steps after which the run is ended, or earlier if it is seen to need more; a million if not
+            given (ten million constant steps).
         progress: Called now and then with the time reached and the number of events.
     """
+    _check(system, start, until)
+    remind_of_configure()
     method = method or getattr(system, "method", "dopri8")
     if not float(until) > float(start.t):
         raise ValueError(f"`until` must be later than the start at t = {float(start.t):g} s, got {until}.")
     if start.q.dtype != jnp.float64:
         raise TypeError(f"The state is {start.q.dtype}; events need float64. Import saltus before you build arrays.")
-    engine = _engine(system, method, rtol, atol, step, max_events)
+    engine = _engine(system, method, rtol, atol, step, max_events, max_steps)
     began = time.perf_counter()
     trajectory = engine.run(system, start, float(until), progress)
-    return Run(system, trajectory, time.perf_counter() - began)
+    adaptive = step is None and getattr(system, "engine", "") != "time_stepping"
+    return Run(system, trajectory, time.perf_counter() - began, float(rtol) if adaptive else None)
 
 
-def _engine(system, method, rtol, atol, step, max_events):
+def _check(system, start, until) -> None:
+    """Refuse, with a sentence, what cannot be run."""
+    advice = (
+        "Build one of saltus.systems, such as SlidingMasses(...), or a class of your own derived from AbstractSystem."
+    )
+    checks.instance("system", system, AbstractSystem, advice)
+    checks.instance("start", start, State, "Build it with system.start(...).")
+    if any(type(leaf).__name__.endswith("Tracer") for leaf in jax.tree.leaves((system, start, until))):
+        raise TypeError(
+            "`simulate` cannot be traced by JAX (grad, jit, vmap): how many events there are depends on the numbers. "
+            "Run it with plain numbers, then differentiate run.replay(system, start), which is right through events."
+        )
+
+
+def _engine(system, method, rtol, atol, step, max_events, max_steps):
     """The engine that these options ask for."""
     special = getattr(system, "engine", "event_driven")
     if special != "event_driven":
         module = importlib.import_module(f"saltus.engines.{special}")
-        options = {"step": step} if "step" in inspect.signature(module.engine).parameters else {}
+        known = inspect.signature(module.engine).parameters
+        options = {"step": step, "max_steps": max_steps}
+        options = {name: value for name, value in options.items() if name in known and value is not None}
         return module.engine(rtol=rtol, atol=atol, max_events=max_events, **options)
+    limits = {"max_events": max_events} | ({} if max_steps is None else {"max_steps": max_steps})
     if is_fixed(method):
         if step is None:
             raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")
-        return FixedStep(step=step, method=method, max_events=max_events)
+        return FixedStep(step=step, method=method, **limits)
     if step is not None:
         checks.positive("step", step)
-        return FixedStep(step=step, method=method, max_events=max_events)
-    return EventDriven(method=method, rtol=rtol, atol=atol, max_events=max_events)
+        return FixedStep(step=step, method=method, **limits)
+    return EventDriven(method=method, rtol=rtol, atol=atol, **limits)

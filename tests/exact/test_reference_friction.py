@@ -52,3 +52,25 @@ def _changed(value):
     if isinstance(value, list):
         return [_changed(x) for x in value]
     return value * (1 + 1e-7) + 1e-7
+
+
+# Error at the default tolerances over the largest value of the quantity, as docs/engines.md promises.
+PROMISED = {
+    "trajectory_rails": 2e-10,
+    "trajectory_butterfly_slip": 2e-10,
+    "trajectory_butterfly_roll": 2e-10,
+    "trajectory_plane": 1e-11,
+}
+
+
+@pytest.mark.parametrize("group", [pytest.param(group, marks=marks(group)) for group in PROMISED])
+def test_default_tolerances_keep_what_they_promise(group, monkeypatch):
+    from saltus.validation import friction
+
+    monkeypatch.setattr(friction, "TIGHT", {})
+    for case in TOPIC.cases:
+        if case["group"] != group or case["input"].get("model") == "pade":
+            continue
+        for check in friction.GROUPS[group](case):
+            relative = check.error / check.tolerance * friction.accuracy(case)
+            assert relative <= PROMISED[group], (case["id"], check)

@@ -22,7 +22,7 @@ def test_a_block_on_an_inclined_raster_has_the_textbook_acceleration():
     run = slide(synthetic.inclined_plane(slope, 10.0, length=200.0), (50.0, 3.0), mu, until=8.0)
     cosine = 1 / np.hypot(1.0, slope)
     along = 0.5 * G * (slope - mu) * cosine * 8.0**2 * cosine
-    x, y = np.asarray(run.end.q[0])
+    x, y = np.asarray(run.end.q[0, :2])
     assert x == pytest.approx(50.0 + along, abs=1e-8)  # tolerance 1e-10 of the run over 80 m
     assert y == pytest.approx(3.0, abs=1e-12)
 
@@ -93,7 +93,7 @@ def test_blocks_on_the_faces_of_a_pyramid_go_straight_down():
     cosine = 1 / np.hypot(1.0, 0.6)
     path = 0.5 * G * 0.3 * cosine * 3.0**2 * cosine
     # The edges round off within a few pixels: 0.268 per pixel of what is left of the edge.
-    np.testing.assert_allclose(np.asarray(run.end.q), [[30.0 + path, 4.0], [-3.0, -30.0 - path]], atol=1e-8)
+    np.testing.assert_allclose(np.asarray(run.end.q[:, :2]), [[30.0 + path, 4.0], [-3.0, -30.0 - path]], atol=1e-8)
 
 
 def test_leaving_the_map_and_entering_a_gap_are_events():

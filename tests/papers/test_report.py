@@ -1,15 +1,12 @@
 """The report: self-contained, sortable, the same in HTML and Markdown; opened in a real browser where there is one."""
 
 import re
-import shutil
 
 import pytest
 
 from saltus.errors import ScenarioError
 from saltus.papers import report
 from saltus.papers.paper import Claim, Correction, Discovery, Drawing, Erratum, Paper, Picture, reproduce
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 @pytest.fixture(scope="module")
@@ -88,20 +85,6 @@ def test_errors_of_errata_are_short():
     one = Correction("Eq. 1", "x", "y", "", 0.0102475, 3e-15)
     assert report._errors(one) == "0.01 → 3.0×10⁻¹⁵"
     assert report._errors(Correction("Eq. 1", "x", "y", "", None, None)) == ""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install playwright"
-    )
-    path = next((found for found in map(shutil.which, BROWSERS) if found), None)
-    if path is None:
-        pytest.skip("no Chromium or Chrome is installed")
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
 
 
 def test_a_browser_shows_every_image_and_sorts_the_table(found, browser, tmp_path):

@@ -8,9 +8,6 @@ from saltus.ensembles.summaries import FAILED, OUTCOME_NAMES
 from saltus.scenarios.keys import with_values
 from saltus.scenarios.loader import load, validate
 
-# At XLA's lowest level of optimisation single events of a batch come out wrong; nobody but tests compiles so.
-pytestmark = pytest.mark.optimised
-
 PAIR = {
     "kind": "sliding",
     "surface": {"type": "sphere", "radius": 1.0},

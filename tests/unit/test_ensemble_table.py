@@ -53,6 +53,10 @@ def test_every_kind_of_scenario_takes_an_ensemble(name):
     data = tomllib.loads(scenarios.load(name).text)
     key = "impact.restitution" if data["kind"] == "bodies" else "gravity"
     data["ensemble"] = {"samples": 8, key: {"uniform": [0.5, 1.0]}}
+    if {"measure", "compress"} & data.keys():  # a gas gives averages, not a motion
+        with pytest.raises(ScenarioError, match="Run one for each"):
+            validate(data)
+        return
     assert Design(validate(data).ensemble).draw(0, 8)[key].shape == (8,)
 
 

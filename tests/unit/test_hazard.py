@@ -169,7 +169,7 @@ def test_the_command_makes_maps_of_stored_runs(tmp_path, capsys):
     assert "2 masses" in capsys.readouterr().out
     with rasterio.open(tmp_path / "hazard.tif") as file:
         assert file.crs.to_epsg() == 32632 and file.read(1).sum() == 8.0
-    assert call(["hazard", *paths, *out]) == 2
+    assert call(["hazard", *paths, *out, "--force"]) == 2
     assert "another terrain" in capsys.readouterr().err
     assert call(["hazard", paths[0], "--out", "hazard.png"]) == 2
 
@@ -201,7 +201,7 @@ def test_the_command_makes_maps_of_an_ensemble_that_keeps_runs_over_time(tmp_pat
     assert passed[0].sum() == 4.0 and passed[2].sum() == 2.5  # as far as x = 40 m, five pixels
     nothing = {**variables, "mode": (dims, 0 * mode - 1, {"flag_meanings": "slip pulled stick free"})}
     xr.Dataset(nothing, {"time": [0.0, 1.0, 2.0]}).to_zarr(store, group="series", mode="a")
-    assert call(command) == 2 and "nothing to map" in capsys.readouterr().err
+    assert call([*command, "--force"]) == 2 and "nothing to map" in capsys.readouterr().err
 
 
 def test_maps_without_runs_are_refused():

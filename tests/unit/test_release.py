@@ -114,7 +114,10 @@ def test_a_scenario_finds_its_map_beside_itself_from_anywhere(folder, tmp_path_f
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     loaded = scenarios.load(folder / "map.toml")
     system, start = loaded.scenario.assemble()
-    assert isinstance(system.surface, Terrain) and np.asarray(start.q).shape == (2, 2)
+    assert isinstance(system.surface, Terrain) and np.asarray(start.q).shape == (
+        2,
+        3,
+    )  # masses can leave a terrain: x, y and z
     assert scenarios.loads(loaded.text) == loaded.scenario  # also as a dataset keeps it
 
 

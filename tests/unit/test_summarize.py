@@ -339,9 +339,16 @@ def test_sensitivity_says_what_it_needs(stored, tmp_path, capsys, monkeypatch):
     assert code == 2 and "pip install 'saltus[sensitivity]'" in err
 
 
+def test_the_page_of_an_ensemble_has_diagrams_and_tables_and_no_script(stored, tmp_path, capsys):
+    assert app.call(["summarize", str(stored), "--html", str(tmp_path / "a.html"), "--quiet"]) == 0
+    text = (tmp_path / "a.html").read_text()
+    assert text.count("<svg") >= 2 and "<script" not in text
+    assert "stop time [s]" in text and "probability to exceed" in text
+
+
 def test_what_does_not_vary_takes_no_room(stored, capsys):
     summary = summarize(stored)
     drawn = {axes.get_xlabel() for axes in figure(summary.curves).axes}
-    assert "stop_time [s]" in drawn and not any("constant" in label for label in drawn)
+    assert "stop time [s]" in drawn and not any("constant" in label for label in drawn)
     table = call(capsys, "summarize", stored, "--sensitivity")[1].split("first-order index")[1]
     assert "stop_time" in table and "constant" not in table and "nan" not in table

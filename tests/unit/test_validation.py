@@ -105,7 +105,8 @@ def test_a_surface_without_a_class_comes_from_its_formula():
 
 
 def test_every_topic_has_shipped_cases():
-    assert {topic.name for topic in runner.read(runner.shipped())} == set(runner.TOPICS)
+    others = {"nonsmooth"}  # the library of `saltus verify`, beside its solutions
+    assert {topic.name for topic in runner.read(runner.shipped())} == set(runner.TOPICS) - others
 
 
 @pytest.mark.parametrize("name", runner.TOPICS)

@@ -1,5 +1,7 @@
 """Figures and animations, from datasets made here: what is drawn, not how it looks."""
 
+import re
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -9,16 +11,10 @@ from saltus import views
 from saltus.errors import MissingExtraError
 from saltus.views import base, sliding
 from saltus.views.ground import ground
-
-SCENARIO = """
-kind = "sliding"
-[surface]
-type = "sphere"
-radius = 1.0
-"""
+from saltus.views.motion import moves_until
 
 
-def dataset(masses=2, rods=1, events=True, scenario=SCENARIO, samples=41):
+def dataset(masses=2, rods=1, events=True, ground_radius=1.0, samples=41):
     """Masses on circles in a bowl; all stop at t = 3 and the rod force is undefined from there."""
     time = np.linspace(0.0, 4.0, samples)
     time = np.sort(np.append(time[time != 3.0], [3.0, 3.0])) if events else time
@@ -49,7 +45,13 @@ def dataset(masses=2, rods=1, events=True, scenario=SCENARIO, samples=41):
         {"time": time, "rod": [f"{i}-{i + 1}" for i in range(rods)]},
         {"kind": "sliding", "mode_names": "slip, stick"},
     )
-    return data.assign_attrs(scenario=scenario) if scenario else data
+    if ground_radius is None:
+        return data
+    x, y = np.meshgrid(*(np.linspace(-1.2, 1.2, 41) * np.abs(position).max() for _ in range(2)))
+    inside = np.hypot(x, y) < ground_radius
+    z = np.where(inside, ground_radius - np.sqrt(np.where(inside, ground_radius**2 - x**2 - y**2, 0.0)), np.nan)
+    dims = ("ground_row", "ground_column")
+    return data.assign(ground_x=(dims, x), ground_y=(dims, y), ground_height=(dims, z))
 
 
 def titles(figure):
@@ -62,20 +64,32 @@ def test_a_constant_is_drawn_as_one_and_energies_high_up_are_seen():
     data["potential_energy"] = data.potential_energy + 1e6
     axes = {one.get_title(loc="left"): one for one in views.figure(data).axes}
     assert np.ptp(axes["reaction of the surface"].get_ylim()) > 0.1
-    assert max(axes["energies (potential from its least)"].get_ylim()) < 1e5
+    assert max(axes["energy (potential energy from its least)"].get_ylim()) < 1e5
 
 
 def test_the_figure_has_a_panel_for_each_quantity():
     assert titles(views.figure(dataset())) == [
-        "paths (open: start, filled: end)",
+        "paths (hollow: start, filled: end)",
         "rod force (> 0 pushes the masses apart)",
         "reaction of the surface",
-        "energies",
+        "energy",
     ]
 
 
 def test_without_rods_there_is_no_panel_for_them():
-    assert len(views.figure(dataset(masses=1, rods=0)).axes) == 3
+    assert titles(views.figure(dataset(masses=1, rods=0))) == [
+        "paths (hollow: start, filled: end)",
+        "height along the path",
+        "reaction of the surface",
+        "energy",
+    ]
+
+
+def test_more_masses_than_can_be_told_apart_share_a_colour_and_have_no_legend_of_names():
+    paths, forces = (views.figure(dataset(masses=20, rods=0)).axes[k] for k in (0, 1))
+    assert paths.get_title(loc="left").startswith("paths of 20 masses")
+    assert [text.get_text() for text in paths.get_legend().get_texts()] == ["stop"]
+    assert [text.get_text() for text in forces.get_legend().get_texts()] == ["largest", "mean", "least"]
 
 
 def test_an_undefined_force_is_left_blank_and_said_so():
@@ -112,25 +126,17 @@ def test_many_events_are_ticks_instead_of_lines():
     assert len(views.figure(many).axes[3].lines) == 4 + 1
 
 
-def test_the_contours_are_those_of_the_scenario_surface():
-    around = ground(dataset(), points=21)
-    assert around is not None
-    x, y = np.meshgrid(around.x, around.y)
-    np.testing.assert_allclose(around.z, 1 - np.sqrt(1 - x**2 - y**2), atol=1e-15)
-
-
-def test_the_ground_ends_where_the_surface_does():
-    small = SCENARIO.replace("radius = 1.0", "radius = 0.27")
-    around = ground(dataset(scenario=small))
-    assert around is not None and np.isnan(around.z).any() and np.isfinite(around.z).any()
-    views.figure(dataset(scenario=small))
-
-
-def test_a_run_without_a_scenario_is_drawn_without_ground():
-    data = dataset(scenario=None)
+def test_a_run_without_a_surface_is_drawn_without_ground():
+    data = dataset(ground_radius=None)
     assert ground(data) is None
     assert not views.figure(data).axes[0].collections
     views.animation(data)._draw_was_started = True  # matplotlib warns of animations that are never shown
+
+
+def test_ground_that_ends_within_the_picture_is_drawn():
+    data = dataset(ground_radius=0.27)
+    assert np.isnan(ground(data).z).any()
+    views.figure(data)
 
 
 @pytest.mark.parametrize(("masses", "rods"), [(1, 0), (7, 6), (20, 19)])
@@ -150,11 +156,20 @@ def test_the_animation_moves_and_ends_at_the_end(tmp_path):
     told = []
     views.save_animation(dataset(samples=9), tmp_path / "a.gif", progress=lambda done, remark: told.append(done))
     animation = Image.open(tmp_path / "a.gif")
-    assert len(told) == 10 and told[-1] == 1.0
-    assert 5 < animation.n_frames <= 10  # frames that are alike are stored once, for longer
+    assert len(told) == 10 + base.HELD and told[-1] == 1.0
+    assert 5 < animation.n_frames <= 11  # frames that are alike are stored once, for longer
     first = np.asarray(animation.convert("RGB")).astype(int)
     animation.seek(5)
     assert (np.abs(np.asarray(animation.convert("RGB")) - first) > 60).any()
+
+
+def test_an_animation_ends_when_nothing_moves_and_says_how_fast_it_is():
+    data = dataset(samples=401)
+    drawing = views.animation(data)._fig
+    assert 3.0 < moves_until(data) < 3.2  # all stop at t = 3 of 4
+    shown = [text.get_text() for text in drawing.texts]
+    assert any(re.fullmatch(r"1/\d.* of real time", text) for text in shown)
+    assert [base.pace_text(pace) for pace in (1.0, 0.05, 12.0)] == ["real time", "1/20 of real time", "12 × real time"]
 
 
 def test_frames_are_evenly_spaced_in_time():
@@ -174,9 +189,14 @@ def test_an_mp4_needs_ffmpeg(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_kind_of_dataset_is_refused():
-    with pytest.raises(ValueError, match="Unknown kind of dataset 'other'"):
-        views.figure(dataset().assign_attrs(kind="other"))
+def test_a_system_without_a_view_of_its_own_is_drawn_as_quantities_over_time():
+    drawn = views.figure(dataset().assign_attrs(kind="other"))
+    assert drawn.axes[-1].get_xlabel() == "time [s]" and len(drawn.axes) > 1
+
+
+def test_what_is_not_a_run_is_not_drawn():
+    with pytest.raises(ValueError, match="not the dataset of a run"):
+        views.figure(dataset().drop_vars("jump_side"))
 
 
 def test_friction_laws_are_drawn_beside_the_exact_one(tmp_path):

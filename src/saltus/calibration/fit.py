@@ -1,7 +1,9 @@
-"""Fit parameters of a scenario to observations: Gauss and Newton's method, damped as Levenberg and Marquardt have it.
+"""Fit parameters of a scenario to observations, by `scipy.optimize.least_squares` within bounds (dogbox).
 
 Every residual comes from a fresh run, every Jacobian from a replay of that run; so events may come, go and change
-their order on the way.
+their order on the way. A run that fails, or does not show what was observed, has no residuals, and a shorter step is
+tried. Where the step is worse although nothing to speak of can be gained, the search ends: runs are exact to ten digits
+or so, and smaller steps would only follow their rounding.
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.loader import Loaded, load
 
-FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-12, 1e12
-SMALL_STEP = 1e-11  # of a parameter; a step below it is the last one
-LITTLE_GAIN = 1e-14  # of the sum of squares; a step that promises less is the last one
+SMALL_STEP = 1e-11  # of the parameters; a step below it is the last one
+LITTLE_GAIN = 1e-14  # of the sum of squares; a step that gains less is the last one
+SINGULAR = 1e-12  # singular values of the derivatives below this part of the largest tell nothing
+TRIES = 20  # runs for each step that may be taken
 NO_INFLUENCE = 1e-9  # change of the predictions, relative to them, if a parameter changes by all of itself
 ROUNDING = 1e-20  # of the squares of the data: what runs with ten digits leave
 SMALL_GAIN = 1e-4  # of the sum of squares, or of one observation; too little to matter
@@ -106,6 +109,14 @@ class _Point:
         return float(self.residuals @ self.residuals)
 
 
+class _Settled(Exception):  # noqa: N818  (the search is over, by no error)
+    """Nothing to speak of can be gained any more."""
+
+
+class _GivenUp(Exception):  # noqa: N818
+    """So many steps were taken as are allowed."""
+
+
 class _Search:
     """The search for the best fit; `here` is the best point so far."""
 
@@ -116,9 +127,10 @@ class _Search:
         sigma = np.array([one.sigma for one in model.seen])
         self.known_noise = not np.isnan(sigma).any()
         self.sigma = sigma if self.known_noise else np.ones_like(sigma)
-        self.runs, self.iterations, self.damping = 0, 0, FIRST_DAMPING
+        self.runs, self.iterations = 0, 0
         self.converged, self.why = False, ""
         self.here = self.at(guess)
+        self.last: _Point | None = self.here
         self.jacobian, self.derivatives = self._jacobian()
 
     def at(self, values: np.ndarray) -> _Point:
@@ -144,59 +156,61 @@ class _Search:
 
     def go(self, max_iterations: int, progress: Progress | None) -> None:
         """Step after step until nothing is gained."""
-        while not self.converged and self.iterations < max_iterations:
-            if not self._step():
-                return
-            self.iterations += 1
-            if progress is not None:
-                progress(self.iterations, self.here.cost)
-        if not self.converged:
-            self.why = f"Not converged after {max_iterations} steps; raise `max_iterations` or begin nearer."
+        from scipy.optimize import least_squares
 
-    def _step(self) -> bool:
-        """One step that makes the fit better; False if there is none."""
-        _, hoped = self._proposed(LEAST_DAMPING)
-        rounding = ROUNDING * float(np.sum((self.data / self.sigma) ** 2))
-        # What cannot be gained because the runs are exact to so many digits only does not matter, if it is little.
-        enough = max(SMALL_GAIN * self.here.cost, SMALL_GAIN if self.known_noise else 0.0, rounding)
-        tried = False
-        while self.damping <= MOST_DAMPING and not (tried and hoped <= enough):
-            step, promised = self._proposed(self.damping)
-            size = np.abs(step) / np.maximum(np.abs(self.here.values), 1e-6)
-            if size.max() <= SMALL_STEP or promised <= LITTLE_GAIN * max(self.here.cost, rounding):
-                break
-            tried = True
-            try:
-                there = self.at(np.clip(self.here.values + step, self.low, self.high))
-            except (ScenarioError, FloatingPointError):
-                there = None  # beyond what the scenario allows, or what was observed does not happen there
-            gain = -math.inf if there is None else (self.here.cost - there.cost) / promised
-            if gain > 1e-4:
-                self.damping = max(self.damping * (0.1 if gain > 0.75 else 0.5), LEAST_DAMPING)
-                self.here = there
+        def slope(values: np.ndarray) -> np.ndarray:
+            if self.last is not self.here:  # SciPy has taken the step to the last point
+                self.here, self.iterations = self.last, self.iterations + 1
                 self.jacobian, self.derivatives = self._jacobian()
-                return True
-            self.damping = self.damping * 8.0
-        self.converged = hoped <= enough
-        self.why = "" if self.converged else STUCK
-        return False
+                if progress is not None:
+                    progress(self.iterations, self.here.cost)
+            if self.iterations >= max_iterations:
+                raise _GivenUp
+            return self.jacobian
 
-    def _proposed(self, damping: float) -> tuple[np.ndarray, float]:
-        """The damped step, within the bounds, and by how much it should make the sum of squares smaller."""
-        slope, left = self.jacobian, self.here.residuals
-        free = np.ones(slope.shape[1], bool)
-        pull = slope.T @ left
+        try:
+            least_squares(
+                self._excess, self.here.values, slope, (self.low, self.high), method="dogbox", x_scale="jac",
+                ftol=LITTLE_GAIN, xtol=SMALL_STEP, gtol=None, max_nfev=TRIES * max_iterations,
+            )  # fmt: skip
+        except _Settled:
+            self.converged = True
+            return
+        except _GivenUp:
+            if self._hoped() > self._enough():
+                self.why = f"Not converged after {max_iterations} steps; raise `max_iterations` or begin nearer."
+                return
+        self.converged = self._hoped() <= self._enough()
+        self.why = "" if self.converged else STUCK
+
+    def _excess(self, values: np.ndarray) -> np.ndarray:
+        """What is predicted less what was observed, in standard deviations; NaN where there is no such run."""
+        if np.array_equal(values, self.here.values):
+            return -self.here.residuals
+        try:
+            self.last = self.at(values.copy())
+        except (ScenarioError, FloatingPointError):
+            self.last = None  # beyond what the scenario allows, or what was observed does not happen there
+        if (self.last is None or self.last.cost >= self.here.cost) and self._hoped() <= self._enough():
+            raise _Settled
+        return np.full_like(self.data, np.nan) if self.last is None else -self.last.residuals
+
+    def _enough(self) -> float:
+        """A gain of the sum of squares that does not matter."""
+        rounding = ROUNDING * float(np.sum((self.data / self.sigma) ** 2))
+        return max(SMALL_GAIN * self.here.cost, SMALL_GAIN if self.known_noise else 0.0, rounding)
+
+    def _hoped(self) -> float:
+        """By how much the derivatives promise to make the sum of squares smaller, within the bounds."""
+        left, pull = self.here.residuals, self.jacobian.T @ self.here.residuals
         # What stands at a bound and is pushed against it stays there.
-        free &= ~((self.here.values <= self.low) & (pull < 0.0)) & ~((self.here.values >= self.high) & (pull > 0.0))
-        size = np.linalg.norm(slope, axis=0)
-        weight = np.sqrt(damping) * np.where(size > 0.0, size, 1.0)
-        step = np.zeros(slope.shape[1])
+        free = ~((self.here.values <= self.low) & (pull < 0.0)) & ~((self.here.values >= self.high) & (pull > 0.0))
+        step = np.zeros(len(free))
         if free.any():
-            rows = np.concatenate([slope[:, free], np.diag(weight[free])])
-            step[free] = np.linalg.lstsq(rows, np.concatenate([left, np.zeros(free.sum())]), rcond=None)[0]
+            step[free] = np.linalg.lstsq(self.jacobian[:, free], left, rcond=SINGULAR)[0]
         step = np.clip(self.here.values + step, self.low, self.high) - self.here.values
-        after = left - slope @ step
-        return step, float(left @ left - after @ after)
+        after = left - self.jacobian @ step
+        return float(left @ left - after @ after)
 
     def result(self) -> Calibration:
         """The best point as a user gets it."""

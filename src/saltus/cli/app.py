@@ -14,19 +14,24 @@ from typing import Annotated
 
 import typer
 
+from saltus import configure
 from saltus.cli import calibrate as calibrate_verb
 from saltus.cli import check as check_verb
 from saltus.cli import cite as cite_verb
+from saltus.cli import doctor as doctor_verb
 from saltus.cli import ensemble as ensemble_verb
 from saltus.cli import hazard as hazard_verb
 from saltus.cli import interrupt
 from saltus.cli import list as list_verb
+from saltus.cli import map as map_verb
 from saltus.cli import new as new_verb
 from saltus.cli import reproduce as reproduce_verb
 from saltus.cli import run as run_verb
 from saltus.cli import show as show_verb
+from saltus.cli import studio as studio_verb
 from saltus.cli import summarize as summarize_verb
 from saltus.cli import validate as validate_verb
+from saltus.cli import verify as verify_verb
 from saltus.cli.console import error, note
 from saltus.errors import MissingExtraError, ScenarioError
 
@@ -52,13 +57,17 @@ VERBS = {
     "check": check_verb,
     "run": run_verb,
     "show": show_verb,
+    "studio": studio_verb,
     "ensemble": ensemble_verb,
     "summarize": summarize_verb,
     "hazard": hazard_verb,
+    "map": map_verb,
     "calibrate": calibrate_verb,
     "reproduce": reproduce_verb,
     "validate": validate_verb,
+    "verify": verify_verb,
     "cite": cite_verb,
+    "doctor": doctor_verb,
 }
 for _name, _verb in VERBS.items():
     app.command(_name)(_verb.command)
@@ -94,11 +103,15 @@ def call(arguments: Sequence[str]) -> int:
     """Run the command line; every error and warning becomes one line on stderr, and an error an exit code."""
     with warnings.catch_warnings():
         warnings.showwarning = _warn
+        for ours in (DeprecationWarning, PendingDeprecationWarning):  # of libraries among themselves
+            warnings.filterwarnings("ignore", category=ours, module=r"(?!saltus)")
         return _call(arguments)
 
 
 def _call(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
+    if _computes(arguments):
+        configure()
     try:
         return app(args=list(arguments), prog_name="saltus", standalone_mode=False) or DONE
     except typer.Exit as exit:
@@ -120,6 +133,13 @@ def _call(arguments: Sequence[str]) -> int:
         return _tell(f"{type(problem).__name__}: {problem}{advice}", FAILED, debug)
 
 
+def _computes(arguments: Sequence[str]) -> bool:
+    """Whether JAX may be needed, and so its settings."""
+    return (
+        bool(arguments) and arguments[0] in VERBS and arguments[0] not in ("list", "new") and "--help" not in arguments
+    )
+
+
 def _warn(message: Warning | str, *where: object, **more: object) -> None:
     """A warning as one line on stderr, without the place in the code."""
     note(f"saltus: {' '.join(str(message).split())}")
@@ -127,6 +147,8 @@ def _warn(message: Warning | str, *where: object, **more: object) -> None:
 
 def _usage(problem: Exception) -> str:
     message = problem.format_message()  # type: ignore[attr-defined]
+    if "unexpected extra argument" in message and "--set" in sys.argv:
+        message = f"{message.rstrip('.')}. An override is one word, as in --set friction.mu=0.1"
     stop = "" if message.endswith((".", "?")) else "."
     return f"{message}{stop} `saltus --help` shows the verbs, `saltus VERB --help` their options."
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saltus.cli import complete
+from saltus.cli import complete, pictures
 from saltus.cli.console import error, print_json, print_pairs, progress
-from saltus.cli.options import Debug, Json, Quiet
+from saltus.cli.options import Debug, Force, Json, Quiet
 from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def command(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the fitted scenario (.toml).")
     ] = None,
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -53,11 +54,9 @@ def command(
     loaded = load(scenario, set or [])
     parameters = _parameters(fit, min or [], max or [])
     if out is not None:
-        from saltus.io import check_writable
-
         if out.suffix != ".toml":
             raise ScenarioError(f"A fitted scenario is written as .toml, got {str(out)!r}.")
-        check_writable(out)
+        pictures.check_file(out, force)
     from saltus.calibration import calibrate
 
     with progress(quiet) as bar, bar.stage(f"fitting {loaded.name}") as told:

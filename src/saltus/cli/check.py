@@ -9,7 +9,7 @@ import typer
 
 from saltus.cli import complete
 from saltus.cli.console import print_json
-from saltus.cli.options import Debug, Json, Quiet
+from saltus.cli.options import AllowPython, Debug, Json, Quiet
 
 if TYPE_CHECKING:
     from saltus.scenarios.ensemble import EnsembleModel
@@ -31,6 +31,7 @@ def command(
     keys: Annotated[
         bool, typer.Option("--keys", help="Keys and values only: at once, without building the start.")
     ] = False,
+    allow_python: AllowPython = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -41,7 +42,7 @@ def command(
     """
     from saltus.scenarios import load
 
-    loaded = load(scenario, set or [])
+    loaded = load(scenario, set or [], allow_python)
     modes = None
     if not keys:
         system, start = loaded.scenario.assemble()
@@ -55,7 +56,7 @@ def command(
     if json:
         print_json(facts)
     elif not quiet:
-        print(f"{loaded.name} is a right scenario of kind {facts['kind']} ({facts['checked']} checked).")
+        print(f"{loaded.name} is a valid scenario of kind {facts['kind']} ({facts['checked']} checked).")
         if modes is not None:
             _tell_of_rods(loaded.scenario)
             print(f"At the start: {_said(modes)}.")

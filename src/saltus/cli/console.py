@@ -89,6 +89,5 @@ def progress(quiet: bool) -> Iterator[Progress]:
         TextColumn("{task.fields[remark]}"),
         TimeElapsedColumn(),
     )
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar:
-        with interrupt.doing(bar.stop):
-            yield Progress(bar)
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar, interrupt.doing(bar.stop):
+        yield Progress(bar)

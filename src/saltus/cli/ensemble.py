@@ -15,7 +15,7 @@ import typer
 
 from saltus.cli import complete, interrupt
 from saltus.cli.console import error, print_json, print_pairs, progress
-from saltus.cli.options import Debug, Json, Quiet
+from saltus.cli.options import AllowPython, Debug, Json, Quiet
 
 if TYPE_CHECKING:
     from saltus.ensembles.runner import Standing
@@ -55,6 +55,7 @@ def command(
     series: Annotated[
         int, typer.Option("--series", metavar="K", min=0, help="Also keep the first K samples over time.")
     ] = 0,
+    allow_python: AllowPython = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -71,8 +72,8 @@ def command(
 
     if device == "cpu":
         os.environ.setdefault("JAX_PLATFORMS", "cpu")  # a GPU that is not wanted is not even looked for
-    loaded = load(scenario, set or [])
-    work = ScenarioWork(loaded.text, samples, device, loaded.name)
+    loaded = load(scenario, set or [], allow_python)
+    work = ScenarioWork(loaded.text, samples, device, loaded.name, allow_python)
     try:
         with _bar(loaded.name, quiet) as tell, interrupt.told_as(lambda: _kept(Store(out))):
             standing = execute(
@@ -146,6 +147,7 @@ def summary(store: Store, standing: Standing) -> dict[str, Any]:
         "computed": computed,
         "found": standing.found,
         "outcomes": outcomes(store),
+        "incomplete": incomplete(store),
         "wall_time": standing.seconds,
         "rate": standing.rate,
         "series": n_series(store),
@@ -169,6 +171,18 @@ def outcomes(store: Store) -> dict[str, int]:
     return dict(counts.most_common())
 
 
+def incomplete(store: Store) -> str:
+    """What samples did not show to the end: runs that were cut off, masses that left; "" if there is nothing."""
+    from saltus.hybrid.outcome import OUTCOMES
+
+    cut = {name: count for name, count in outcomes(store).items() if not OUTCOMES.get(name, True)}
+    missing = [f"{sum(cut.values())} of {store.samples} runs were cut off ({', '.join(cut)})"] if cut else []
+    if "masses_left" in store.columns:
+        left = sum(int(store.read("masses_left", chunk).clip(0).sum()) for chunk in range(store.n_chunks))
+        missing += [f"{left} mass{'es' * (left > 1)} left the region of the surface"] if left else []
+    return ", ".join(missing)
+
+
 def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """A summary as lines for people."""
     found = f", {facts['found']} were there" if facts["found"] else ""
@@ -178,6 +192,7 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("scenario", facts["scenario"] or f"(kind {facts['kind']})"),
         ("samples", f"{facts['samples']} ({facts['design']}, seed {facts['seed']})"),
         ("outcomes", ended or "none"),
+        *([("incomplete", facts["incomplete"])] if facts["incomplete"] else []),
         ("computed", f"{facts['computed']} in {facts['wall_time']:.3g} s, {facts['rate']:.4g} per second{found}"),
         *over_time,
         ("written", facts["store"]),

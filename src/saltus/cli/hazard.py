@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saltus.cli.console import print_json, print_pairs
-from saltus.cli.options import Debug, Json, Plot, Quiet
+from saltus.cli import pictures, stones
+from saltus.cli.console import error, print_json, print_pairs
+from saltus.cli.options import Debug, Force, Json, Plot, Quiet
 from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -27,6 +28,15 @@ def command(
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write the maps as a GeoTIFF (.tif).")],
     plot: Plot = None,
+    barrier: Annotated[
+        str | None,
+        typer.Option(
+            "--barrier",
+            metavar="LINE",
+            help="For stones: what arrives at a line, given as a GeoJSON file or as 'LINESTRING (x y, x y)'.",
+        ),
+    ] = None,
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -34,28 +44,26 @@ def command(
     """Hazard maps of stored runs, on the pixels of their terrain."""
     import numpy as np
 
-    from saltus.io import check_writable
     from saltus.io.hazard import Hazard, check_suffix, write_hazard
     from saltus.surfaces import named
 
     check_suffix(out)
-    for path in (out, plot):
-        if path is not None:
-            check_writable(path)
-    description = hazard = terrain = None
+    pictures.check_file(out, force)
+    pictures.check(plot, None, None, force)
+    first = next(_stored(runs[0]), None)
+    if first is not None and first.attrs.get("kind") == "ground_body":
+        _tell(stones.mapped(_over_one(runs), _terrain(first, runs[0]), out, plot, barrier), json, quiet)
+        return
+    if barrier is not None:
+        raise ScenarioError("`--barrier` is for runs of stones (kind ground_body). Leave it out.")
+    hazard = terrain = None
     tells_of_breaks = False
-    for path in runs:
-        for dataset in _stored(path):
-            surface = _terrain(dataset, path)
-            if description is None:
-                description, terrain = surface, named(surface)
-                hazard = Hazard(terrain.grid)
-            if surface != description:
-                raise ScenarioError(
-                    f"{str(path)!r} is over another terrain than {str(runs[0])!r}. Give runs over one only."
-                )
-            hazard.add_run(dataset)
-            tells_of_breaks |= "event_name" in dataset
+    for path, dataset in _over_one(runs):
+        if hazard is None:
+            terrain = named(_terrain(dataset, path))
+            hazard = Hazard(terrain.grid)
+        hazard.add_run(dataset)
+        tells_of_breaks |= "event_name" in dataset
     if hazard is None:
         raise ScenarioError(f"No run of {str(runs[0])!r} over time could be built, so there is nothing to map.")
     write_hazard(out, hazard)
@@ -69,6 +77,10 @@ def command(
         "pixels_passed": int((maps["passage_probability"] > 0).sum()),
         "largest_speed": float(np.nanmax(maps["largest_speed"])),
         "masses_stopped": float(hazard.stopped.sum()),
+        "masses_left": hazard.left,
+        "masses_moving": hazard.moving,
+        "runs_cut_off": dict(hazard.cut_off),
+        "incomplete": hazard.incomplete(),
         "rods_broken": float(hazard.breaks.sum()) if tells_of_breaks else None,
         "files": [str(path) for path in (out, plot) if path is not None],
     }
@@ -83,6 +95,29 @@ def command(
             ("broken", f"{facts['rods_broken']:.0f} rods" if tells_of_breaks else "not known: series keep no events"),
             *(("written", name) for name in facts["files"]),
         ])  # fmt: skip
+    if facts["incomplete"]:
+        error(facts["incomplete"] + " The maps show too little of what they would have done.")
+
+
+def _tell(facts: dict, json: bool, quiet: bool) -> None:
+    if json:
+        print_json(facts)
+    elif not quiet:
+        print_pairs(stones.rows(facts))
+
+
+def _over_one(runs: list[Path]) -> Iterator[tuple[Path, xr.Dataset]]:
+    """All runs with their files, which must be over the terrain of the first."""
+    description = None
+    for path in runs:
+        for dataset in _stored(path):
+            surface = _terrain(dataset, path)
+            description = surface if description is None else description
+            if surface != description:
+                raise ScenarioError(
+                    f"{str(path)!r} is over another terrain than {str(runs[0])!r}. Give runs over one only."
+                )
+            yield path, dataset
 
 
 def _stored(path: Path) -> Iterator[xr.Dataset]:
@@ -99,14 +134,24 @@ def _stored(path: Path) -> Iterator[xr.Dataset]:
             f"The ensemble {str(path)!r} keeps no runs over time. The command that made it, with --resume --series K, "
             "keeps the first K."
         )
-    attributes = xr.open_zarr(path).attrs
+    store = xr.open_zarr(path)
+    attributes, outcomes = store.attrs, _outcomes(store)
     series = xr.open_zarr(path, group="series")
     names = series["mode"].attrs["flag_meanings"].replace(" ", ", ").replace("_", " ")
     for sample in range(series.sizes["sample"]):
         run = series.isel(sample=sample).load()
         ended = (run["mode"].values < 0).any(axis=1)
         if not ended.all():
-            yield run.isel(time=~ended).assign_attrs(attributes | {"mode_names": names})
+            yield run.isel(time=~ended).assign_attrs(attributes | {"mode_names": names} | outcomes(sample))
+
+
+def _outcomes(store: xr.Dataset) -> Callable[[int], dict[str, str]]:
+    """How a sample ended, as an attribute of its run."""
+    if "outcome" not in store:
+        return lambda sample: {}
+    words = store["outcome"].attrs["flag_meanings"].split()
+    codes = store["outcome"].values
+    return lambda sample: {"outcome": words[int(codes[sample])]}
 
 
 def _terrain(dataset: xr.Dataset, path: Path) -> dict:

@@ -9,6 +9,14 @@ import typer
 
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Write a figure (.png, .pdf or .svg).")]
 Animate = Annotated[Path | None, typer.Option("--animate", metavar="FILE", help="Write an animation (.gif or .mp4).")]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write one web page that plays the run (.html), offline.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no summary.")]
+AllowPython = Annotated[
+    bool,
+    typer.Option("--allow-python", help="Run the code that a scenario of kind python names; only if you trust it."),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]

@@ -26,7 +26,9 @@ def command(
             metavar="PAPER", help=f"One of {', '.join(PAPER_NAMES)}; all if none.", autocompletion=_complete
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the report.")] = Path("reproduction"),
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder of the report; an earlier one there is replaced.")
+    ] = Path("reproduction"),
     quick: Annotated[bool, typer.Option("--quick", help="Leave out what is slow.")] = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -43,7 +45,7 @@ def command(
     names = list(catalogue.names()) if paper is None else [paper]
     for name in names:
         catalogue.check(name)
-    check_folder(out)
+    check_folder(out, parents=True)
     began = time.perf_counter()
     with progress(quiet) as bar, _bars(bar, names) as told:
         found = reproduce_all(names, quick=quick, progress=told)

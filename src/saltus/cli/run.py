@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from saltus.cli import complete, pictures, summary
 from saltus.cli.console import Progress, error, print_json, print_pairs, progress
-from saltus.cli.options import Animate, Debug, Json, Plot, Quiet
+from saltus.cli.options import AllowPython, Animate, Debug, Force, Html, Json, Plot, Quiet
+from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
     from saltus.scenarios import Loaded
@@ -27,10 +28,16 @@ def command(
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the result (.nc or .zarr).")] = None,
     plot: Plot = None,
     animate: Animate = None,
+    html: Html = None,
     set: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as masses.0.mass=2.0; may be repeated."),
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted run of a gas with this --out.")
+    ] = False,
+    force: Force = False,
+    allow_python: AllowPython = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -38,11 +45,12 @@ def command(
     """Run a scenario and say how it went."""
     from saltus.scenarios import load
 
-    loaded = load(scenario, set or [])
-    _check_files(out, plot, animate)
+    loaded = load(scenario, set or [], allow_python)
+    _check_files(out, plot, animate, html, force)
+    options = _checkpoint(loaded, out, resume)
     began = time.perf_counter()
     with progress(quiet) as bar:
-        run = simulate(loaded, bar)
+        run = simulate(loaded, bar, options)
         attributes = {"scenario": loaded.text, "scenario_name": loaded.name, "wall_time": run.wall_time}
         with bar.stage("sampling"):
             dataset = run.to_dataset(times=loaded.scenario.solve.samples, attributes=attributes)
@@ -51,31 +59,45 @@ def command(
             from saltus.io import write
 
             write(dataset, out)
-        pictures.draw(dataset, plot, animate, bar)
+        pictures.draw(dataset, plot, animate, bar, html)
     facts = summary.summary(dataset, loaded.name)
     facts.update(wall_time=run.wall_time, total_time=total_time)
-    facts["files"] = [str(path) for path in (out, plot, animate) if path is not None]
+    facts["files"] = [str(path) for path in (out, plot, animate, html) if path is not None]
     if json:
         print_json(facts)
     elif not quiet:
         print_pairs(summary.rows(facts))
-    if not run.outcome.ok:
-        error(run.outcome.message)
+    if not loaded.scenario.success(facts["outcome"]):
+        expected = loaded.scenario.solve.expect
+        error(facts["outcome_message"] + ("" if expected is None else f" Expected was the outcome {expected!r}."))
         raise typer.Exit(1)
 
 
-def _check_files(out: Path | None, plot: Path | None, animate: Path | None) -> None:
+def _check_files(out: Path | None, plot: Path | None, animate: Path | None, html: Path | None, force: bool) -> None:
     """Refuse a file that could not be written before the run, not after it."""
     if out is not None:
-        from saltus.io import check_suffix, check_writable
+        from saltus.io import check_suffix
 
         check_suffix(out)
-        check_writable(out)
-    pictures.check(plot, animate)
+        pictures.check_file(out, force)
+    pictures.check(plot, animate, html, force)
 
 
-def simulate(loaded: Loaded, bar: Progress) -> Run:
+def _checkpoint(loaded: Loaded, out: Path | None, resume: bool) -> dict[str, Any]:
+    """Where a long run is saved now and then: beside its result."""
+    can = getattr(loaded.scenario, "measure", None) is not None
+    if resume and not (can and out is not None):
+        raise ScenarioError("--resume goes on with a gas that is measured (a [measure] table), and needs its --out.")
+    if not can or out is None:
+        return {}
+    return {"checkpoint": out.with_name(f"{out.name}.checkpoint.npz"), "resume": resume, "identity": loaded.text}
+
+
+def simulate(loaded: Loaded, bar: Progress, options: dict[str, Any] | None = None) -> Run:
     """Run a scenario with a progress bar."""
+    goal = getattr(loaded.scenario, "goal", None)
+    if goal is not None:
+        return _counted(loaded, bar, goal, options or {})
     end = loaded.scenario.end_time
     with bar.stage(f"running {loaded.name}", total=end) as told:
         told(0.0, "compiling")
@@ -83,4 +105,21 @@ def simulate(loaded: Loaded, bar: Progress) -> Run:
         def report(t: float, n_events: int) -> None:
             told(t, f"t = {t:.4g} s, {n_events} event{'' if n_events == 1 else 's'}")
 
-        return loaded.scenario.simulate(progress=report)
+        return loaded.scenario.simulate(progress=report, **(options or {}))
+
+
+def _counted(loaded: Loaded, bar: Progress, goal: int, options: dict[str, Any]) -> Run:
+    """Run a scenario that ends after a number of events."""
+    with bar.stage(f"running {loaded.name}", total=float(goal)) as told:
+        told(0.0, "compiling")
+        first: list[tuple[float, int]] = []
+
+        def report(t: float, n_events: int) -> None:
+            now = time.perf_counter()
+            if not first:
+                first.append((now, n_events))
+            speed = (n_events - first[0][1]) / max(now - first[0][0], 1e-9)
+            left = f", {max(goal - n_events, 0) / speed:.0f} s left" if speed > 0.0 else ""
+            told(float(n_events), f"{n_events} collisions, {speed:.0f} per second{left}")
+
+        return loaded.scenario.simulate(progress=report, **options)

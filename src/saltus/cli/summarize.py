@@ -10,8 +10,7 @@ import typer
 
 from saltus.cli import pictures
 from saltus.cli.console import print_json, print_pairs, print_table, progress
-from saltus.cli.options import Debug, Json, Plot, Quiet
-from saltus.errors import ScenarioError
+from saltus.cli.options import Debug, Force, Html, Json, Plot, Quiet
 
 if TYPE_CHECKING:
     from saltus.ensembles.summary import Summary
@@ -31,9 +30,14 @@ def command(
         bool, typer.Option("--sensitivity", help="Sobol indices: which keys the columns depend on.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Write all tables (CSV) and the figure (PNG).")
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Write all tables (CSV) and the figure (PNG); earlier ones there are replaced."
+        ),
     ] = None,
     plot: Plot = None,
+    html: Html = None,
+    force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -44,27 +48,28 @@ def command(
     """
     from saltus.ensembles.summary import summarize
 
-    pictures.check(plot, None)
+    pictures.check(plot, None, html, force)
     if out is not None:
-        _check_folder(out)
+        from saltus.io.files import check_folder
+
+        check_folder(out)
     with progress(quiet) as bar, bar.stage("summarizing") as told:
         summary = summarize(store, column, sensitivity, told)
     files = _write(summary, out, plot)
+    if html is not None:
+        from saltus.views.pages.ensemble import save_page
+
+        save_page(summary, html)
+        files.append(str(html))
     if json:
         print_json(_data(summary, files, curves=column is not None))
     elif not quiet:
         _print(summary)
         if out is not None:
-            print(f"\nwritten  {len(files) - (plot is not None)} files in {out}")
-        if plot is not None:
-            print(f"\nwritten  {plot}")
-
-
-def _check_folder(out: Path) -> None:
-    if out.exists() and not out.is_dir():
-        raise ScenarioError(f"--out is a folder for the tables, but {str(out)!r} is a file.")
-    if not out.parent.is_dir():
-        raise ScenarioError(f"Cannot write {str(out)!r}: there is no folder {str(out.parent)!r}.")
+            print(f"\nwritten  {len(files) - (plot is not None) - (html is not None)} files in {out}")
+        for path in (plot, html):
+            if path is not None:
+                print(f"\nwritten  {path}")
 
 
 def _write(summary: Summary, out: Path | None, plot: Path | None) -> list[str]:
@@ -79,7 +84,7 @@ def _write(summary: Summary, out: Path | None, plot: Path | None) -> list[str]:
 
 def _data(summary: Summary, files: list[str], curves: bool) -> dict[str, Any]:
     """Everything for machines; the curves only of columns that were asked for."""
-    names = ("outcomes", "parameters", "choices", "columns", "sensitivity", "pairs")
+    names = ("outcomes", "parameters", "choices", "categories", "columns", "sensitivity", "pairs")
     data = {**summary.facts, **{name: getattr(summary, name) for name in names}, "files": files}
     if curves:
         tables = summary.tables()
@@ -103,14 +108,23 @@ def _print(summary: Summary) -> None:
     _table(["outcome", "samples", "share", "95 % confidence"], outcomes)
     choices = [[row["name"], str(row["value"]), str(row["count"]), f"{row['share']:.3%}"] for row in summary.choices]
     _table(["parameter", "value", "samples", "share"], choices)
+    words = [[row["name"], row["value"], str(row["count"]), f"{row['share']:.3%}"] for row in summary.categories]
+    _table(["column", "value", "samples", "share"], words)
     for title, table in (("parameter", summary.parameters), ("column", summary.columns)):
-        missing = any(row["missing"] for row in table)
+        counts = [name for name in ("missing", "censored") if any(row[name] for row in table)]
         rows = [
-            [row["name"], row["units"], *(f"{row[name]:.5g}" for name in SHOWN), *([str(row["missing"])] * missing)]
+            [row["name"], row["units"], *(_number(row, name) for name in SHOWN), *(str(row[name]) for name in counts)]
             for row in table
         ]
-        _table([title, "units", *(HEADS.get(name, name) for name in SHOWN), *(["missing"] * missing)], rows)
+        _table([title, "units", *(HEADS.get(name, name) for name in SHOWN), *counts], rows)
     _print_indices(summary)
+    for remark in facts["remarks"]:
+        print(f"\n{remark}")
+
+
+def _number(row: dict[str, Any], name: str) -> str:
+    """A statistic; a dash where censored samples hide it."""
+    return "-" if row["censored"] and math.isnan(row[name]) else f"{row[name]:.5g}"
 
 
 def _print_indices(summary: Summary) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import xarray as xr
@@ -12,7 +12,8 @@ def length_drift(lengths: np.ndarray) -> float:
     """Largest relative change of any length over a run; the first axis is time."""
     if lengths.size == 0:
         return 0.0
-    return float(np.nanmax(np.abs(lengths / lengths[0] - 1.0)))
+    with np.errstate(divide="ignore", invalid="ignore"):  # lengths that rounding has made nothing of
+        return float(np.nanmax(np.abs(lengths / lengths[0] - 1.0)))
 
 
 def norm_drift(quaternions: np.ndarray) -> float:
@@ -34,5 +35,10 @@ def constraint_drift(dataset: xr.Dataset) -> float | None:
     """Largest relative violation of a constraint over a run; None for a system without constraints."""
     if "rod_whole" in dataset:  # elastic rods are meant to change their length
         return None
-    found = [drift(dataset[name].values) for name, drift in DRIFTS.items() if dataset.get(name, np.empty(0)).size]
+    return drift_of({name: dataset[name].values for name in DRIFTS if name in dataset})
+
+
+def drift_of(kept: Mapping[str, np.ndarray]) -> float | None:
+    """Largest relative violation of the constraints behind these variables (`DRIFTS`); None if there are none."""
+    found = [drift(kept[name]) for name, drift in DRIFTS.items() if name in kept and kept[name].size]
     return max(found) if found else None

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
+
+# Rounding of an energy, as a share of its size: a sum over masses whose parts are larger than the sum.
+ROUNDING = 64 * np.finfo(float).eps
+
+STORED = ("kinetic_energy", "potential_energy", "elastic_energy")
+ENERGIES = (*STORED, "dissipated_energy", "supplied_energy")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +24,8 @@ class EnergyBalance:
         final: Kinetic and potential energy at the end [J].
         dissipated: What friction and impacts took in between [J].
         residual: Largest change over the run of kinetic + potential + dissipated energy, less what was supplied [J].
-        scale: Largest exchange between the three over the run, for comparison [J].
+        scale: Largest exchange between them over the run, for comparison [J].
+        rounding: Residual that rounding of the energies themselves explains [J].
     """
 
     initial: float
@@ -25,10 +33,16 @@ class EnergyBalance:
     dissipated: float
     residual: float
     scale: float
+    rounding: float = 0.0
 
     @property
     def relative(self) -> float:
-        """The residual in units of the exchange; 0 if nothing was exchanged or lost."""
+        """The residual in units of the exchange; 0 if it is rounding, or if nothing was exchanged or lost.
+
+        NaN or infinite where the energies are.
+        """
+        if self.residual <= self.rounding:
+            return 0.0
         return self.residual / self.scale if self.scale > 0 else self.residual
 
 
@@ -37,18 +51,27 @@ def energy_balance(dataset: xr.Dataset) -> EnergyBalance:
 
     What a drive has put in (`supplied_energy`, where the dataset has it) is taken off.
     """
-    kinetic, potential, dissipated = (
-        dataset[name].values for name in ("kinetic_energy", "potential_energy", "dissipated_energy")
-    )
-    if "elastic_energy" in dataset:
-        potential = potential + dataset["elastic_energy"].values
-    supplied = dataset["supplied_energy"].values if "supplied_energy" in dataset else 0.0
-    total = kinetic + potential + dissipated - supplied
-    exchanged = max(np.nanmax(np.abs(kinetic)), np.nanmax(np.abs(potential - potential[0])))
+    return balance_of({name: dataset[name].values for name in ENERGIES if name in dataset})
+
+
+def balance_of(energies: Mapping[str, np.ndarray]) -> EnergyBalance:
+    """The balance of energies over time, by the names of `ENERGIES`; elastic and supplied ones may be missing."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        stored = sum(energies[name] for name in STORED if name in energies)
+        changes = {name: values - values[0] for name, values in energies.items()}
+        total = sum(changes[name] for name in (*STORED, "dissipated_energy") if name in changes)
+        total = total - changes.get("supplied_energy", 0.0)
+    exchanged = [energies["kinetic_energy"], *(changes[name] for name in energies if name != "kinetic_energy")]
     return EnergyBalance(
-        initial=float(kinetic[0] + potential[0]),
-        final=float(kinetic[-1] + potential[-1]),
-        dissipated=float(dissipated[-1] - dissipated[0]),
-        residual=float(np.nanmax(np.abs(total - total[0]))),
-        scale=float(exchanged),
+        initial=float(stored[0]),
+        final=float(stored[-1]),
+        dissipated=float(changes["dissipated_energy"][-1]),
+        residual=_largest([total]),
+        scale=_largest(exchanged),
+        rounding=ROUNDING * _largest(list(energies.values())),
     )
+
+
+def _largest(columns: list[np.ndarray]) -> float:
+    """Largest size of any number; NaN if one of them is none."""
+    return float(np.max([np.max(np.abs(column)) for column in columns]))

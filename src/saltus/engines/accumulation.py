@@ -2,42 +2,73 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
 
-import numpy as np
+Scalar = Float[Array, ""]
 
 INTERVALS = 6  # intervals in a geometric row before it counts as piling up
+STEADY = 0.05  # by which the ratios of a row's intervals may differ
 SMALL = 1e-9  # what is left of the row, against its longest interval
+EPS = float(jnp.finfo(jnp.float64).eps)
 
 
-class PileUp:
-    """Watches the times of the events of each guard and tells when they pile up.
+class PileUp(eqx.Module):
+    """What is remembered of the event times of each guard, to tell when they pile up.
 
     A ball that loses a share of its speed at each bounce comes to rest after infinitely many
     bounces in a finite time. The intervals form a geometric row, whose sum gives that time.
+
+    Args:
+        last: Time of the last event; NaN before the first [s].
+        interval: Between the last two; NaN before the second [s].
+        longest: The longest since they last grew [s].
+        ratio: First ratio of two intervals in the present row.
+        row: How many ratios in a row are about the same, and below one.
+        still: How many intervals in a row are no longer than rounding.
     """
 
-    def __init__(self):
-        self._times = defaultdict(lambda: deque(maxlen=INTERVALS + 1))
-        self._longest = defaultdict(float)
+    last: Float[Array, " g"]
+    interval: Float[Array, " g"]
+    longest: Float[Array, " g"]
+    ratio: Float[Array, " g"]
+    row: Int[Array, " g"]
+    still: Int[Array, " g"]
 
-    def limit(self, name: str, index: int, t: float) -> float | None:
-        """The time at which the events of this guard end, if they pile up; call once per event."""
-        times = self._times[name, index]
-        times.append(t)
-        gaps = np.diff(times)
-        if len(gaps):
-            shrinking = len(gaps) < 2 or gaps[-1] < gaps[-2]
-            self._longest[name, index] = max(self._longest[name, index], gaps[-1]) if shrinking else gaps[-1]
-        if len(gaps) < INTERVALS:
-            return None
-        if (gaps <= 8.0 * np.spacing(abs(t))).all():
-            return t
-        if not (gaps[:-1] > 0.0).all():
-            return None
-        ratios = gaps[1:] / gaps[:-1]
-        if ratios.max() >= 1.0 or ratios.max() - ratios.min() > 0.05:
-            return None
-        ratio = float(ratios[-1])
-        rest = float(gaps[-1]) * ratio / (1.0 - ratio)
-        return t + rest if rest < SMALL * self._longest[name, index] else None
+    @staticmethod
+    def empty(count: int) -> PileUp:
+        """For so many guard values, before any event."""
+        nan, zero, none = jnp.full(count, jnp.nan), jnp.zeros(count), jnp.zeros(count, jnp.int32)
+        return PileUp(nan, nan, zero, zero, none, none)
+
+    def with_event(self, which: Int[Array, ""], t: Scalar, sinks=False) -> tuple[PileUp, Scalar]:
+        """With one more event of a guard, and the time at which its events end if they pile up, else NaN.
+
+        They do so in any case where the guard sinks after its last jump: what is left is too short to be told apart.
+        """
+        before = self.interval[which]
+        interval = t - self.last[which]
+        ratio = interval / jnp.where(before > 0.0, before, jnp.nan)
+        shrinks = ~(interval >= before)  # also the first interval
+        longest = jnp.where(shrinks, jnp.maximum(self.longest[which], interval), interval)
+        falls = ratio < 1.0
+        goes_on = falls & (self.row[which] > 0) & (jnp.abs(ratio - self.ratio[which]) <= STEADY)
+        row = jnp.where(goes_on, self.row[which] + 1, jnp.where(falls, 1, 0))
+        still = jnp.where(interval <= 8.0 * EPS * jnp.abs(t), self.still[which] + 1, 0)
+        rest = _row_sum(interval, ratio)
+        limit = jnp.where((row >= INTERVALS - 1) & (rest < SMALL * longest), t + rest, jnp.nan)
+        limit = jnp.where(still >= INTERVALS, t, limit)
+        limit = jnp.where(sinks, self._end(which, t), limit)
+        new = (t, interval, jnp.nan_to_num(longest), jnp.where(goes_on, self.ratio[which], ratio), row, still)
+        old = (self.last, self.interval, self.longest, self.ratio, self.row, self.still)
+        return PileUp(*(x.at[which].set(y.astype(x.dtype)) for x, y in zip(old, new, strict=True))), limit
+
+    def _end(self, which: Int[Array, ""], t: Scalar) -> Scalar:
+        rest = _row_sum(self.interval[which], self.ratio[which])
+        return jnp.where(self.row[which] >= INTERVALS - 1, t + rest, t)
+
+
+def _row_sum(interval: Scalar, ratio: Scalar) -> Scalar:
+    """What is left of a geometric row after this interval."""
+    return interval * ratio / (1.0 - ratio)

@@ -7,6 +7,7 @@ search is compiled only if there is something to search; many runs at once (`bat
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 
 import equinox as eqx
@@ -18,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 from saltus.engines.collocation import CollocationStepper
 from saltus.engines.flat import FlatSystem, Marks
 from saltus.engines.search import GLANCES, cubic, earliest_event, suspicious
+from saltus.engines.signs import Signs
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper, Step
 from saltus.hybrid import AbstractSystem, State
 
@@ -25,7 +27,6 @@ Flat = Float[Array, " n"]
 Scalar = Float[Array, ""]
 Stepper = ExplicitStepper | ImplicitStepper
 EPS = float(jnp.finfo(jnp.float64).eps)
-SHORT = 1e-8  # share of the time over which a guard is seen to rise or fall
 DEEPEST = 28  # how often a constant step is halved on the way to a singular event
 LEFT = 0.75  # share of a singular guard that a constant step must leave
 AGREE, ALIKE = 0.25, 1e-4  # share of the change of the rates in a step, and of the rates, to which its stages agree
@@ -42,6 +43,7 @@ class Status(enum.IntEnum):
     not_finite = 5  # a constant step left the domain
     doubtful = 6  # the next step may hold an event
     over = 7  # the start is beyond a border
+    accumulation = 8  # events pile up, and the system has no mode for what follows
 
 
 class Control(eqx.Module):
@@ -73,6 +75,8 @@ class Flow(eqx.Module):
         status: Why it ended (`Status`).
         t_next: End of the doubtful step, if there is one [s].
         over: Flat index of the guard whose border the start is beyond, if the status says so.
+        signs: What is known of the guards there.
+        armed: Which of them were watched.
         times: Times of the recorded steps; `count` of them are valid.
         vectors: The flowing parts there.
         count: How many steps are recorded.
@@ -84,6 +88,8 @@ class Flow(eqx.Module):
     status: Int[Array, ""]
     t_next: Scalar
     over: Int[Array, ""]
+    signs: Signs
+    armed: Bool[Array, " g"]
     times: Float[Array, " m"]
     vectors: Float[Array, "m n"]
     count: Int[Array, ""]
@@ -98,6 +104,9 @@ class Searched(eqx.Module):
         event: Whether there is an event.
         guard: Flat index of the guard that fires.
         due: Guards that fall through zero at the same instant, with the one that fires.
+        unsure: Guards that had fired and not been positive before this step: their fall may be rounding.
+        sunk: Guards that sink after their own event without having been positive (`Signs`).
+        signs: What is known of the guards there, before anything jumps.
         owner: For each flat index, which of the system's guards it belongs to.
         element: For each flat index, which element of that guard it is.
     """
@@ -106,6 +115,9 @@ class Searched(eqx.Module):
     event: Bool[Array, ""]
     guard: Int[Array, ""]
     due: Bool[Array, " g"]
+    unsure: Bool[Array, " g"]
+    sunk: Bool[Array, " g"]
+    signs: Signs
     owner: Int[Array, " g"]
     element: Int[Array, " g"]
 
@@ -117,6 +129,7 @@ class Carry(eqx.Module):
     status: Int[Array, ""]
     t_next: Scalar
     over: Int[Array, ""]
+    signs: Signs
     times: Array
     vectors: Array
     count: Int[Array, ""]
@@ -124,12 +137,19 @@ class Carry(eqx.Module):
 
 
 def flow(
-    system: AbstractSystem, state: State, h: Scalar, until: Scalar, stepper: Stepper, control: Control, capacity: int
+    system: AbstractSystem,
+    state: State,
+    h: Scalar,
+    until: Scalar,
+    signs: Signs,
+    stepper: Stepper,
+    control: Control,
+    capacity: int,
 ) -> Flow:
     """Flow from `state` to `until`, to a doubtful step, or until `capacity` steps are recorded.
 
     A capacity of 0 records nothing and never comes back for a full record; a step `h` of 0 is
-    replaced by a guess.
+    replaced by a guess. `signs` is what is known of the guards from the flow before.
     """
     flat = FlatSystem(system, state)
     armed, marks = flat.armed(), flat.marks()
@@ -141,6 +161,7 @@ def flow(
         status=jnp.where(state.t >= until, Status.reached, Status.going),
         t_next=state.t,
         over=jnp.asarray(0),
+        signs=signs,
         times=jnp.zeros(capacity + 1),
         vectors=jnp.zeros((capacity + 1, y.size)),
         count=jnp.asarray(0),
@@ -154,7 +175,7 @@ def flow(
         start,
     )
     return Flow(
-        flat.state(end.t, end.y), end.h, end.status, end.t_next, end.over,
+        flat.state(end.t, end.y), end.h, end.status, end.t_next, end.over, end.signs, armed,
         end.times, end.vectors, end.count, end.steps,
     )  # fmt: skip
 
@@ -249,18 +270,24 @@ def judged(
         begins = carry.h == 0.0
         h_next = jnp.where(begins, _first_step(carry.y, step.rate_before, until - carry.t, control), h_next)
         keep = keep & ~begins
-        stalled = ~keep & ~begins & (h_next < 4 * EPS * jnp.maximum(jnp.abs(carry.t), 1e-290))
+        # Asked so that a length that is no number ends the flow, too: it would be tried for ever.
+        shortest = jnp.where(begins, 0.0, 4 * EPS * jnp.maximum(jnp.abs(carry.t), 1e-290))
+        stalled = ~keep & ~(h_next > shortest)
         status = jnp.where(stalled, Status.stalled, Status.going)
 
-    over = carry.over
+    over, signs = carry.over, carry.signs
     if armed.size:
-        doubt = keep & suspicious(trial.guards, armed).any()
+        g = trial.guards.at[0].set(signs.at_start(trial.guards[0]))
+        sinks = signs.sunk(g[0], g[-1], (g > 0.0).any(axis=0))
+        doubt = keep & (suspicious(g, armed) | (armed & sinks)).any()
         beyond, over = crossed(armed, marks.border, trial.guards[0])
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
         if control.fixed:
             h_next = jnp.where(doubt, control.step, h_next)
-    return _kept(carry, keep, trial.t, trial.y, h_next, status, over, until, capacity)
+        signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.stepped(g), signs.seen(g))
+    carry = dataclasses.replace(carry, h=h_next, status=status, over=over, signs=signs)
+    return _kept(carry, keep, trial.t, trial.y, until, capacity)
 
 
 def _to_be_halved(trial: Trial, carry: Carry, armed, marks: Marks, control: Control, finite) -> Bool[Array, ""]:
@@ -293,31 +320,25 @@ def _longer(control: Control, t: Scalar, h: Scalar) -> Scalar:
     return jnp.where((h < control.step) & on_grid, 2.0 * h, h)
 
 
-def _kept(carry: Carry, keep, t_new, y_new, h_next, status, over, until, capacity: int) -> Carry:
+def _kept(carry: Carry, keep, t_new, y_new, until, capacity: int) -> Carry:
     """Go to the new point and record it, where `keep` says so."""
     count = carry.count + keep
-    status = jnp.where(keep & (t_new >= until), Status.reached, status)
+    status = jnp.where(keep & (t_new >= until), Status.reached, carry.status)
     times, vectors = carry.times, carry.vectors
     if capacity:
         slot = jnp.where(keep, carry.count, capacity)  # the last row is for what is not kept
         times = jax.lax.dynamic_update_index_in_dim(times, t_new, slot, 0)
         vectors = jax.lax.dynamic_update_index_in_dim(vectors, y_new, slot, 0)
         status = jnp.where((status == Status.going) & (count >= capacity), Status.full, status)
-    return Carry(
-        t=jnp.where(keep, t_new, carry.t),
-        y=jnp.where(keep, y_new, carry.y),
-        h=h_next,
-        status=status,
-        t_next=t_new,
-        over=over,
-        times=times,
-        vectors=vectors,
-        count=count,
-        steps=carry.steps + 1,
-    )
+    return dataclasses.replace(
+        carry, t=jnp.where(keep, t_new, carry.t), y=jnp.where(keep, y_new, carry.y), status=status, t_next=t_new,
+        times=times, vectors=vectors, count=count, steps=carry.steps + 1,
+    )  # fmt: skip
 
 
-def search(system: AbstractSystem, state: State, t_next: Scalar, stepper: Stepper, control: Control) -> Searched:
+def search(
+    system: AbstractSystem, state: State, t_next: Scalar, signs: Signs, stepper: Stepper, control: Control
+) -> Searched:
     """Look for the earliest event in the step from `state` to `t_next`, by re-integration."""
     flat = FlatSystem(system, state)
     armed = flat.armed()
@@ -326,29 +347,22 @@ def search(system: AbstractSystem, state: State, t_next: Scalar, stepper: Steppe
     def look(fraction):
         y, _ = taken(flat, stepper, control, t0, y0, fraction * h)
         y = jnp.where(fraction > 0.0, y, y0)  # to the last bit: a guard that begins at zero must not fire
-        return flat.guards(t0 + fraction * h, y), y
+        g = flat.guards(t0 + fraction * h, y)
+        return jnp.where(fraction > 0.0, g, signs.at_start(g)), y
 
     resolution = 2 * EPS * jnp.maximum(1.0, jnp.abs(t_next) / jnp.maximum(h, 1e-300))
     found = earliest_event(look, armed, resolution)
     t = jnp.where(found.event, t0 + found.fraction * h, t_next)
-    # What falls within rounding of the same instant is due as well.
-    near = jnp.abs(found.g) * h <= 64 * EPS * jnp.maximum(jnp.abs(t), h) * found.fall
-    due = found.event & armed & near & (found.fall > 0.0) & (found.g_start > 0.0)
+    # What falls within rounding of the same instant is due as well; what is below zero there has fallen.
+    near = found.g * h <= 64 * EPS * jnp.maximum(jnp.abs(t), h) * found.fall
+    due = found.event & armed & found.rose & ((near & (found.fall > 0.0)) | (found.g <= 0.0))
     due = due.at[found.guard].set(found.event)
+    sunk = armed & signs.sunk(found.g_start, found.g, found.rose)
+    after = Signs(found.g, signs.fired & ~found.rose)
     # Of guards that tie, the first listed fires first: the order does not hang on rounding.
-    return Searched(flat.state(t, found.y), found.event, jnp.argmax(due), due, *flat.guard_numbers())
-
-
-def still_due(system: AbstractSystem, state: State, due: Bool[Array, " g"]) -> Bool[Array, " g"]:
-    """Which of the guards that were due at this instant are so after the jump of another: at zero, and falling."""
-    flat = FlatSystem(system, state)
-    y = flat.vector(state)
-    rate = flat.rate(state.t, y)
-    ahead = SHORT * jnp.maximum(jnp.abs(state.t), 1.0) * jnp.arange(2.0)
-    g, g_ahead = jax.vmap(lambda h: flat.guards(state.t + h, y + h * rate))(ahead)
-    fall = g - g_ahead
-    near = jnp.abs(g) <= 64 * EPS / SHORT * jnp.abs(fall)
-    return due & flat.armed() & near & (fall > 0.0)
+    return Searched(
+        flat.state(t, found.y), found.event, jnp.argmax(due), due, signs.fired, sunk, after, *flat.guard_numbers()
+    )  # fmt: skip
 
 
 def after_jump(control: Control, h, duration):

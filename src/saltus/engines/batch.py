@@ -16,32 +16,23 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array
 
 from saltus.engines import steppers
-from saltus.engines.advance import (
-    Carry,
-    Control,
-    Searched,
-    Status,
-    Trial,
-    after_jump,
-    judged,
-    search,
-    still_due,
-    target,
-    tried,
-)
+from saltus.engines.accumulation import PileUp
+from saltus.engines.advance import Carry, Control, Status, Trial, judged, target
+from saltus.engines.fire import same_types
 from saltus.engines.flat import FlatSystem
-from saltus.engines.loop import FOREVER, same_types
+from saltus.engines.loop import FOREVER
+from saltus.engines.one_of_many import Lanes, Watch, each, first_carry, flow_one, larger, limited, moved
+from saltus.engines.one_of_many import look as look_into
 from saltus.engines.search import GLANCES, cubic
+from saltus.engines.signs import Signs
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
-from saltus.hybrid import AbstractSystem, State
-from saltus.hybrid.system import jump_of
-from saltus.numerics.lanes import MANY, side_by_side
-from saltus.numerics.peaks import highest
-
-Watch = Callable[[AbstractSystem, State], Float[Array, " k"]]
+from saltus.hybrid import State
+from saltus.hybrid.system import checked_guards
+from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
+from saltus.numerics.scalars import CannotScalariseError
 
 LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
@@ -50,39 +41,6 @@ LOOKS = 64  # doubtful steps that are looked into in one call
 LOOKS_ON_GPU = 1 << 14
 FEW = 16  # a GPU takes fewer lanes at once when only this part of them is left
 CALM = 16  # steps without doubt after which a lane that was looked into goes on with the others
-DUE_AT_ONCE = 8  # jumps at one instant
-
-
-class Lanes(eqx.Module):
-    """Runs on their way; every leaf has the lanes as its first axis.
-
-    Args:
-        number: Which run it is; -1 for an idle lane.
-        varying: The numbers of the system that differ from run to run.
-        state: Where it is.
-        until: Time of its end [s].
-        h: Step to try next [s].
-        status: `Status` of its flow.
-        t_next: End of the step to look into, if the status says so [s].
-        ended_by: Number of the guard that ended it, or -1.
-        events: How many events it had.
-        steps: How many steps it took.
-        t_event: Time of the last event [s].
-        largest: Largest values so far of what is watched.
-    """
-
-    number: Int[Array, " n"]
-    varying: AbstractSystem
-    state: State
-    until: Float[Array, " n"]
-    h: Float[Array, " n"]
-    status: Int[Array, " n"]
-    t_next: Float[Array, " n"]
-    ended_by: Int[Array, " n"]
-    events: Int[Array, " n"]
-    steps: Int[Array, " n"]
-    t_event: Float[Array, " n"]
-    largest: Float[Array, "n k"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,13 +79,14 @@ def run(
     Returns:
         The lanes in the order given, as numpy arrays; `Status.full` where a limit of the plan was met.
     """
+    checked_guards(eqx.combine(jax.tree.map(lambda x: x[0], varying), shared))
     on_cpu = jax.default_backend() == "cpu"
     until = np.broadcast_to(np.minimum(until, FOREVER), start.t.shape).astype(float)
     if _for_kernel(varying, shared, start, plan):
         try:
             return _by_kernel(varying, shared, start, until, plan, progress, goes)
-        except NotImplementedError:  # the system cannot be written as operations on scalars
-            pass
+        except CannotScalariseError as error:
+            warn_of_slow_path(type(shared).__name__, error)
     programs = _made(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
     lanes = _numpy(programs.begin(varying, shared, start, until))
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
@@ -174,11 +133,7 @@ def _by_kernel(varying, shared, start: State, until, plan: Plan, progress=None, 
         progress=progress, max_events=plan.max_events, max_steps=plan.max_steps, like=like,
         varying=tuple(jax.tree.leaves(differs)),
     )  # fmt: skip
-    ends, none = jax.tree.map(np.asarray, ends), np.zeros(count)
-    return Lanes(
-        np.arange(count), varying, ends.state, none + until, none, ends.status, none, ends.ended_by, ends.events,
-        ends.steps, ends.t_event, ends.largest,
-    )  # fmt: skip
+    return dataclasses.replace(jax.tree.map(np.asarray, ends), varying=varying)
 
 
 def _room(count: int, size: int) -> int:
@@ -219,13 +174,6 @@ class _Programs:
     look: Callable
 
 
-def each(function: Callable, values, one_by_one: bool):
-    """The function on each row of a tree: one after the other on a CPU, where a row's last bits must not hang on its
-    place in a vector, and where a branch not taken costs nothing; else side by side.
-    """
-    return jax.lax.map(function, values) if one_by_one else jax.vmap(function)(values)
-
-
 @functools.lru_cache(maxsize=64)
 def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> _Programs:
     """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
@@ -235,38 +183,36 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
             varying, state = values
             state = same_types(state, state)
             none, zero = jnp.asarray(-1), jnp.asarray(0)
-            peaks = jnp.nan_to_num(watch(eqx.combine(varying, shared), state))
-            return state, none, zero, peaks
+            system = eqx.combine(varying, shared)
+            peaks = jnp.nan_to_num(watch(system, state))
+            guards = sum(FlatSystem(system, state).guard_sizes())
+            return state, none, zero, peaks, Signs.none(guards), PileUp.empty(guards)
 
-        state, none, zero, peaks = each(one, (varying, start), one_by_one)
+        state, none, zero, *known = each(one, (varying, start), one_by_one)
         number = jnp.arange(none.size)
-        return Lanes(number, varying, state, until, 0.0 * state.t, zero, state.t, none, zero, zero, state.t, peaks)
-
-    def limited(lanes):
-        full = (lanes.status == Status.going) & (lanes.steps >= max_steps)
-        return dataclasses.replace(lanes, status=jnp.where(full, Status.full, lanes.status))
+        return Lanes(number, varying, state, until, 0.0 * state.t, zero, state.t, none, zero, zero, state.t, *known)
 
     def flow(lanes, shared, control):
         width = _width(lanes, shared, stepper, control, one_by_one)
 
-        def block(some):
+        def some_steps(some):
             if width is None:
-                moved = _flow_one(some, shared, control, stepper, watch)
+                block = flow_one(some, shared, control, stepper, watch, PATIENCE)
             else:
-                moved = _flow_together(some, shared, control, stepper, watch)
-            return limited(moved)
+                block = _flow_together(some, shared, control, stepper, watch)
+            return limited(block, max_steps)
 
         if width is None:
-            return each(block, lanes, one_by_one)
+            return each(some_steps, lanes, one_by_one)
         count = lanes.number.size  # named, since an empty ledger leaves nothing to count
         blocks = jax.tree.map(lambda x: x.reshape(count // width, width, *x.shape[1:]), lanes)
         last = jax.tree.map(lambda x: jnp.moveaxis(x, 1, -1), blocks)
-        moved = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 1), jax.lax.map(block, last))
+        moved = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 1), jax.lax.map(some_steps, last))
         return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), moved)
 
     def look(lanes, shared, control):
         one = functools.partial(
-            _look, shared=shared, control=control, stepper=stepper, watch=watch, max_events=max_events,
+            look_into, shared=shared, control=control, stepper=stepper, watch=watch, max_events=max_events,
             one_by_one=one_by_one,
         )  # fmt: skip
 
@@ -275,7 +221,7 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
                 return lane.status == Status.doubtful
 
             def on(lane):
-                return limited(_flow_one(one(lane), shared, control, stepper, watch, CALM))
+                return limited(flow_one(one(lane), shared, control, stepper, watch, CALM), max_steps)
 
             return jax.lax.while_loop(doubtful, on, lane)
 
@@ -312,50 +258,6 @@ def _taken_apart(shared, state: State, stepper) -> bool:
     return tables <= MANY and 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL
 
 
-def _carry(lanes: Lanes, y, control: Control) -> Carry:
-    zero = jnp.zeros_like(lanes.status)
-    return Carry(
-        t=lanes.state.t, y=y, h=jnp.where(lanes.h > 0.0, lanes.h, control.step), status=lanes.status,
-        t_next=lanes.t_next, over=zero, times=jnp.zeros((0, *zero.shape)), vectors=jnp.zeros((0, *zero.shape)),
-        count=zero, steps=zero,
-    )  # fmt: skip
-
-
-def _flow_one(lane: Lanes, shared, control: Control, stepper, watch, patience: int = PATIENCE) -> Lanes:
-    """A few steps of one lane by itself."""
-    system = eqx.combine(lane.varying, shared)
-    flat = FlatSystem(system, lane.state)
-    armed, marks = flat.armed(), flat.marks()
-
-    def going_on(carry):
-        return (carry[0].status == Status.going) & (carry[0].steps < patience)
-
-    def step(carry):
-        before, largest = carry
-        trial = tried(flat, stepper, control, lane.until, before)
-        after = judged(trial, before, armed, marks, stepper.order, control, lane.until, 0)
-        seen = jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(trial.times, trial.vectors)
-        return after, _larger(largest, seen, after.count > before.count)
-
-    end, largest = jax.lax.while_loop(going_on, step, (_carry(lane, flat.vector(lane.state), control), lane.largest))
-    return _moved(lane, flat.state(end.t, end.y), end, flat.guard_numbers()[0], largest)
-
-
-def _larger(largest, seen, kept):
-    """The largest values with those of a step, if it was kept."""
-    return jnp.where(kept, jnp.maximum(largest, highest(seen)), largest)
-
-
-def _moved(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes:
-    ended_by = lanes.ended_by
-    if owner.size:
-        ended_by = jnp.where(end.status == Status.over, owner[end.over], ended_by)
-    return dataclasses.replace(
-        lanes, state=state, h=end.h, status=end.status, t_next=end.t_next,
-        ended_by=ended_by, steps=lanes.steps + end.steps, largest=largest,
-    )  # fmt: skip
-
-
 def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> Lanes:
     """A few steps of a block of lanes, side by side: here every leaf has the lanes as its last axis."""
     numbers, rest = eqx.partition(shared, eqx.is_array)
@@ -367,7 +269,8 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
             varying, like, arguments = lane
             return function(FlatSystem(eqx.combine(varying, numbers, rest), like), *arguments)
 
-        return lambda *arguments: side_by_side(one, (lanes.varying, lanes.state, arguments), numbers)
+        name = type(shared).__name__
+        return lambda *arguments: side_by_side(one, (lanes.varying, lanes.state, arguments), numbers, name)
 
     first = jax.tree.map(lambda x: x[..., 0], (lanes.varying, lanes.state))
     flat = FlatSystem(eqx.combine(first[0], shared), first[1])
@@ -403,74 +306,10 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
         after = jax.vmap(decided, in_axes=-1, out_axes=-1)(trial, carry, armed, lanes.until)
         going = carry.status == Status.going
         after = jax.tree.map(lambda new, old: jnp.where(going, new, old), after, carry)
-        return after, _larger(largest, seen, after.count > carry.count), count + 1
+        return after, larger(largest, seen, after.count > carry.count), count + 1
 
     vector = together(lambda flat, t: flat.vector(flat.like))
-    start = _carry(lanes, vector(lanes.state.t), control)
+    start = first_carry(lanes, vector(lanes.state.t), control)
     end, largest, _ = jax.lax.while_loop(going_on, step, (start, lanes.largest, jnp.asarray(0)))
     state = together(lambda flat, t, y: flat.state(t, y))(end.t, end.y)
-    return _moved(lanes, state, end, owner, largest)
-
-
-def _look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int, one_by_one: bool) -> Lanes:
-    """The search in a doubtful step, and the jumps that are due."""
-    system = eqx.combine(lane.varying, shared)
-    found = search(system, lane.state, lane.t_next, stepper, control)
-    seen = _larger(lane.largest, _along(system, lane.state, found.state, watch), True)
-    state, ended_by, count, largest = fired(system, found, seen, watch, one_by_one)
-    h = jnp.where(found.event, after_jump(control, lane.h, state.t - lane.t_event), lane.h)
-    events = lane.events + count
-    status = jnp.where(state.t < lane.until, Status.going, Status.reached)
-    status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
-    status = jnp.where(ended_by >= 0, Status.event, status)
-    return dataclasses.replace(
-        lane, state=state, h=h, status=status, ended_by=ended_by, events=events, largest=largest,
-        t_event=jnp.where(found.event, state.t, lane.t_event),
-    )  # fmt: skip
-
-
-def fired(system: AbstractSystem, found: Searched, largest, watch: Watch, one_by_one: bool):
-    """The jumps that are due at an event: the state after them, the guard that ended the run or -1, how many, and the
-    largest values with those after each.
-    """
-
-    def jumped(owner, state, index):
-        if one_by_one:
-            return jax.lax.switch(owner, jumps, state, index)
-        # Under `vmap` a switch does all of them too, and makes a copy of the system for every lane.
-        return jax.tree.map(lambda *after: jax.lax.select_n(owner, *after), *(jump(state, index) for jump in jumps))
-
-    guards = system.guards()
-    ends = jnp.asarray([guard.ends is not None for guard in guards])
-    jumps = [functools.partial(_jump, jump_of(system, guard)) for guard in guards]
-
-    def due_left(carry):
-        _, due, ended_by, count, _ = carry
-        return due.any() & (ended_by < 0) & (count < DUE_AT_ONCE)
-
-    def jump(carry):
-        state, due, _, count, largest = carry
-        which = jnp.where(count == 0, found.guard, jnp.argmax(due))
-        owner = found.owner[which]
-        after = jumped(owner, state, found.element[which])
-        ended_by = jnp.where(ends[owner], owner, -1)
-        left = still_due(system, after, due.at[which].set(False))
-        return after, left, ended_by, count + 1, jnp.maximum(largest, jnp.nan_to_num(watch(system, after)))
-
-    begin = (found.state, found.due & found.event, jnp.asarray(-1), jnp.asarray(0), largest)
-    state, _, ended_by, count, largest = jax.lax.while_loop(due_left, jump, begin)
-    return state, ended_by, count, largest
-
-
-def _along(system: AbstractSystem, first: State, last: State, watch):
-    """What is watched, at some looks along a step."""
-    flat = FlatSystem(system, first)
-    h, ends = last.t - first.t, [(state.t, flat.vector(state)) for state in (first, last)]
-    (y0, slope0), (y1, slope1) = ((y, h * flat.rate(t, y)) for t, y in ends)
-    vectors = cubic(y0, slope0, y1, slope1, GLANCES[:, None])
-    vectors = jnp.where(jnp.isfinite(vectors), vectors, y1)
-    return jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(first.t + GLANCES * h, vectors)
-
-
-def _jump(jump, state, index):
-    return same_types(state, jump(state, index))
+    return moved(lanes, state, end, owner, largest)

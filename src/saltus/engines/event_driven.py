@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from saltus import checks
 from saltus.engines import loop
 from saltus.engines.advance import Control
+from saltus.engines.budget import MAX_STEPS
 from saltus.engines.steppers import is_fixed, stepper
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.trajectory import Trajectory
@@ -28,14 +29,14 @@ class EventDriven:
         rtol: Error allowed per step, relative, > 0.
         atol: Error allowed per step, absolute, > 0.
         max_events: Events after which a run is ended.
-        max_steps: Steps after which a run is ended (looked at each time the record is full).
+        max_steps: Steps after which a run is ended, earlier where it is seen to need more (`budget`).
     """
 
     method: str = "dopri8"
     rtol: float = 1e-10
     atol: float = 1e-12
     max_events: int = 10_000
-    max_steps: int = 10_000_000
+    max_steps: int = MAX_STEPS
 
     def __post_init__(self):
         if is_fixed(self.method):
@@ -47,7 +48,7 @@ class EventDriven:
         """Alternate smooth flow and jumps from `start` to time `until`."""
         control = Control(
             rtol=jnp.asarray(float(self.rtol)),
-            atol=jnp.asarray(float(self.atol)),
+            atol=jnp.asarray(min(float(self.atol), system.atol_limit())),
             step=jnp.asarray(0.0),
             origin=start.t,
             fixed=False,

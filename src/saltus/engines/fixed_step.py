@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from saltus import checks
 from saltus.engines import loop
 from saltus.engines.advance import Control
+from saltus.engines.budget import MAX_STEPS
 from saltus.engines.steppers import stepper
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.trajectory import Trajectory
@@ -28,14 +29,14 @@ class FixedStep:
         method: Name of the method; "rk4" is the papers' scheme.
         project: Whether the constraints are restored after each step.
         max_events: Events after which a run is ended.
-        max_steps: Steps after which a run is ended.
+        max_steps: Steps after which a run is ended, earlier where it is seen to need more (`budget`).
     """
 
     step: float
     method: str = "rk4"
     project: bool = False
     max_events: int = 10_000
-    max_steps: int = 100_000_000
+    max_steps: int = 10 * MAX_STEPS
 
     def __post_init__(self):
         checks.positive("step", self.step, "It is the time from one state to the next, in seconds.")

@@ -9,6 +9,7 @@ same code as for a single run. On a machine without a GPU the same steps run as 
 from __future__ import annotations
 
 import functools
+from collections import OrderedDict
 from typing import Any
 
 import equinox as eqx
@@ -22,7 +23,7 @@ from saltus.engines.advance import Status
 from saltus.engines.lane_steps import block_flow
 from saltus.engines.lanewise import Lanewise, Watch
 from saltus.hybrid import AbstractSystem, State
-from saltus.numerics.scalars import quick
+from saltus.numerics.scalars import CannotScalariseError, quick
 
 THREADS = 128  # lanes in a block of the kernel
 LANES = 32  # lanes in a block without a GPU: enough for the vector units, few enough for the cache
@@ -84,7 +85,7 @@ def flow_lanes(
         threads: Lanes in a block of the kernel, a power of two, at least 32.
 
     Raises:
-        NotImplementedError: If the system cannot be written as operations on scalars.
+        CannotScalariseError: If the system cannot be written as operations on scalars.
     """
     device = device or ("gpu" if jax.default_backend() == "gpu" else "cpu")
     status = jnp.asarray(status, jnp.int32)
@@ -120,7 +121,8 @@ class _Program:
         return isinstance(other, _Program) and self.key == other.key
 
 
-_PROGRAMS: dict[Any, _Program | NotImplementedError] = {}
+KEPT = 64  # programs that are remembered, the last ones used
+_PROGRAMS: OrderedDict[Any, _Program | CannotScalariseError] = OrderedDict()
 
 
 def lanes_program(system, state: State, like, varying, home: bool, watch: Watch) -> _Program:
@@ -139,10 +141,13 @@ def lanes_program(system, state: State, like, varying, home: bool, watch: Watch)
         mode = np.zeros_like(np.asarray(begin.mode)) if home else None
         try:
             _PROGRAMS[key] = _Program(key, Lanewise(one, begin, varying, mode, watch), varying)
-        except NotImplementedError as error:  # remembered: to find it out takes seconds
+        except CannotScalariseError as error:  # remembered: to find it out takes seconds
             _PROGRAMS[key] = error
+    _PROGRAMS.move_to_end(key)
+    if len(_PROGRAMS) > KEPT:
+        _PROGRAMS.popitem(last=False)
     program = _PROGRAMS[key]
-    if isinstance(program, NotImplementedError):
+    if isinstance(program, CannotScalariseError):
         raise program
     return program
 

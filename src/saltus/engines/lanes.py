@@ -12,43 +12,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
 
-from saltus.engines.advance import Control, Status, crossed, search
-from saltus.engines.batch import each, fired
+from saltus.engines.accumulation import PileUp
+from saltus.engines.advance import Control, Status, crossed
 from saltus.engines.flat import FlatSystem
 from saltus.engines.kernel import Flowed, flow_lanes, lanes_program
-from saltus.engines.lanewise import Watch
+from saltus.engines.one_of_many import Lanes, Watch, each, flow_one, look
+from saltus.engines.signs import Signs
 from saltus.engines.steppers import stepper
 from saltus.hybrid import AbstractSystem, State
 
 LOOKED, LOOKED_ON_CPU = 1 << 16, 256  # lanes that are looked into together: one size, so that little is compiled
+CAREFUL = 64  # steps after a jump that are taken outside the kernel while a guard that has fired does not rise
 LOOKS_PER_EVENT = 8  # looks after which a run is given up, for each event it may have
-
-
-class Ends(eqx.Module):
-    """Where many runs ended; each with a leading axis of lanes.
-
-    Args:
-        state: The last state.
-        status: `Status`: `reached`, `event` (a guard ended it), `over` (it began beyond a border),
-            `not_finite`, or `full` (too many events or steps).
-        ended_by: Number of the guard that ended it, or -1.
-        events: How many events there were.
-        looks: How many steps were searched for one.
-        steps: Steps taken by the kernel.
-        t_event: Time of the last event, that of the start if there was none [s].
-        largest: Largest values of what is watched, at the ends of steps and at events.
-    """
-
-    state: State
-    status: Int[Array, " lanes"]
-    ended_by: Int[Array, " lanes"]
-    events: Int[Array, " lanes"]
-    looks: Int[Array, " lanes"]
-    steps: Int[Array, " lanes"]
-    t_event: Float[Array, " lanes"]
-    largest: Float[Array, "lanes k"]
 
 
 def run_lanes(
@@ -65,7 +41,7 @@ def run_lanes(
     like: AbstractSystem | None = None,
     varying: tuple[bool, ...] | None = None,
     device: str | None = None,
-) -> Ends:
+) -> Lanes:
     """Run every lane from its start to `until`, with constant steps of the classical Runge-Kutta method.
 
     Args:
@@ -83,7 +59,7 @@ def run_lanes(
         device: As for `flow_lanes`.
 
     Raises:
-        NotImplementedError: If the system, in whatever mode, cannot be written as operations on scalars.
+        CannotScalariseError: If the system, in whatever mode, cannot be written as operations on scalars.
     """
     for home in (True, False):  # now, whether or not a lane will leave mode 0: no lane's way may hang on the others
         lanes_program(system, start, like, varying, home, watch)
@@ -93,78 +69,89 @@ def run_lanes(
     count = start.t.shape[0]
     on_gpu = jax.default_backend() == "gpu"
     size = min(count, LOOKED if on_gpu else LOOKED_ON_CPU)
-    none, until = jnp.zeros(count, jnp.int32), jnp.broadcast_to(jnp.asarray(until, float), (count,))
-    status = none + jnp.where(jnp.asarray(goes), int(Status.going), int(Status.reached))
-    now = Ends(start, status, none - 1, none, none, none, start.t, _watched(watch, system, start, not on_gpu))
-    left = int((np.asarray(status) == Status.going).sum())
+    until = jnp.broadcast_to(jnp.asarray(until, float), (count,))
+    now = _begun(system, start, until, jnp.broadcast_to(jnp.asarray(goes), (count,)), watch, not on_gpu)
+    looks = np.zeros(count, int)
+    left = int((np.asarray(now.status) == Status.going).sum())
     while True:
         flowed = flow_lanes(
             system, now.state, now.status, now.largest, watch, until=until, step=step, origin=origin,
             max_steps=max_steps, like=like, varying=varying, device=device,
         )  # fmt: skip
-        now, t_next = _moved(now, flowed, max_steps), flowed.t_next
+        now = _flowed(now, flowed, max_steps)
         doubtful = np.flatnonzero(np.asarray(now.status) == Status.doubtful)
         if progress is not None:
             progress(left - doubtful.size)
             left = doubtful.size
         if not doubtful.size:
             return now
+        looks[doubtful] += 1
+        given_up = looks > LOOKS_PER_EVENT * max_events
         for first in range(0, doubtful.size, size):
             which = np.resize(doubtful[first : first + size], size)  # filled up with repetitions: the same twice
-            now = _looked(system, now, t_next, jnp.asarray(which), until, control, watch, max_events, not on_gpu)
+            now = _looked(now, system, jnp.asarray(which), control, watch, max_events, not on_gpu)
+        if given_up[doubtful].any():
+            going = jnp.asarray(given_up) & (now.status <= Status.doubtful) & (now.status != Status.reached)
+            now = dataclasses.replace(now, status=jnp.where(going, int(Status.full), now.status))
 
 
 @eqx.filter_jit
-def _watched(watch: Watch, system, state, one_by_one: bool):
-    arrays, rest = eqx.partition(system, eqx.is_array)
-    return each(lambda one: jnp.nan_to_num(watch(eqx.combine(one[0], rest), one[1])), (arrays, state), one_by_one)
-
-
-@eqx.filter_jit
-def _moved(before: Ends, flowed: Flowed, max_steps: int) -> Ends:
-    steps = before.steps + flowed.steps
-    given_up = (flowed.status == Status.going) | ((flowed.status == Status.doubtful) & (steps >= max_steps))
-    status = jnp.where(given_up, int(Status.full), flowed.status)
-    return dataclasses.replace(before, state=flowed.state, status=status, steps=steps, largest=flowed.largest)
-
-
-@eqx.filter_jit
-def _looked(
-    system, now: Ends, t_next, which, until, control: Control, watch: Watch, max_events: int, one_by_one: bool
-) -> Ends:
-    """The doubtful lanes after the step that is looked into, and the jumps in it."""
+def _begun(system, start: State, until, goes, watch: Watch, one_by_one: bool) -> Lanes:
+    """The lanes before their first step, with the signs of their guards; over, where one begins beyond a border."""
     arrays, rest = eqx.partition(system, eqx.is_array)
 
     def one(lane):
-        numbers, ends, t_next, until = lane
-        return _look(eqx.combine(numbers, rest), ends, t_next, until, control, watch, max_events, one_by_one)
+        arrays, state = lane
+        system = eqx.combine(arrays, rest)
+        flat = FlatSystem(system, state)
+        g = flat.guards(state.t, flat.vector(state))
+        beyond, over = crossed(flat.armed(), flat.marks().border, g)
+        signs, pile_up = Signs(g, jnp.zeros(g.size, bool)), PileUp.empty(g.size)
+        by = jnp.where(beyond, flat.guard_numbers()[0][over], -1) if g.size else jnp.asarray(-1)
+        return by, jnp.nan_to_num(watch(system, state)), signs, pile_up
 
-    after = each(one, jax.tree.map(lambda x: x[which], (arrays, now, t_next, until)), one_by_one)
-    return jax.tree.map(lambda x, y: x.at[which].set(y.astype(x.dtype)), now, after)
-
-
-def _look(
-    system: AbstractSystem, now: Ends, t_next, until, control: Control, watch: Watch, max_events: int, one_by_one: bool
-) -> Ends:
-    """The search in one short step of one lane, and the jumps that are due."""
-    flat = FlatSystem(system, now.state)
-    beyond, over = crossed(flat.armed(), flat.marks().border, flat.guards(now.state.t, flat.vector(now.state)))
-    found = search(system, now.state, t_next, stepper("rk4"), control)
-    finite = jnp.isfinite(flat.vector(found.state)).all()
-    stays = beyond | ~finite
-    found = eqx.tree_at(
-        lambda f: (f.state, f.event), found,
-        (jax.tree.map(lambda x, y: jnp.where(stays, x, y), now.state, found.state), found.event & ~stays),
+    by, peaks, signs, pile_up = each(one, (arrays, start), one_by_one)
+    none = jnp.zeros(start.t.shape, jnp.int32)
+    status = jnp.where(by >= 0, int(Status.over), int(Status.going))
+    status = jnp.where(goes, status, int(Status.reached)).astype(jnp.int32)
+    by = jnp.where(goes, by, -1).astype(jnp.int32)
+    return Lanes(
+        jnp.arange(none.size), arrays, start, until, 0.0 * start.t, status, start.t, by, none, none, start.t, peaks,
+        signs, pile_up,
     )  # fmt: skip
-    seen = jnp.maximum(now.largest, jnp.nan_to_num(watch(system, found.state)))
-    state, ended_by, count, seen = fired(system, found, seen, watch, one_by_one)
-    events, looks = now.events + count, now.looks + 1
-    status = jnp.where(state.t >= until, int(Status.reached), int(Status.going))
-    given_up = (status == Status.going) & ((events >= max_events) | (looks >= LOOKS_PER_EVENT * max_events))
-    status = jnp.where(given_up, int(Status.full), status)
-    status = jnp.where(ended_by >= 0, int(Status.event), status)
-    status = jnp.where(finite, status, int(Status.not_finite))
-    status = jnp.where(beyond, int(Status.over), status)
-    ended_by = jnp.where(beyond, found.owner[over], ended_by)
-    t_event = jnp.where(found.event, state.t, now.t_event)
-    return Ends(state, status, ended_by, events, looks, now.steps, t_event, seen)
+
+
+@eqx.filter_jit
+def _flowed(before: Lanes, flowed: Flowed, max_steps: int) -> Lanes:
+    """The lanes after a flow, in which no guard has passed zero."""
+    steps = before.steps + flowed.steps
+    went = before.status == Status.going
+    given_up = (flowed.status == Status.going) | ((flowed.status == Status.doubtful) & (steps >= max_steps))
+    status = jnp.where(given_up, int(Status.full), flowed.status)
+    signs = jax.tree.map(lambda p, q: jnp.where(went[:, None], p, q), before.signs.flowed(), before.signs)
+    return dataclasses.replace(
+        before, signs=signs, state=flowed.state, status=status, steps=steps, largest=flowed.largest,
+        t_next=jnp.where(went, flowed.t_next, before.t_next),
+    )  # fmt: skip
+
+
+@eqx.filter_jit
+def _looked(now: Lanes, system, which, control: Control, watch: Watch, max_events: int, one_by_one: bool) -> Lanes:
+    """The doubtful lanes after the step that is looked into, and the jumps in it."""
+    rest, method = eqx.filter(system, eqx.is_array, inverse=True), stepper("rk4")
+
+    def careful(lane):
+        lane = flow_one(lane, rest, control, method, watch, CAREFUL, unrisen=True)
+        armed = FlatSystem(eqx.combine(lane.varying, rest), lane.state).armed()
+        waits = (lane.status == Status.going) & (lane.signs.fired & armed).any()
+        return dataclasses.replace(lane, status=jnp.where(waits, Status.full, lane.status))
+
+    def one(lane):
+        before = lane.events
+        lane = look(lane, rest, control, method, watch, max_events, one_by_one)
+        # After a jump the kernel knows nothing of the guards' signs: the next step is taken here.
+        fires = (lane.events > before) | lane.signs.fired.any()
+        return jax.lax.cond(fires & (lane.status == Status.going), careful, lambda lane: lane, lane)
+
+    after = each(one, jax.tree.map(lambda x: x[which], now), one_by_one)
+    return jax.tree.map(lambda x, y: x.at[which].set(y.astype(x.dtype)), now, after)

@@ -13,7 +13,16 @@ import numpy as np
 
 from saltus.engines.flat import FlatSystem
 from saltus.hybrid import AbstractSystem, State
-from saltus.numerics.scalars import Node, Scalars, as_constants, as_inputs, evaluate, needed, scalarize
+from saltus.numerics.scalars import (
+    CannotScalariseError,
+    Node,
+    Scalars,
+    as_constants,
+    as_inputs,
+    evaluate,
+    needed,
+    scalarize,
+)
 
 Watch = Callable[[AbstractSystem, State], Any]
 Values = dict[Node, Any]
@@ -45,11 +54,26 @@ class Lanewise:
         watch: Quantities whose largest values are kept.
 
     Raises:
-        NotImplementedError: If something cannot be written as operations on scalars.
+        CannotScalariseError: If something cannot be written as operations on scalars.
     """
 
     def __init__(self, system: AbstractSystem, state: State, varying, mode, watch: Watch):
-        self.scalars = s = Scalars()
+        for strict in (False, True):
+            self._write(Scalars(strict), system, state, varying, mode, watch)
+            if self.scalars.shows_all(self.rate):
+                break
+        self._everything = needed([*self.rate, *self.watched, *(g.value for g in self.guards)])
+        needed([g.armed for g in self.guards])
+        velocities = range(state.q.size, state.q.size + state.v.size)
+        moving = [k for k in velocities if not self.rate[k].equals(0)]
+        self.accelerations = moving if any(guard.singular for guard in self.guards) else []
+        self.flowing = [k for k, node in enumerate(self.rate) if not node.equals(0)]
+        self.used = [k for k, node in enumerate(self.y) if node in set(self._everything)]
+        self.autonomous = self.t not in set(self._everything)
+
+    def _write(self, s: Scalars, system: AbstractSystem, state: State, varying, mode, watch: Watch) -> None:
+        """Write the system down as nodes."""
+        self.scalars = s
         arrays, static = eqx.partition(system, eqx.is_array)
         leaves, tree = jax.tree.flatten(arrays)
         self.parameters: list[Node] = []
@@ -71,7 +95,7 @@ class Lanewise:
             one = eqx.combine(jax.tree.unflatten(tree, leaves), static)
             flat = FlatSystem(one, State(state.t, state.q, state.v, state.ledger, mode))
             if flat.rough(t, y) is not None:
-                raise NotImplementedError("A rate that is not smooth everywhere is not for a kernel.")
+                raise CannotScalariseError("A rate that is not smooth everywhere is not for a kernel.")
             seen = watch(one, flat.state(t, y))
             return flat.rate(t, y), flat.guards(t, y), flat.armed(), jnp.asarray(seen, float)
 
@@ -83,14 +107,6 @@ class Lanewise:
         self.guards = _undominated(
             [Guarded(*one) for one in zip(guards, armed, singular, strict=True) if not one[1].equals(0)]
         )
-        self._everything = needed([*self.rate, *self.watched, *(g.value for g in self.guards)])
-        needed([g.armed for g in self.guards])
-        velocities = range(state.q.size, state.q.size + state.v.size)
-        moving = [k for k in velocities if not self.rate[k].equals(0)]
-        self.accelerations = moving if any(guard.singular for guard in self.guards) else []
-        self.flowing = [k for k, node in enumerate(self.rate) if not node.equals(0)]
-        self.used = [k for k, node in enumerate(self.y) if node in set(self._everything)]
-        self.autonomous = self.t not in set(self._everything)
 
     def fixed(self) -> list[Node]:
         """What does not change along a flow, and is needed at each step."""

@@ -12,31 +12,38 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import Control, Flow, Searched, Status, after_jump, flow, search, still_due, taken
+from saltus.engines.advance import Control, Flow, Searched, Status, after_jump, flow, search, taken
+from saltus.engines.budget import Budget, crawling
+from saltus.engines.fire import at_time, jumped, same_types, settled, still_due, turn
 from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import Replay, replay
+from saltus.engines.signs import SUNK, Signs
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
-from saltus.hybrid.system import checked_guards, jump_of, settle_of
+from saltus.hybrid.system import checked_guards
 from saltus.hybrid.trajectory import Trajectory
 
 Progress = Callable[[float, int], None]
 
 FOREVER = 1e12  # [s]; what `until = inf` means: a run without an end must be ended by a guard
 BLOCKS = 4  # blocks of states that are moved on by one call, where one block is not enough
+SEARCH = 50  # steps that the search of a doubtful one is worth, by its time
+RECENT = 100  # steps that tell what changes most where a run does not get on
 RECORD = 1 << 21  # numbers kept per advance: the record of a large system is shorter
 
 
 @dataclasses.dataclass
 class _Record:
-    """The knots of a run as they come in."""
+    """The knots of a run as they come in; for each event the knot after it and the number of its guard."""
 
     times: list
     vectors: list
     modes: list
     steps: int = 0
+    effort: int = 0
     count: int = 0
     jumps: list[int] = dataclasses.field(default_factory=list)
+    guards: list[int] = dataclasses.field(default_factory=list)
 
     def add(self, times, vectors, mode):
         times, vectors = np.atleast_1d(np.asarray(times)), np.asarray(vectors)
@@ -45,12 +52,36 @@ class _Record:
         self.vectors.append(vectors.reshape(times.size, vectors.shape[-1]))
         self.modes.append(np.broadcast_to(np.asarray(mode), (times.size, *np.shape(mode))))
 
+    def last(self, like: State) -> tuple[np.ndarray, np.ndarray, int]:
+        """Times and vectors of the last steps, and how many positions the vectors begin with."""
+        times, vectors = np.concatenate(self.times[-4:]), np.concatenate(self.vectors[-4:])
+        return times[-RECENT:], vectors[-RECENT:, : like.q.size + like.v.size], like.q.size
+
+    def jumped(self, guard: int, after: State):
+        """Add the state after an event of guard number `guard`."""
+        self.jumps.append(self.count)
+        self.guards.append(guard)
+        self.add(after.t, _vector(after), after.mode)
+
     def cut(self):
         """Leave out what follows the last jump, or the first step if there was none."""
         last = (self.jumps[-1] if self.jumps else 1) + 1
         self.times, self.vectors, self.modes = (
             [np.concatenate(parts)[:last]] for parts in (self.times, self.vectors, self.modes)
         )
+
+
+@dataclasses.dataclass
+class _Memory:
+    """What a run knows of its guards: their signs, the times of their events, and the states about the last ones."""
+
+    signs: Signs
+    pile_up: PileUp
+    last: dict[int, tuple[State, State]] = dataclasses.field(default_factory=dict)
+
+    @staticmethod
+    def empty(count: int) -> _Memory:
+        return _Memory(Signs.none(count), PileUp.empty(count))
 
 
 def run(
@@ -71,80 +102,126 @@ def run(
     record = _Record([], [], [])
     record.add(start.t, _vector(start), start.mode)
     events: list[Event] = []
-    pile_up = PileUp()
+    memory = _Memory.empty(sum(FlatSystem(system, start).guard_sizes()))
+    budget = Budget(until, max_steps, float(start.t))
     state, h = start, jnp.asarray(0.0, float)
     t_segment = float(start.t)
+    if not np.isfinite(_vector(start)).all():
+        undefined = Outcome("not_finite", _undefined(t_segment, "the start is"))
+        return _trajectory(system, start, record, events, undefined, stepper, control)
     while True:
-        went, found = _advance(system, state, h, jnp.asarray(end_time, float), stepper, control, capacity, record)
+        went, found = _advance(
+            system, state, h, jnp.asarray(end_time, float), memory, stepper, control, capacity, record
+        )  # fmt: skip
         state, h = found.state if found else went.state, went.h
         if progress is not None:
             progress(float(state.t), len(events))
-        if found is not None and bool(found.event):
-            outcome, state = _fire(system, found, events, pile_up, record)
-            duration = float(state.t) - t_segment
-            t_segment = float(state.t)
-            h = jnp.asarray(after_jump(control, h, duration), float)
+        if found is not None and (found.event or found.sunk.any()):
+            count = len(events)
+            outcome, state = _fire(system, found, events, memory, record)
+            if len(events) > count:
+                h = jnp.asarray(after_jump(control, h, float(state.t) - t_segment), float)
+                t_segment = float(state.t)
         else:
-            outcome = _ending(system, went, until, state, record.steps, max_steps)
+            outcome = _ending(system, went, until, state, memory)
         if outcome is None and len(events) >= max_events:
             outcome = Outcome("too_many_events", _too_many(events, max_events))
+        if outcome is None and (reason := budget.judge(float(state.t), record.effort)):
+            outcome = crawling(
+                reason, float(state.t), _modes(system, state), events[-1].name if events else None, record.last(start)
+            )
         if outcome is not None:
             if outcome.name == "at_rest":
                 record.cut()
             return _trajectory(system, start, record, events, outcome, stepper, control)
 
 
-def _advance(system, state, h, until, stepper, control, capacity, record) -> tuple[Flow, Searched | None]:
-    """Flow on to the end of a doubtful step, to its event, or to another end; the steps are recorded."""
-    went = _flow(system, state, h, until, stepper, control, capacity)
-    count = int(went.count)
+def _advance(system, state, h, until, memory: _Memory, stepper, control, capacity, record):
+    """Flow on to the end of a doubtful step, to its event, or to another end; the steps are recorded.
+
+    Returns:
+        Where the flow went, and what was found in the doubtful step, as numpy arrays; None if there was none.
+    """
+    went = _flow(system, state, h, until, memory.signs, stepper, control, capacity)
+    count, memory.signs = int(went.count), went.signs
     record.add(np.asarray(went.times)[:count], np.asarray(went.vectors)[:count], state.mode)
     record.steps += int(went.steps)
+    record.effort += int(went.steps)
     if int(went.status) != Status.doubtful:
         return went, None
-    found = _search(system, went.state, went.t_next, stepper, control)
-    record.add(found.state.t, _vector(found.state), found.state.mode)
+    record.effort += SEARCH
+    found = _search(system, went.state, went.t_next, memory.signs, stepper, control)
+    found = dataclasses.replace(found, **{name: np.array(getattr(found, name)) for name in PLAIN})
+    found = _without_passages(system, went.state, found, memory)
+    memory.signs = found.signs
+    if not found.sunk.any():
+        record.add(found.state.t, _vector(found.state), found.state.mode)
     return went, found
 
+
+PLAIN = ("event", "guard", "due", "unsure", "sunk", "owner", "element")  # of what a search finds: what Python looks at
 
 _flow = eqx.filter_jit(flow)
 _search = eqx.filter_jit(search)
 _still_due = eqx.filter_jit(still_due)
+_turn = eqx.filter_jit(turn)
+_jump = eqx.filter_jit(jumped)
+_settle = eqx.filter_jit(settled)
+_with_event = eqx.filter_jit(PileUp.with_event)
 
 
-def _fire(system, found: Searched, events, pile_up: PileUp, record: _Record):
+def _without_passages(system, start: State, found: Searched, memory: _Memory) -> Searched:
+    """What was found, less the guards that go on falling after an event which is but a mark they pass.
+
+    If others sink, the state is that at the start of the step: theirs is the next event.
+    """
+    fired = np.array(found.signs.fired)
+    for which in np.flatnonzero(found.sunk):
+        passed = bool(_turn(system, *memory.last[which], jnp.asarray(which)).passes)
+        found.sunk[which], fired[which] = not passed, not passed
+    found = dataclasses.replace(found, signs=Signs(found.signs.last, jnp.asarray(fired)))
+    return dataclasses.replace(found, state=start) if found.sunk.any() else found
+
+
+def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
     """Apply the jumps that are due; the outcome if one of them ends the run, and the state after."""
-    state = found.state
-    guard, due = int(found.guard), np.array(found.due)
-    rules, owner, element = system.guards(), np.asarray(found.owner), np.asarray(found.element)
+    state, sinks = found.state, bool(found.sunk.any())
+    due, rules, fired = found.sunk if sinks else found.due, system.guards(), np.array(memory.signs.fired)
+    which, went = int(np.argmax(due)), np.zeros_like(due)
     while True:
-        due[guard] = False
-        number, index = int(owner[guard]), int(element[guard])
-        rule = rules[number]
-        before = state
-        limit = pile_up.limit(rule.name, index, float(before.t))
-        if limit is None:
-            after = _jump(system, before, number, jnp.asarray(index, int))
-            name = rule.name
-        else:
-            at_limit = eqx.tree_at(lambda s: s.t, before, jnp.asarray(limit, float))
-            after, name = _settle(system, at_limit, number, jnp.asarray(index, int)), f"{rule.name}_settled"
+        due[which], fired[which], went[which] = False, True, True
+        number, index = int(found.owner[which]), int(found.element[which])
+        rule, before = rules[number], state
+        memory.pile_up, limit = _with_event(memory.pile_up, jnp.asarray(which), before.t, jnp.asarray(sinks))
+        piles = not np.isnan(limit)
+        if piles:
+            after = _settle(system, at_time(before, limit), number, jnp.asarray(index, int))
             if after is None:
-                return Outcome("accumulation", _piling_up(rule.name, limit, before)), before
-        data = system.event_data(name, index, before, after)
-        moment = before.t if limit is None else after.t
-        events.append(Event(name, index, float(data.pop("t", moment)), before, after, data))
-        record.jumps.append(record.count)
-        record.add(after.t, _vector(after), after.mode)
-        state = after
-        if rule.ends is not None:
-            return _ended_by(rule, index, float(before.t)), state
+                return Outcome("accumulation", _piling_up(rule, index, float(limit), before, sinks)), before
+        else:
+            after = _jump(system, before, number, jnp.asarray(index, int))
+        if not np.isfinite(_vector(after)).all():
+            return Outcome("not_finite", _undefined(float(before.t), f"the state after {rule.name!r} is")), before
+        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, jnp.asarray(which)).rises)
+        if not seems:
+            name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
+            events.append(_event(system, name, index, float(moment), before, after))
+            record.jumped(number, after)
+            state, memory.last[which] = after, (before, after)
+            if rule.ends is not None:
+                return _ended_by(rule, index, float(before.t)), state
+        if due.any() and not sinks:
+            due = np.array(_still_due(system, state, jax.device_put(due)))
         if not due.any():
+            last = np.where(went, 0.0, memory.signs.last)
+            memory.signs = Signs(jnp.asarray(last), jnp.asarray(fired))
             return None, state
-        still = np.array(_still_due(system, state, jax.device_put(due)))
-        if not still.any():
-            return None, state
-        due, guard = still, int(np.argmax(still))
+        which = int(np.argmax(due))
+
+
+def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:
+    data = system.event_data(name, index, before, after)
+    return Event(name, index, float(data.pop("t", t)), _approach(system, before, name, index), after, data)
 
 
 def _ended_by(rule: Guard, index: int, t: float) -> Outcome:
@@ -157,27 +234,18 @@ def _vector(state: State) -> np.ndarray:
     return np.concatenate([np.ravel(np.asarray(part)) for part in (state.q, state.v, state.ledger)])
 
 
-@eqx.filter_jit
-def _jump(system: AbstractSystem, state: State, number: int, index) -> State:
-    return same_types(state, jump_of(system, system.guards()[number])(state, index))
+def _approach(system: AbstractSystem, state: State, name: str, index: int) -> State:
+    if type(system).approach is AbstractSystem.approach:
+        return state
+    return _limit_of_approach(system, state, name, jnp.asarray(index, int))
 
 
 @eqx.filter_jit
-def _settle(system: AbstractSystem, state: State, number: int, index) -> State | None:
-    after = settle_of(system, system.guards()[number])(state, index)
-    return None if after is None else same_types(state, after)
+def _limit_of_approach(system: AbstractSystem, state: State, name: str, index) -> State:
+    return same_types(state, system.approach(state, name, index))
 
 
-def same_types(before: State, after: State) -> State:
-    """`after` with the types of `before`, none of them weak, so that plain numbers cause no compilation."""
-
-    def typed(x, y):
-        return jnp.broadcast_to(jax.lax.convert_element_type(y, x.dtype), x.shape)
-
-    return jax.tree.map(typed, before, after)
-
-
-def _ending(system, went: Flow, until: float, state: State, steps: int, max_steps: int) -> Outcome | None:
+def _ending(system, went: Flow, until: float, state: State, memory) -> Outcome | None:
     """The outcome of a segment that ended without an event; None if it goes on."""
     t, status = float(state.t), Status(int(went.status))
     if status is Status.over:
@@ -188,7 +256,9 @@ def _ending(system, went: Flow, until: float, state: State, steps: int, max_step
             return Outcome("at_rest", "Nothing moves any more and nothing will happen.")
         if math.isinf(until):
             return Outcome("finished", f"Still moving at t = {t:g} s, and nothing will happen.")
-        return Outcome("finished", f"Reached t = {t:g} s.")
+        return Outcome("finished", f"Reached t = {t:g} s.{_never_fired(system, went, state, memory)}")
+    if status is Status.stalled and not float(went.h) > 0.0:
+        return Outcome("not_finite", _undefined(t, "the acceleration is"))
     if status is Status.stalled:
         return Outcome(
             "stalled",
@@ -201,9 +271,37 @@ def _ending(system, went: Flow, until: float, state: State, steps: int, max_step
             f"Stopped at t = {t:.6g} s: the next constant step leads where the motion is not defined. "
             "Use a smaller step or an adaptive method.",
         )
-    if steps >= max_steps:
-        return Outcome("too_many_steps", f"Stopped at t = {t:.6g} s after {steps} steps. Raise max_steps to go on.")
     return None
+
+
+def _never_fired(system, went: Flow, state: State, memory: _Memory) -> str:
+    """A sentence for guards that are below zero at the end and have never fired: they were so from the start."""
+    quiet = np.array(went.armed & (memory.signs.last <= 0.0))
+    quiet[list(memory.last)] = False
+    if not quiet.any():
+        return ""
+    flat = FlatSystem(system, state)
+    quiet &= np.asarray(flat.guards(state.t, flat.vector(state))) < -SUNK
+    names = {system.guards()[number].name for number in np.asarray(flat.guard_numbers()[0])[quiet]}
+    return "".join(
+        f" Guard {name!r} is below zero and has never fired, since a guard fires only after it has been positive."
+        for name in sorted(names)
+    )
+
+
+def _modes(system: AbstractSystem, state: State) -> str:
+    """The modes of a state in words."""
+    codes = np.unique(
+        np.asarray(eqx.filter_jit(lambda system, state: system.observe(state).get("mode", 0))(system, state))
+    )
+    return "mode " + ", ".join(system.mode_names[int(code)] for code in codes if 0 <= code < len(system.mode_names))
+
+
+def _undefined(t: float, what: str) -> str:
+    return (
+        f"Stopped at t = {t:.6g} s: {what} not defined, or too large for a number. "
+        "Look for numbers that differ by many powers of ten."
+    )
 
 
 def _too_many(events: list[Event], max_events: int) -> str:
@@ -214,11 +312,12 @@ def _too_many(events: list[Event], max_events: int) -> str:
     )
 
 
-def _piling_up(name: str, limit: float, state: State) -> str:
-    return (
-        f"Stopped at t = {float(state.t):.9g} s: events of guard {name!r} pile up at t = {limit:.12g} s, "
-        "and the system has no mode for what follows."
-    )
+def _piling_up(rule: Guard, index: int, limit: float, state: State, sinks: bool) -> str:
+    told = f"Stopped at t = {float(state.t):.9g} s: "
+    told += f"events of guard {rule.name!r} (index {index}) pile up at t = {limit:.12g} s"
+    if sinks:
+        told += ": after its last jump it does not rise above zero again but would be passed"
+    return f"{told}, and the system has no mode for what follows. Tell with `settle` how it goes on."
 
 
 def _trajectory(system, start, record: _Record, events, outcome, stepper, control) -> Trajectory:
@@ -237,7 +336,7 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
         return _moved_on(system, stepper, control, states, np.asarray(times))
 
     def replayed(system: AbstractSystem, start: State, times=None) -> Replay:
-        return replay(system, start, knots.t, tuple(events), record.jumps, stepper, control, times)
+        return replay(system, start, knots.t, tuple(events), record.jumps, record.guards, stepper, control, times)
 
     return Trajectory(knots, tuple(events), outcome, flow, record.steps, replayed)
 

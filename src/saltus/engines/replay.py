@@ -14,9 +14,9 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from saltus.engines.advance import Control, Stepper, taken
+from saltus.engines.fire import jumped
 from saltus.engines.flat import FlatSystem, pack
 from saltus.hybrid import AbstractSystem, Event, State
-from saltus.hybrid.system import jump_of
 
 SIZES = (32, 256)  # steps that are compiled together; longer ways go by powers of two
 
@@ -43,6 +43,7 @@ def replay(
     times: np.ndarray,
     events: tuple[Event, ...],
     jumps: list[int],
+    guards: list[int],
     stepper: Stepper,
     control: Control,
     wanted=None,
@@ -55,18 +56,19 @@ def replay(
         times: Times of that run's knots [s].
         events: Its events.
         jumps: Index among the knots of the state after each event.
+        guards: Number of the guard that fired, for each event.
         stepper: The method of that run.
         control: How long its steps were.
         wanted: Times at which the states are wanted [s].
     """
     state, at, event_times, after, found = start, 0, [], [], []
     looks = None if wanted is None or not len(wanted) else _Looks(times, np.asarray(wanted, float))
-    for event, jump in zip((*events, None), (*jumps, len(times)), strict=True):
+    for event, jump, number in zip((*events, None), (*jumps, len(times)), (*guards, -1), strict=True):
         asked = None if looks is None else looks.within(at, jump)
         state, seen = _along(system, state, _padded(times[at + 1 : jump]), asked, stepper, control)
         found.append(seen)
         if event is not None:
-            (state, fired), at = _through(system, state, event.name, jnp.asarray(event.index)), jump
+            (state, fired), at = _through(system, state, number, jnp.asarray(event.index)), jump
             # Some jumps carry a motion on over its last moments, and their event is where those end.
             event_times.append(fired if event.t == float(event.before.t) else state.t)
             after.append(state)
@@ -127,9 +129,15 @@ def _padded(times: np.ndarray) -> np.ndarray:
     return np.pad(times, (0, size - times.size), mode="edge")
 
 
-@eqx.filter_jit
 def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: Control):
     """The state after steps that end at these times, and the states that are asked for on the way."""
+    if times.size == 0 and asked is None:  # XLA aborts on the derivative of a program that only moves empty parts
+        return state, None
+    return _stepped(system, state, times, asked, stepper, control)
+
+
+@eqx.filter_jit
+def _stepped(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: Control):
     flat = FlatSystem(system, state)
 
     def moved(t, y, t_new):
@@ -154,7 +162,7 @@ def _before(first, rest):
     return jnp.concatenate([first[None], rest])
 
 
-def _through(system: AbstractSystem, state: State, name: str, index) -> tuple[State, Array]:
+def _through(system: AbstractSystem, state: State, number: int, index) -> tuple[State, Array]:
     """The state after an event, and when its guard was zero.
 
     A jump may hold loops of any length, which cannot be differentiated backwards; so its derivative
@@ -163,7 +171,7 @@ def _through(system: AbstractSystem, state: State, name: str, index) -> tuple[St
     which = (jax.tree.map(_is_traced, system), jax.tree.map(eqx.is_inexact_array, state))
     numbers, rest = eqx.partition((system, state), which)
     about = jax.lax.stop_gradient(numbers)
-    slope, (y, mode) = _event_jacobian(*eqx.combine(about, rest), which, name, index)
+    slope, (y, mode) = _event_jacobian(*eqx.combine(about, rest), which, number, index)
     return _moved(system, eqx.tree_at(lambda s: s.mode, state, mode), y, slope, numbers, about)
 
 
@@ -179,24 +187,24 @@ def _is_traced(leaf) -> bool:
 
 
 @eqx.filter_jit
-def _event_jacobian(system: AbstractSystem, state: State, which, name: str, index):
+def _event_jacobian(system: AbstractSystem, state: State, which, number: int, index):
     """How the state after an event and the two times of it depend on `which` numbers; these, and the mode after."""
     numbers, rest = eqx.partition((system, state), which)
     x, unpacked = ravel_pytree(numbers)
 
     def event(x):
         system, state = eqx.combine(unpacked(x), rest)
-        state = _at_zero(system, state, name, index)
-        after = jump_of(system, system.guard(name))(state, index)
+        state = at_zero(system, state, number, index)
+        after = jumped(system, state, number, index)
         y = jnp.concatenate([pack(after.q, after.v, after.ledger), jnp.stack([after.t, state.t])])
         return y, (y, after.mode)
 
     return jax.jacfwd(event, has_aux=True)(x)
 
 
-def _at_zero(system: AbstractSystem, state: State, name: str, index) -> State:
+def at_zero(system: AbstractSystem, state: State, number: int, index) -> State:
     """The state moved to the zero of the event's guard: nowhere in value, but not so its derivative."""
-    guard = system.guard(name)
+    guard = system.guards()[number]
     flat = FlatSystem(system, state)
     y = flat.vector(state)
     rate = flat.rate(state.t, y)

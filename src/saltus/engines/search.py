@@ -24,9 +24,17 @@ FRACTIONS = np.unique(np.concatenate([[0.0], 2.0 ** -np.arange(6.0, 24.0), np.ar
 
 
 class Found(eqx.Module):
-    """The earliest event of a step: when, which guard, how fast each guard falls, the guards and the state there.
+    """The earliest event of a step.
 
-    Without an event the state is the one at the end of the step.
+    Args:
+        event: Whether there is one.
+        fraction: Where in the step.
+        guard: Which guard value falls.
+        fall: How fast each guard falls there, per step.
+        g: The guards there, or at the end of the step if there is no event.
+        g_start: The guards at the start of the step.
+        rose: Which guards were positive at some look before it, or in the step.
+        y: The state there, or at the end of the step.
     """
 
     event: Bool[Array, ""]
@@ -35,6 +43,7 @@ class Found(eqx.Module):
     fall: Values
     g: Values
     g_start: Values
+    rose: Bool[Array, " g"]
     y: Flat
 
 
@@ -121,7 +130,7 @@ def earliest_event(
 
     def examined(interval, guard):
         """Fraction at which this guard falls in this interval; inf if it only comes near. And the state there."""
-        dip = dips[interval, guard] & ~falls[interval, guard]
+        dip = ~falls[interval, guard]  # what is pending is a fall or a dip
         end = jnp.where(dip, interval + 2, interval + 1)
 
         def value(x):
@@ -163,7 +172,8 @@ def earliest_event(
     _, best, winner, (g_there, y_there) = jax.lax.while_loop(going_on, examine, start)
     interval = jnp.clip(jnp.searchsorted(fractions, best) - 1, 0, fractions.size - 2)
     fall = (g[interval] - g[interval + 1]) / (fractions[interval + 1] - fractions[interval])
-    return Found(jnp.isfinite(best), best, winner, fall, g_there, g[0], y_there)
+    rose = ((g > 0.0) & (fractions < best)[:, None]).any(axis=0)
+    return Found(jnp.isfinite(best), best, winner, fall, g_there, g[0], rose, y_there)
 
 
 def _may_reach_zero(x: Float[Array, " k"], g: Float[Array, "k g"]) -> Bool[Array, "k-2 g"]:

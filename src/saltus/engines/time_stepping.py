@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus import checks
+from saltus.engines.budget import MAX_STEPS, Budget
 from saltus.hybrid import Outcome, State, Trajectory
 
 RECORD = 1 << 21  # numbers kept per call of the compiled loop
@@ -26,9 +27,11 @@ SLACK = 1e-9  # part of a step that the last one may be longer or shorter
 WIDE = 4096  # numbers of a state up to which several states are moved at once
 
 
-def engine(rtol: float, atol: float, max_events: int, step: float | None = None) -> TimeStepping:
+def engine(
+    rtol: float, atol: float, max_events: int, step: float | None = None, max_steps: int = MAX_STEPS
+) -> TimeStepping:
     """The engine with the options of `simulate`; the tolerances do not matter to it."""
-    return TimeStepping(step=step, max_events=max_events)
+    return TimeStepping(step=step, max_events=max_events, max_steps=max_steps)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,10 +41,12 @@ class TimeStepping:
     Args:
         step: Length of a step, > 0; what the system suggests if not given [s].
         max_events: Events after which a run is ended.
+        max_steps: Steps after which a run is ended, earlier where it is seen to need more (`budget`).
     """
 
     step: float | None = None
     max_events: int = 10_000
+    max_steps: int = MAX_STEPS
 
     def __post_init__(self):
         if self.step is not None:
@@ -51,7 +56,7 @@ class TimeStepping:
         """Step after step from `start` to time `until`."""
         step = self.step or system.suggested_step(start)
         record, events, state = _Record(start), [], start
-        n_done, outcome = 0, None
+        n_done, outcome, budget = 0, None, Budget(until, self.max_steps, float(start.t))
         capacity = int(np.clip(RECORD // max(state.q.size + state.v.size + state.ledger.size, 1), 8, 512))
         while outcome is None:
             left = (until - float(start.t)) / step - n_done
@@ -66,6 +71,10 @@ class TimeStepping:
             if progress is not None:
                 progress(float(state.t), len(events))
             outcome = self._ending(system, went, until, step, start, n_done, events)
+            if outcome is None and (reason := budget.judge(float(state.t), n_done)):
+                advice = "Raise max_steps to go on, give a longer step, or end the run earlier."
+                text = f"Stopped at t = {float(state.t):.6g} s: {reason} (steps of {step:.2g} s). {advice}"
+                outcome = Outcome("too_many_steps", text)
         if outcome.name == "finished" and float(state.t) < until:
             record.hold(until)
         return record.trajectory(system, step, events, outcome)

@@ -133,8 +133,10 @@ class _Work:
         goes = np.concatenate([good, np.zeros(len(until) - len(good), bool)])
         lanes = batch.run(stack.varying, stack.shared, stack.start, until, self._plan(scenario), tell, goes)
         found = {name: np.asarray(column) for name, column in _at_end(stack, lanes.state).items()}
+        outcome = _outcomes(lanes, until, stack)
         found |= {
-            "outcome": _outcomes(lanes, until, stack),
+            "outcome": outcome,
+            summaries.STOPPED: summaries.stopped(lanes.state, outcome, until),
             "stop_time": summaries.stop_times(lanes.state, lanes.t_event),
             "events": lanes.events,
         }
@@ -155,8 +157,9 @@ class _Work:
         options = scenario.options()
         method = options["method"] or getattr(self.system, "method", "dopri8")
         step, fixed = options["step"] or 0.0, options["step"] is not None
+        atol = min(options["atol"], self.system.atol_limit())
         control = Control(
-            rtol=jnp.asarray(options["rtol"]), atol=jnp.asarray(options["atol"]), step=jnp.asarray(float(step)),
+            rtol=jnp.asarray(options["rtol"]), atol=jnp.asarray(atol), step=jnp.asarray(float(step)),
             origin=self.start.t, fixed=fixed, project=not fixed,
         )  # fmt: skip
         limit = min(MAX_EVENTS, options["max_events"])
@@ -180,6 +183,8 @@ class _Work:
         kept["outcome"][row] = OUTCOME_NAMES.index(done.outcome.name)
         end, last = jax.tree.map(lambda x: x[None], done.end), done.events[-1].t if done.events else 0.0
         kept["stop_time"][row], kept["events"][row] = summaries.stop_times(end, last)[0], len(done.events)
+        code, until = kept["outcome"][row], scenario.end_time
+        kept[summaries.STOPPED][row] = summaries.stopped(end, code, until)[0]
         for name, value in _largest(system, trajectory, self.peaks).items():
             kept[summaries.PEAKS[name][0]][row] = value
         for name, column in ends.items():
@@ -234,7 +239,7 @@ def _outcomes(lanes, until, stack: members.Stack) -> np.ndarray:
     by_guard = np.array([OUTCOME_NAMES.index(guard.ends or "finished") for guard in guards] or [0])
     at_rest = np.isinf(until) & summaries.resting(lanes.state)
     names = np.where(at_rest, OUTCOME_NAMES.index("at_rest"), OUTCOME_NAMES.index("finished"))
-    for status in (Status.stalled, Status.not_finite):
+    for status in (Status.stalled, Status.not_finite, Status.accumulation):
         names = np.where(lanes.status == status, OUTCOME_NAMES.index(status.name), names)
     return np.where(lanes.ended_by >= 0, by_guard[lanes.ended_by], names)
 

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from saltus import configure
 from saltus.ensembles.errors import ChunkError, EnsembleError, Failures, WriteError
 from saltus.ensembles.store import Store
 from saltus.ensembles.work import Work, compute
@@ -211,6 +212,7 @@ def _task(path: str, payload: bytes, chunk: int) -> int:
 @functools.lru_cache(maxsize=4)
 def _built(payload: bytes) -> Work:
     """The work, built once in a worker."""
+    configure()
     return pickle.loads(payload)
 
 

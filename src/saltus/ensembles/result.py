@@ -15,6 +15,7 @@ import xarray as xr
 
 from saltus import checks
 from saltus.ensembles.statistics import proportion_band
+from saltus.ensembles.summaries import STOPPED
 from saltus.errors import MissingExtraError, ScenarioError
 
 SLAB = 65_536  # samples read at a time
@@ -30,12 +31,14 @@ class Column:
         units: SI units.
         long_name: What it is.
         values: One entry per complete sample.
+        censored: Which of them are smaller than the true value may be, where some are: runs that had not stopped.
     """
 
     name: str
     units: str
     long_name: str
     values: np.ndarray
+    censored: np.ndarray | None = None
 
     @property
     def label(self) -> str:
@@ -74,10 +77,20 @@ class Result:
             if variable.dims[:1] == ("sample",)
             and "time" not in variable.dims
             and variable.dtype.kind in "fiub"
-            and name not in ("done", "parameter")
-            and "flag_values" not in variable.attrs
+            and name not in ("done", "parameter", STOPPED)
+            and not self._is_code(name)
         ]
         return sorted(found, key=lambda name: (self._dataset[name].ndim, name))
+
+    def _is_code(self, name: object) -> bool:
+        """Whether the numbers of a variable stand for words."""
+        return name == "final_mode" or "flag_values" in self._dataset[name].attrs
+
+    def _words(self, name: str) -> dict[int, str]:
+        """What the codes of a variable mean."""
+        attributes = self._dataset[name].attrs
+        words = str(attributes.get("flag_meanings", "")).split()
+        return dict(zip(np.atleast_1d(attributes.get("flag_values", [])).tolist(), words, strict=False))
 
     @property
     def keys(self) -> list[str]:
@@ -123,9 +136,7 @@ class Result:
         if "outcome" not in self._dataset:
             return []
         codes, counts = np.unique(self._read("outcome", ()), return_counts=True)
-        attributes = self._dataset["outcome"].attrs
-        words = str(attributes.get("flag_meanings", "")).split()
-        known = dict(zip(np.atleast_1d(attributes.get("flag_values", [])).tolist(), words, strict=False))
+        known = self._words("outcome")
         low, high = proportion_band(counts, len(self.numbers))
         rows = [
             {
@@ -139,18 +150,42 @@ class Result:
         ]
         return sorted(rows, key=lambda row: -row["count"])
 
+    def categories(self) -> list[dict[str, Any]]:
+        """How often each word came up, for what is a word and not a number: the modes at the end."""
+        rows = []
+        for name in sorted(str(name) for name in self._dataset.data_vars if self._is_code(name) and name != "outcome"):
+            words, values = self._words(name), self._read(name, ())
+            shape = values.shape[1:] if np.prod(values.shape[1:], dtype=int) <= MAX_ENTRIES else ()
+            for place in itertools.product(*(range(size) for size in shape)):
+                entry = values[(slice(None), *place)].ravel()
+                entry = entry[entry >= 0]
+                for code, count in zip(*np.unique(entry, return_counts=True), strict=True):
+                    word = words.get(int(code), str(int(code)))
+                    label = ".".join([name, *map(str, place)])
+                    share = float(count / len(entry))
+                    rows.append({"name": label, "value": word, "count": int(count), "share": share})
+        return rows
+
+    def _censored(self, name: str) -> np.ndarray | None:
+        """Which complete samples are censored in this column."""
+        flag = self._dataset[name].attrs.get("censored_unless")
+        if flag is None or flag not in self._dataset:
+            return None
+        found = self._read(flag, ()) == 0
+        return found if found.any() else None
+
     def _entries(self, name: str, entry: str | None) -> Iterator[Column]:
         """The entries of a column, or the one that is asked for."""
         variable = self._dataset[name]
         units, meaning = str(variable.attrs.get("units", "")), str(variable.attrs.get("long_name", ""))
-        shape = variable.shape[1:]
+        shape, censored = variable.shape[1:], self._censored(name)
         if entry is not None:
             place = _place(name, entry, shape)
-            yield Column(f"{name}.{entry}", units, meaning, self._read(name, place))
+            yield Column(f"{name}.{entry}", units, meaning, self._read(name, place), censored)
             return
         values = self._read(name, ())
         for place in itertools.product(*(range(size) for size in shape)):
-            yield Column(".".join([name, *map(str, place)]), units, meaning, values[(slice(None), *place)])
+            yield Column(".".join([name, *map(str, place)]), units, meaning, values[(slice(None), *place)], censored)
 
     def _read(self, name: str, place: tuple[int, ...]) -> np.ndarray:
         """Values of the complete samples, read slab by slab."""
@@ -181,6 +216,10 @@ def _open(path: Path) -> xr.Dataset:
         raise MissingExtraError("Ensembles need zarr, which is not installed: pip install 'saltus[zarr]'.") from error
     if not path.exists():
         raise ScenarioError(f"There is no store {str(path)!r}.")
+    if not path.is_dir():
+        raise ScenarioError(
+            f"{str(path)!r} is no ensemble: that is a folder which `saltus ensemble --out` has written."
+        )
     try:
         dataset = xr.open_zarr(path, chunks=None, consolidated=False, decode_times=False)
     except (OSError, ValueError, KeyError) as error:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltus._jax_settings import remind_of_configure
 from saltus.ensembles import pool
 from saltus.ensembles.errors import ChunkError, EnsembleError, Failures, Interrupted
 from saltus.ensembles.layout import is_store
@@ -24,6 +25,8 @@ from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from saltus.scenarios.loader import Source
 
 FEW = 256  # samples that are not worth starting workers for
 # Samples in a chunk, the fewest and the most; a GPU has more to do at once.
@@ -64,7 +67,7 @@ class Standing:
 
 
 def ensemble(
-    scenario: str | os.PathLike,
+    scenario: Source,
     out: str | os.PathLike,
     *,
     samples: int | None = None,
@@ -75,6 +78,7 @@ def ensemble(
     overrides: Sequence[str] = (),
     chunk: int | None = None,
     series: int = 0,
+    allow_python: bool = False,
     tell: Tell | None = None,
 ) -> xr.Dataset:
     """Run a scenario many times with drawn values, and open the result.
@@ -83,7 +87,8 @@ def ensemble(
     the chunks, and however often the ensemble was interrupted and resumed.
 
     Args:
-        scenario: A TOML file with a table [ensemble], or a name of the catalogue.
+        scenario: With a table [ensemble]: a TOML file, a name of the catalogue, TOML text, a dictionary, or a loaded
+            scenario.
         out: Zarr store to write, a name ending in .zarr.
         samples: Number of samples; that of the scenario if None.
         workers: Processes on this machine; one per core if None.
@@ -93,6 +98,7 @@ def ensemble(
         overrides: `key=value` pairs such as "friction.mu=0.1".
         chunk: Samples that are computed and written together; chosen if None.
         series: How many of the first samples to keep over time as well, in the group "series" of the store.
+        allow_python: Whether a scenario of kind "python" may run the code that it names.
         tell: Called now and then with how far it is.
 
     Raises:
@@ -101,8 +107,8 @@ def ensemble(
     """
     from saltus.scenarios import load
 
-    loaded = load(str(scenario), overrides)
-    work = ScenarioWork(loaded.text, samples, device, loaded.name)
+    loaded = load(scenario, overrides, allow_python)
+    work = ScenarioWork(loaded.text, samples, device, loaded.name, allow_python)
     execute(work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell)
     if series:
         from saltus.ensembles.series import write_series
@@ -265,6 +271,7 @@ def _compute(work: Work, store: Store, tally: Tally, workers: int | None, client
 
 def _here(work: Work, store: Store, chunk: int, tally: Tally) -> None:
     """A chunk in this process."""
+    remind_of_configure()
     first, last = store.bounds(chunk)
     ended = 0
 

@@ -15,11 +15,12 @@ MAX_POINTS = 400
 
 @dataclasses.dataclass(frozen=True)
 class Statistics:
-    """Moments and quantiles of the finite values of a column; NaN where there are too few.
+    """Moments and quantiles of the finite values of a column; NaN where there are too few, or censoring hides them.
 
     Args:
         count: How many values are finite.
         missing: How many are not.
+        censored: Of how many it is only known that they are no smaller.
         mean: Their mean.
         standard_error: Standard error of the mean.
         sd: Standard deviation of one value.
@@ -30,6 +31,7 @@ class Statistics:
 
     count: int
     missing: int
+    censored: int
     mean: float
     standard_error: float
     sd: float
@@ -43,6 +45,7 @@ class Statistics:
         return {
             "count": self.count,
             "missing": self.missing,
+            "censored": self.censored,
             "mean": self.mean,
             "standard_error": self.standard_error,
             "sd": self.sd,
@@ -57,30 +60,46 @@ def present(values: np.ndarray) -> np.ndarray:
     return values >= 0 if values.dtype.kind in "iu" else np.isfinite(values)
 
 
-def statistics(values: np.ndarray, groups: np.ndarray | None = None) -> Statistics:
+def statistics(values: np.ndarray, groups: np.ndarray | None = None, censored: np.ndarray | None = None) -> Statistics:
     """Moments and quantiles of the finite ones of `values`.
+
+    Where some are censored, means are not known; a smallest value or quantile is, where it is the same however large
+    the censored values really are. So the median is known while fewer than half are censored, and late.
 
     Args:
         values: One number per sample.
         groups: Samples with the same number here depend on each other (a Saltelli design); else all are independent.
+        censored: Whether the true value is this one or larger (a run that had not stopped when it ended).
     """
     finite = present(values)
     known = values[finite].astype(float)
-    missing = len(values) - len(known)
+    missing, hidden = len(values) - len(known), _hidden(values, censored)[finite]
     nothing = float("nan")
     if len(known) == 0:
-        return Statistics(0, missing, nothing, nothing, nothing, nothing, (nothing,) * len(LEVELS), nothing)
-    mean = float(known.mean())
-    return Statistics(
-        len(known),
-        missing,
-        mean,
-        _standard_error(known - mean, None if groups is None else groups[finite]),
-        float(known.std(ddof=1)) if len(known) > 1 else nothing,
-        float(known.min()),
-        tuple(np.quantile(known, LEVELS).tolist()),
-        float(known.max()),
-    )
+        return Statistics(0, missing, 0, nothing, nothing, nothing, nothing, (nothing,) * len(LEVELS), nothing)
+    least, *quantiles, most = _determined(known, hidden)
+    if hidden.any():
+        mean = error = spread = nothing
+    else:
+        mean = float(known.mean())
+        error = _standard_error(known - mean, None if groups is None else groups[finite])
+        spread = float(known.std(ddof=1)) if len(known) > 1 else nothing
+    return Statistics(len(known), missing, int(hidden.sum()), mean, error, spread, least, tuple(quantiles), most)
+
+
+def _hidden(values: np.ndarray, censored: np.ndarray | None) -> np.ndarray:
+    return np.zeros(len(values), bool) if censored is None else np.asarray(censored, bool)
+
+
+def _determined(known: np.ndarray, hidden: np.ndarray) -> list[float]:
+    """The smallest, the quantiles and the largest of these values; NaN where the hidden ones could change it."""
+    levels = (0.0, *LEVELS, 1.0)
+    low = np.quantile(known, levels)
+    if not hidden.any():
+        return low.tolist()
+    with np.errstate(invalid="ignore"):  # between two infinite values
+        high = np.quantile(np.where(hidden, np.inf, known), levels)
+    return np.where(low == high, low, np.nan).tolist()
 
 
 def _standard_error(deviations: np.ndarray, groups: np.ndarray | None) -> float:
@@ -101,9 +120,11 @@ class Histogram:
     counts: np.ndarray
 
 
-def histogram(values: np.ndarray) -> Histogram:
-    """The histogram of the finite ones of `values`; whole numbers of a small range have a bin each."""
-    known = values[present(values)].astype(float)
+def histogram(values: np.ndarray, censored: np.ndarray | None = None) -> Histogram:
+    """The histogram of the finite ones of `values` that are not censored; whole numbers of a small range have a bin
+    each.
+    """
+    known = values[present(values) & ~_hidden(values, censored)].astype(float)
     if len(known) == 0:
         return Histogram(np.array([0.0, 1.0]), np.array([0]))
     low, high = known.min(), known.max()
@@ -131,14 +152,20 @@ class Exceedance:
     high: np.ndarray
 
 
-def exceedance(values: np.ndarray) -> Exceedance:
-    """The exceedance curve of the finite ones of `values`, at the values themselves or at some of them."""
-    known = np.sort(values[present(values)].astype(float))
-    count, shown = len(known), known
-    if count > MAX_POINTS:
+def exceedance(values: np.ndarray, censored: np.ndarray | None = None) -> Exceedance:
+    """The exceedance curve of the finite ones of `values`, at the values themselves or at some of them.
+
+    Censored values are larger than they say, so the curve ends before the smallest of them.
+    """
+    finite, hidden = present(values), _hidden(values, censored)
+    known = np.sort(values[finite & ~hidden].astype(float))
+    count = int(finite.sum())
+    known = known[known < np.min(values[finite & hidden].astype(float), initial=np.inf)]
+    shown = known
+    if len(known) > MAX_POINTS:
         # Half of the points evenly by probability, half by its logarithm: the rare large values count most.
-        above = np.geomspace(1, count, MAX_POINTS // 2)
-        places = np.concatenate([np.linspace(0, count - 1, MAX_POINTS // 2), count - above])
+        above = np.geomspace(1, len(known), MAX_POINTS // 2)
+        places = np.concatenate([np.linspace(0, len(known) - 1, MAX_POINTS // 2), len(known) - above])
         shown = known[places.astype(int)]
     shown = np.unique(shown)
     larger = count - np.searchsorted(known, shown, side="right")

@@ -96,6 +96,11 @@ class Store:
         return cls(path)
 
     @property
+    def columns(self) -> list[str]:
+        """Names of what is kept of every sample."""
+        return list(self._columns)
+
+    @property
     def n_chunks(self) -> int:
         """Number of chunks."""
         return -(-self.samples // self.size)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +34,11 @@ LAST = ("position", "velocity", "quaternion", "angular_velocity", "mode")
 HORIZONTAL_KINDS = ("sliding", "rails", "plane_ball")  # x and y are horizontal there
 
 
+STOPPED = "stopped"
+# Where a run has not stopped, what it reached says only that the value is no smaller (censored on the right).
+CENSORED = {"censored_unless": STOPPED}
+
+
 @dataclasses.dataclass(frozen=True)
 class Column:
     """One number or small array per sample.
@@ -54,29 +60,37 @@ class Column:
     attributes: dict = dataclasses.field(default_factory=dict)
 
 
+def flags(names: Sequence[str]) -> dict[str, Any]:
+    """What the codes 0, 1, ... of a column mean, as its attributes."""
+    return {"flag_values": list(range(len(names))), "flag_meanings": " ".join(name.replace(" ", "_") for name in names)}
+
+
 def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
     """What is kept of a run of this system."""
     import equinox as eqx
 
     known, real, whole = system.quantities(), np.dtype(float), np.dtype(np.int32)
     shapes = eqx.filter_eval_shape(lambda system, state: system.observe(state), system, start)
-    codes = {"flag_values": list(range(len(OUTCOME_NAMES))), "flag_meanings": " ".join(OUTCOME_NAMES)}
     kept = {
-        "outcome": Column((), (), whole, "1", "how the run ended", codes),
-        "stop_time": Column((), (), real, "s", "time at which nothing moved any more, or the run ended"),
+        "outcome": Column((), (), whole, "1", "how the run ended", flags(OUTCOME_NAMES)),
+        "stop_time": Column((), (), real, "s", "time at which nothing moved any more, or the run ended", CENSORED),
+        STOPPED: Column((), (), whole, "1", "1 if nothing moves any more at the end, 0 if the run ended before"),
         "events": Column((), (), whole, "1", "number of events"),
-        "energy_lost": Column((), (), real, "J", "energy lost in the run"),
     }
+    if "dissipated_energy" in known:
+        kept["energy_lost"] = Column((), (), real, "J", "energy lost in the run")
     if "position" in known and system.kind in HORIZONTAL_KINDS:
-        kept["run_out"] = Column((), (), real, "m", "largest horizontal distance between start and end")
+        kept["run_out"] = Column((), (), real, "m", "largest horizontal distance between start and end", CENSORED)
+    if getattr(system, "others_go_on", False):
+        kept["masses_left"] = Column((), (), whole, "1", "masses that left the region of the surface")
     for name in peaks(system):
         label, phrase = PEAKS[name]
         kept[label] = Column((), (), real, known[name].units, phrase)
-    for name in LAST:
+    for name in _last(system):
         if name in known:
             about, shape = known[name], tuple(shapes[name].shape)
-            dtype = whole if name == "mode" else real
-            kept[f"final_{name}"] = Column(about.dims, shape, dtype, about.units, f"{about.long_name} at the end")
+            dtype, more = (whole, flags(system.mode_names)) if name == "mode" else (real, {})
+            kept[f"final_{name}"] = Column(about.dims, shape, dtype, about.units, f"{about.long_name} at the end", more)
     return kept
 
 
@@ -117,6 +131,15 @@ def stop_times(end: State, last_event) -> np.ndarray:
     return np.where(resting(end), last_event, np.asarray(end.t))
 
 
+def stopped(end: State, outcome, until) -> np.ndarray:
+    """Which of these runs showed their end: at rest, or finished by an event of their own before `until`."""
+    from saltus.engines.loop import FOREVER
+
+    finished = np.asarray(outcome) == OUTCOME_NAMES.index("finished")
+    by_event = finished & (np.asarray(end.t) < np.minimum(until, FOREVER))
+    return (resting(end) | by_event).astype(np.int32)
+
+
 def resting(end: State) -> np.ndarray:
     """Which of these runs are at rest."""
     v = np.asarray(end.v)
@@ -128,8 +151,17 @@ def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, object
     import jax.numpy as jnp
 
     first, last = system.observe(start), system.observe(end)
-    kept = {"energy_lost": last["dissipated_energy"] - first["dissipated_energy"]}
+    kept = {}
+    if "dissipated_energy" in last:
+        kept["energy_lost"] = last["dissipated_energy"] - first["dissipated_energy"]
     if "position" in last and system.kind in HORIZONTAL_KINDS:
         way = (last["position"] - first["position"])[..., :2]
         kept["run_out"] = jnp.max(jnp.sqrt(jnp.sum(way**2, axis=-1)))
-    return kept | {f"final_{name}": last[name] for name in LAST if name in last}
+    if getattr(system, "others_go_on", False):
+        kept["masses_left"] = jnp.sum(last["mode"] == system.mode_names.index("gone"))
+    return kept | {f"final_{name}": last[name] for name in _last(system) if name in last}
+
+
+def _last(system: AbstractSystem) -> tuple[str, ...]:
+    """The quantities of the last state that are kept: of a system of the user's own, all of them."""
+    return tuple(system.quantities()) if system.kind == "own" else LAST

@@ -35,7 +35,7 @@ class Curves:
     @classmethod
     def of(cls, column: Column) -> Curves:
         """The curves of a column."""
-        bars, curve = histogram(column.values), exceedance(column.values)
+        bars, curve = histogram(column.values, column.censored), exceedance(column.values, column.censored)
         return cls(
             column.name, column.label, bars.edges, bars.counts, curve.values, curve.probability, curve.low, curve.high
         )
@@ -50,6 +50,7 @@ class Summary:
         outcomes: How often each outcome came up.
         parameters: Statistics of the keys that take numbers.
         choices: How often each text came up, for the keys that take texts.
+        categories: How often each word came up, for what is a word and not a number (modes at the end).
         columns: Statistics of what came out.
         sensitivity: Sobol' indices of each column and key, where asked for.
         pairs: Those of second order, of a Saltelli design.
@@ -60,6 +61,7 @@ class Summary:
     outcomes: list[Row]
     parameters: list[Row]
     choices: list[Row]
+    categories: list[Row]
     columns: list[Row]
     sensitivity: list[Row]
     pairs: list[Row]
@@ -67,7 +69,7 @@ class Summary:
 
     def tables(self) -> dict[str, list[Row]]:
         """All tables that have rows, by name."""
-        names = ("outcomes", "parameters", "choices", "columns", "sensitivity")
+        names = ("outcomes", "parameters", "choices", "categories", "columns", "sensitivity")
         tables = {name: getattr(self, name) for name in names} | {"sensitivity-pairs": self.pairs}
         for one in self.curves:
             tables[f"histogram-{one.name}"] = _zipped(low=one.edges[:-1], high=one.edges[1:], count=one.counts)
@@ -122,7 +124,7 @@ def summarize(
             progress(place, one.name)
         rows["columns"].append(_row(one, result))
         curves.append(Curves.of(one))
-        if sensitivity:
+        if sensitivity and one.censored is None:
             indices = _indices(result, drawn, one)
             rows["sensitivity"] += [{"column": one.name, **row} for row in indices.rows()]
             rows["pairs"] += [{"column": one.name, **row} for row in indices.pairs()]
@@ -133,14 +135,30 @@ def summarize(
         "seed": result.attributes.get("seed"),
         "samples": result.samples,
         "done": len(result.numbers),
+        "remarks": _remarks(rows["columns"], sensitivity),
     }
     numbers = [_row(one, result) for one in drawn if one.name not in result.choices]
-    return Summary(facts, result.outcomes(), numbers, _chosen(result, drawn), **rows, curves=curves)
+    words = {"choices": _chosen(result, drawn), "categories": result.categories()}
+    return Summary(facts, result.outcomes(), numbers, **words, **rows, curves=curves)
 
 
 def _row(column: Column, result: Result) -> Row:
-    numbers = statistics(column.values, result.groups).row()
+    numbers = statistics(column.values, result.groups, column.censored).row()
     return {"name": column.name, "units": column.units, "long_name": column.long_name, **numbers}
+
+
+def _remarks(columns: Sequence[Row], sensitivity: bool) -> list[str]:
+    """What a reader of the statistics must know, in sentences."""
+    censored = [row for row in columns if row["censored"]]
+    if not censored:
+        return []
+    names = ", ".join(row["name"] for row in censored)
+    worst = max(row["censored"] for row in censored)
+    what = "means, Sobol indices" if sensitivity else "means"
+    return [
+        f"{worst} samples had not stopped when their run ended, so that {names} may be larger there (censored): {what} "
+        "and the quantiles that this hides are left out. A later `solve.until` may show them."
+    ]
 
 
 def _chosen(result: Result, drawn: Sequence[Column]) -> list[Row]:

@@ -85,12 +85,14 @@ class ScenarioWork:
         total: Number of samples; that of the scenario if None.
         device: Where to compute: "cpu" or "gpu".
         name: Name of the scenario.
+        allow_python: Whether it may run code that it names.
     """
 
     text: str
     total: int | None = None
     device: str = "cpu"
     name: str = ""
+    allow_python: bool = False
 
     def __post_init__(self):
         if self.device not in DEVICES:
@@ -99,14 +101,14 @@ class ScenarioWork:
             raise ScenarioError(f"An ensemble needs at least one sample, got samples = {self.total}.")
 
     def __reduce__(self):
-        return type(self), (self.text, self.total, self.device, self.name)
+        return type(self), (self.text, self.total, self.device, self.name, self.allow_python)
 
     @functools.cached_property
     def scenario(self) -> Scenario:
         """The checked scenario."""
         from saltus.scenarios import loads
 
-        scenario = loads(self.text)
+        scenario = loads(self.text, self.allow_python)
         if scenario.ensemble is None:
             called = f"{self.name} has" if self.name else "The scenario has"
             raise ScenarioError(f"{called} no table [ensemble], so there is nothing to draw. {ADVICE}")

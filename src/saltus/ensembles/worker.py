@@ -32,8 +32,10 @@ def main() -> None:
     os.dup2(2, 1)  # what libraries print does not mix with the reports
     path, work, search = pickle.load(sys.stdin.buffer)
     sys.path[:] = search
+    import saltus
     from saltus.ensembles.store import Store
 
+    saltus.configure()
     chunks: queue.Queue[int] = queue.Queue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, chunks), daemon=True).start()
     store, work = Store(path), pickle.loads(work)

@@ -1,17 +1,28 @@
 """The contract between systems and engines; knows no mechanics."""
 
+import importlib
+
 from saltus.hybrid.event import Event, Events
+from saltus.hybrid.functions import FunctionSystem, system
 from saltus.hybrid.guard import Guard, always, unchanged
 from saltus.hybrid.outcome import OUTCOMES, Outcome
 from saltus.hybrid.state import Rate, State
 from saltus.hybrid.system import AbstractSystem, Quantity
 from saltus.hybrid.trajectory import Trajectory
 
+# What runs a system stands above this package; it is reached from here, and loaded when first used.
+_ABOVE = {
+    "check": "saltus.diagnostics.conformance",
+    "simulate_bounded": "saltus.engines.bounded",
+    "simulate_many": "saltus.engines.many",
+}
+
 __all__ = [
     "OUTCOMES",
     "AbstractSystem",
     "Event",
     "Events",
+    "FunctionSystem",
     "Guard",
     "Outcome",
     "Quantity",
@@ -19,5 +30,16 @@ __all__ = [
     "State",
     "Trajectory",
     "always",
+    "check",
+    "simulate_bounded",
+    "simulate_many",
+    "system",
     "unchanged",
 ]
+
+
+def __getattr__(name: str):
+    """Load what is asked for."""
+    if name in _ABOVE:
+        return getattr(importlib.import_module(_ABOVE[name]), name)
+    raise AttributeError(f"module 'saltus.hybrid' has no attribute {name!r}")

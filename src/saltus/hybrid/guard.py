@@ -64,6 +64,8 @@ class Guard:
             event that is only recorded.
         settle: `settle(state, index)`: the state in which the motion goes on where events of this guard
             pile up without end (a ball that comes to rest).
+        to: For a system made of functions (`hybrid.system`, which also gives `jump` and `settle` other arguments): the
+            mode after the event, by its name, or a function that gives its number.
     """
 
     name: str
@@ -73,8 +75,9 @@ class Guard:
     message: str = ""
     border: bool = False
     singular: bool = False
-    jump: Callable[[State, Array], State] | None = dataclasses.field(default=None, kw_only=True)
-    settle: Callable[[State, Array], State] | None = dataclasses.field(default=None, kw_only=True)
+    jump: Callable[..., Any] | None = dataclasses.field(default=None, kw_only=True)
+    settle: Any = dataclasses.field(default=None, kw_only=True)
+    to: str | Callable | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self):
         if self.ends is not None:

@@ -26,14 +26,17 @@ class Outcome:
 OUTCOMES = {
     "finished": True,  # reached `until`, or the event that ends the system's story
     "at_rest": True,  # no end was asked for, and nothing moves any more
+    "lies_flat": True,  # a disc has come down onto its face
     "too_many_events": False,
     "accumulation": False,  # events pile up and the system has no mode for what follows
     "stalled": False,  # the step size fell to rounding level
     "too_many_steps": False,
     "left_domain": False,  # a body left the region where its surface is defined
     "ill_posed": False,  # the accelerations are not unique or do not exist (Painlevé)
+    "several_contacts": False,  # a body would touch its ground in more than one place
     "jammed": False,
     "paradox": False,
     "overlap": False,  # two bodies were found in each other
     "not_finite": False,
+    "inaccurate": False,  # it got there, but its energy balance is worse than its tolerances promise
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -63,9 +64,29 @@ class AbstractSystem(eqx.Module):
         checks.one_of(f"guard of {type(self).__name__}", name, guards)
         return guards[name]
 
+    def approach(self, state: State, guard: str, index: Array) -> State:
+        """What the state tends to just before the event of `guard`, where it is found a moment too early.
+
+        Only the record of the event is told (`Event.before`); the jump starts from where the event was found.
+        """
+        return state
+
     def project(self, state: State) -> State:
         """The nearest state that satisfies the constraints; applied after every step."""
         return state
+
+    def atol_limit(self) -> float:
+        """Largest absolute tolerance with which the guards still work; engines use no larger one.
+
+        A stop by friction is found at a small speed. Errors must stay well below it, or the motion never gets there
+        and crawls.
+        """
+        return math.inf
+
+    @property
+    def balanced(self) -> bool:
+        """Whether energies and constraints close as exactly as the motion is solved; False for cruder models."""
+        return True
 
     def rough(self, state: State) -> Array | None:
         """Whether the rate is not smooth near `state` although the motion is (a removable singularity).

@@ -20,6 +20,7 @@ import xarray as xr
 from saltus.errors import MissingExtraError, ScenarioError
 from saltus.io.events import event_table
 from saltus.io.files import atomic_write, check_writable
+from saltus.io.ground import ground_variables
 
 if TYPE_CHECKING:
     from saltus.hybrid import AbstractSystem, Event, Outcome, State, Trajectory
@@ -40,7 +41,8 @@ def to_dataset(
     """The observed quantities of a run over time, and its events.
 
     The time of a jump appears twice, with the values before and after; a sample at that very time gives
-    way to them. `jump_side` tells the rows apart: 0 for a sample, -1 before and 1 after a jump.
+    way to them. `jump_side` tells the rows apart: 0 for a sample, -1 before and 1 after a jump. The surface of
+    the system, where it has one, is kept as points around the motion (`ground_x`, `ground_y`, `ground_height`).
 
     Args:
         system: Names the quantities (`quantities`, `observe`, `coordinates`).
@@ -60,6 +62,7 @@ def to_dataset(
         {"units": "1", "long_name": "sample (0), before (-1) or after (1) a jump"},
     )
     variables.update(event_table(system, trajectory.events, _sizes(variables)))
+    variables.update(ground_variables(system, variables))
     coordinates = {"time": ("time", times, {"units": "s", "long_name": "time"})}
     sizes = _sizes(variables)
     coordinates.update({name: (name, labels) for name, labels in system.coordinates().items() if name in sizes})
@@ -147,6 +150,7 @@ def _attributes(system: AbstractSystem, outcome: Outcome, more: Mapping[str, Any
         "kind": system.kind,
         "saltus_version": __version__,
         "outcome": outcome.name,
+        "outcome_ok": int(outcome.ok),
         "outcome_message": outcome.message,
         "mode_names": ", ".join(system.mode_names),
         **system.attributes(),

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from saltus.errors import ScenarioError
 
-
 _unfinished: set[Path] = set()
 _replacing = threading.RLock()  # held while a finished file takes its place
 
@@ -76,9 +75,11 @@ def check_writable(path: str | os.PathLike) -> None:
     probe.unlink(missing_ok=True)
 
 
-def check_folder(path: str | os.PathLike) -> None:
-    """Refuse a folder that cannot be made or written to; it is not made yet."""
+def check_folder(path: str | os.PathLike, parents: bool = False) -> None:
+    """Refuse a folder that cannot be written to, or made (with its parents, where they may be); it is not made yet."""
     folder = Path(path)
+    if not parents and not folder.parent.is_dir():
+        raise ScenarioError(f"Cannot write {str(path)!r}: there is no folder {str(folder.parent)!r}.")
     there = next((one for one in (folder, *folder.parents) if one.exists()), Path())
     if not there.is_dir():
         raise ScenarioError(f"Cannot write to the folder {str(path)!r}: there is a file of that name, {str(there)!r}.")

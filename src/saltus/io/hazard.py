@@ -6,6 +6,7 @@ merged in any order.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import os
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 from saltus.errors import ScenarioError
+from saltus.hybrid.outcome import OUTCOMES
 from saltus.io.files import atomic_write
 from saltus.surfaces.grid import Grid
 from saltus.surfaces.raster import require_rasterio
@@ -46,10 +48,15 @@ class Hazard:
 
     def __post_init__(self):
         self.runs = 0
+        self.left = self.moving = 0  # masses that left the map, and that still moved at the end of their run
+        self.cut_off: collections.Counter[str] = collections.Counter()  # runs that ended too early, by outcome
         self.passed, self.stopped, self.breaks = (np.zeros(self.grid.shape) for _ in range(3))
         self.speed, self.force = np.full(self.grid.shape, -np.inf), np.zeros(self.grid.shape)
 
-    def add(self, position, speed, stops=None, break_points=None, break_forces=None) -> None:
+    def add(
+        self, position, speed, stops=None, break_points=None, break_forces=None, *,
+        left: int = 0, moving: int = 0, outcome: str = "finished",
+    ) -> None:  # fmt: skip
         """Add one run; what is NaN is left out.
 
         Args:
@@ -58,6 +65,9 @@ class Hazard:
             stops: Where masses came to rest, of shape (any, 2 or 3) [m].
             break_points: Where rods broke, of shape (any, 2 or 3) [m].
             break_forces: With which force, of shape (any,) [N].
+            left: How many masses left the map.
+            moving: How many were still moving at the end.
+            outcome: How the run ended.
         """
         position, speed = np.asarray(position, float), np.asarray(speed, float)
         if position.ndim != 3 or position.shape[:2] != speed.shape:
@@ -66,6 +76,10 @@ class Hazard:
                 f"{speed.shape}."
             )
         self.runs += 1
+        self.left += left
+        self.moving += moving
+        if not OUTCOMES.get(outcome, True):
+            self.cut_off[outcome] += 1
         x, y, fast = self._dense(position, speed)
         row, column, there = self.grid.pixels(x, y)
         row, column = row[there], column[there]
@@ -82,18 +96,41 @@ class Hazard:
         """Add a run of masses on a surface from its dataset; masses that stick at its end have stopped there."""
         names = str(dataset.attrs["mode_names"]).split(", ")
         position, velocity = dataset["position"].values, dataset["velocity"].values
-        still = dataset["mode"].values[-1] == names.index("stick")
+        last = dataset["mode"].values[-1]
+        still, gone = last == names.index("stick"), last == (names.index("gone") if "gone" in names else -1)
         points, forces = None, None
         if "event_rod_force" in dataset and "event_point" in dataset:
             broke = dataset["event_name"].values == "rod_broken"
             points, forces = dataset["event_point"].values[broke], dataset["event_rod_force"].values[broke]
-        self.add(position, np.linalg.norm(velocity, axis=-1), position[-1][still], points, forces)
+        self.add(
+            position,
+            np.linalg.norm(velocity, axis=-1),
+            position[-1][still],
+            points,
+            forces,
+            left=int(gone.sum()),
+            moving=int((~still & ~gone).sum()),
+            outcome=str(dataset.attrs.get("outcome", "finished")),
+        )
+
+    def incomplete(self) -> str:
+        """What the maps lack, in a sentence; "" if every mass of every run came to rest on the map."""
+        missing = []
+        if self.cut_off:
+            names = ", ".join(self.cut_off)
+            missing.append(f"{self.cut_off.total()} of {self.runs} runs were cut off ({names})")
+        if self.left:
+            missing.append(f"{self.left} mass{'es' * (self.left > 1)} left the map")
+        if self.moving:
+            missing.append(f"{self.moving} mass{'es' * (self.moving > 1)} still moved at the end")
+        return f"Incomplete: {', '.join(missing)}." if missing else ""
 
     def merge(self, other: Hazard) -> None:
         """Add the runs of another one of the same grid."""
         if other.grid != self.grid:
             raise ValueError("Hazard sums can be merged only if they are of the same grid.")
-        self.runs += other.runs
+        self.runs, self.left, self.moving = self.runs + other.runs, self.left + other.left, self.moving + other.moving
+        self.cut_off += other.cut_off
         for name in ("passed", "stopped", "breaks", "force"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.speed = np.maximum(self.speed, other.speed)
@@ -144,8 +181,9 @@ def check_suffix(path: str | os.PathLike) -> None:
 
 
 def write_raster(
-    path: str | os.PathLike, layers: dict[str, np.ndarray], grid: Grid, units=None, dtype: str = "float64"
-) -> None:
+    path: str | os.PathLike, layers: dict[str, np.ndarray], grid: Grid, units=None, dtype: str = "float64",
+    tags: dict[str, str] | None = None,
+) -> None:  # fmt: skip
     """Write layers on the grid of a terrain as the bands of a GeoTIFF, whole or not at all.
 
     Args:
@@ -154,6 +192,7 @@ def write_raster(
         grid: The pixels; map coordinates are those of the grid plus its origin.
         units: Units of the layers by name.
         dtype: How the numbers are kept, "float64" or "float32".
+        tags: More to say of the file, by name.
     """
     rasterio = require_rasterio()
     check_suffix(path)
@@ -168,6 +207,7 @@ def write_raster(
     # By way of memory: on a full disk GDAL writes nothing and does not complain.
     with rasterio.MemoryFile() as memory:
         with memory.open(**profile) as file:
+            file.update_tags(**(tags or {}))
             for band, (name, values) in enumerate(layers.items(), start=1):
                 file.write(np.asarray(values, dtype)[::-1], band)
                 file.set_band_description(band, name)
@@ -177,5 +217,10 @@ def write_raster(
 
 
 def write_hazard(path: str | os.PathLike, hazard: Hazard) -> None:
-    """Write the hazard maps as the bands of a GeoTIFF on the terrain's own pixels."""
-    write_raster(path, hazard.maps(), hazard.grid, {name: units for name, (units, _) in MAPS.items()})
+    """Write the hazard maps as the bands of a GeoTIFF on the terrain's own pixels.
+
+    Its tags say of how many runs they are (`runs`), and what they lack (`incomplete`).
+    """
+    units = {name: units for name, (units, _) in MAPS.items()}
+    tags = {"runs": str(hazard.runs), "incomplete": hazard.incomplete()}
+    write_raster(path, hazard.maps(), hazard.grid, units, tags=tags)

@@ -10,18 +10,18 @@ from saltus.hybrid import Events
 from saltus.hybrid.tables import table
 
 if TYPE_CHECKING:
-    from saltus.hybrid import AbstractSystem, Trajectory
+    from saltus.hybrid import AbstractSystem, Outcome, Trajectory
 
 WIDTH, HEIGHT, MARGIN = 420, 110, 6
 MAX_LINES, MAX_POINTS, MAX_EVENTS = 8, 400, 8
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F6000", "#999999")
 
 
-def run_html(system: AbstractSystem, trajectory: Trajectory, wall_time: float) -> str:
+def run_html(system: AbstractSystem, trajectory: Trajectory, outcome: Outcome, wall_time: float) -> str:
     """The outcome, the first events, and a plot; nothing is computed for it."""
     start, end = float(trajectory.start.t), float(trajectory.end.t)
     rows = [
-        ("outcome", f"{trajectory.outcome.name}: {trajectory.outcome.message}"),
+        ("outcome", f"{outcome.name}: {outcome.message}"),
         ("time", f"{start:g} to {end:.9g} s"),
         ("steps", str(trajectory.steps)),
         ("wall time", f"{wall_time:.3g} s"),

@@ -111,6 +111,8 @@ def _children(node: ast.expr, text: str, names: tuple[str, ...]) -> Sequence[ast
             return (left, right)
         case ast.Call():
             return _arguments(node, text)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
+        raise ValueError(f"Powers are written with **: {_shorten(text.replace('^', '**'))!r}, got {_shorten(text)!r}.")
     allowed = f"Allowed are numbers, {', '.join(names)}, + - * / ** and {', '.join(FUNCTIONS)}."
     raise ValueError(f"{_piece(node, text)!r} in the formula {_shorten(text)!r} is not arithmetic. {allowed}")
 

@@ -8,7 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 Scalar = Float[Array, ""]
 
@@ -30,6 +30,21 @@ class Bracket(eqx.Module):
     fc: Scalar
     extra_a: Any
     extra_b: Any
+
+
+class _Search(eqx.Module):
+    """A search under way, with the last look (point, value, what came with it), which is not in the bracket yet.
+
+    A compiler may compute one number several times over, with other roundings each time: where the sign of a value
+    is asked for in several places of one program, the answers can differ. So a look is first put down in the loop's
+    memory, and only the next turn decides what follows from it: from the one value that was put down.
+    """
+
+    points: Bracket
+    seeking_low: Bool[Array, ""]
+    fraction: Scalar
+    look: tuple[Scalar, Scalar, Any]
+    looks: Int[Array, ""]
 
 
 def falling_root(
@@ -80,27 +95,37 @@ def falling_root(
     )
     secant = value_high / jnp.where(value_high == value_low, 1.0, value_high - value_low)
 
-    def going_on(carry):
-        points, seeking_low, _, n = carry
+    def with_look(search: _Search) -> _Search:
+        """The bracket with the last look, and where to look next; without a look, as it is."""
+        points, seeking_low, (x, value, extra) = search.points, search.seeking_low, search.look
+        lower, higher = _narrowed_low(points, x, value, extra), _narrowed_root(points, x, value, extra)
+        # A point at or below zero ends the search for the lowest one: the root lies between it and a.
+        lower = jax.tree.map(lambda p, q: jnp.where(value <= 0.0, p, q), _turned(points, x, value, extra), lower)
+        moved = jax.tree.map(lambda p, q: jnp.where(seeking_low, p, q), lower, higher)
+        points = jax.tree.map(lambda p, q: jnp.where(search.looks > 0, p, q), moved, points)
+        seeking_low = seeking_low & ((search.looks == 0) | (value > 0.0))
+        fraction = jnp.where(search.looks > 0, _next_fraction(points), secant)
+        return _Search(points, seeking_low, fraction, search.look, search.looks)
+
+    def going_on(search: _Search):
+        search = with_look(search)
+        points, seeking_low = search.points, search.seeking_low
         width = jnp.where(seeking_low, jnp.abs(points.c - points.a), jnp.abs(points.b - points.a))
         # The lowest value is right to rounding when the point is right to the root of rounding.
         enough = jnp.where(seeking_low, 1e-9 * jnp.abs(high - low) + resolution, resolution)
         exact = ~seeking_low & (jnp.where(points.fb > 0.0, points.fa, points.fb) == 0.0)
-        return (width > enough) & ~exact & (n < max_steps)
+        return (width > enough) & ~exact & (search.looks < max_steps)
 
-    def narrow(carry):
-        points, seeking_low, fraction, n = carry
-        x = jnp.where(seeking_low, _golden_point(points), _root_point(points, fraction, resolution))
-        value, extra = function(x)
-        lower, higher = _narrowed_low(points, x, value, extra), _narrowed_root(points, x, value, extra)
-        # A point at or below zero ends the search for the lowest one: the root lies between it and a.
-        lower = jax.tree.map(lambda p, q: jnp.where(value <= 0.0, p, q), _turned(points, x, value, extra), lower)
-        points = jax.tree.map(lambda p, q: jnp.where(seeking_low, p, q), lower, higher)
-        seeking_low = seeking_low & (value > 0.0)
-        return points, seeking_low, _next_fraction(points), n + 1
+    def narrow(search: _Search) -> _Search:
+        search = with_look(search)
+        x = jnp.where(
+            search.seeking_low, _golden_point(search.points), _root_point(search.points, search.fraction, resolution)
+        )
+        return _Search(search.points, search.seeking_low, search.fraction, (x, *function(x)), search.looks + 1)
 
-    carry = (start, dip, secant, jnp.asarray(0, dtype=int))
-    points, seeking_low, _, _ = jax.lax.while_loop(going_on, narrow, carry)
+    nothing = (low, value_low, with_high)
+    end = with_look(jax.lax.while_loop(going_on, narrow, _Search(start, dip, secant, nothing, jnp.asarray(0, int))))
+    points, seeking_low = end.points, end.seeking_low
     take_a = ~seeking_low & (points.fb > 0.0)
     extra = jax.tree.map(lambda p, q: jnp.where(take_a, p, q), points.extra_a, points.extra_b)
     return jnp.where(take_a, points.a, points.b), extra, ~seeking_low

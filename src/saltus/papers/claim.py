@@ -13,7 +13,7 @@ Verdict = Literal["reproduced", "corrected", "qualitative", "not reproducible"]
 ROUNDING = 8 * 2.2e-16  # relative; a few operations in double precision
 
 VERDICTS: dict[Verdict, str] = {
-    "reproduced": "agrees within the digits printed",
+    "reproduced": "what is found gives the printed value when rounded, or cut, to its digits",
     "corrected": "what is printed is wrong; ours stands beside it, with the reason",
     "qualitative": "a statement without a number, and it holds",
     "not reproducible": "the paper leaves out what would be needed",
@@ -22,7 +22,7 @@ VERDICTS: dict[Verdict, str] = {
 
 @dataclasses.dataclass(frozen=True)
 class Number:
-    """A printed decimal number: agreement is within one unit of its last digit, as authors round or cut.
+    """A printed decimal number: what is found agrees if it gives this number when rounded, or cut, to its digits.
 
     Args:
         text: The number as printed, as in "0.053" or "6.9e-3"; its digits are its accuracy.
@@ -45,10 +45,11 @@ class Number:
 
     def agrees(self, found: float) -> bool:
         """Whether a number is this one, to the digits printed."""
-        # Where more digits are printed than double precision holds, its rounding is allowed.
-        allowed = max(self.last_digit, ROUNDING * abs(self.value))
-        # A ten-millionth of a digit more, for numbers that stand exactly on the border.
-        return abs(float(found) - self.value) <= allowed * (1 + 1e-7)
+        beyond = (float(found) - self.value) * (-1.0 if self.value < 0 else 1.0)  # > 0: larger in size than printed
+        # Where more digits are printed than double precision holds, its rounding is allowed. A ten-millionth of a
+        # digit more, for numbers that stand exactly on the border.
+        slack = max(1e-7 * self.last_digit, ROUNDING * abs(self.value))
+        return -0.5 * self.last_digit - slack <= beyond <= self.last_digit + slack
 
     def __str__(self) -> str:
         return f"{scientific(self.text)} {self.unit}".strip()
@@ -242,6 +243,7 @@ class Finding:
     how: str
     why: str
     verdict: Verdict
+    source: str = ""  # function of this package that computes it
 
 
 def verdict(printed: Printed, found: Any, missing: str = "") -> Verdict:
@@ -270,7 +272,10 @@ def judge(claim: Claim, work: Any) -> Finding:
     remark = claim.why
     if reached == "not reproducible":
         remark = f"Missing: {claim.missing} {claim.why}".strip()
-    return Finding(claim.key, claim.where, claim.says, str(claim.printed), found.text, claim.how, remark, reached)
+    source = f"{claim.find.__module__}.{claim.find.__qualname__}"
+    return Finding(
+        claim.key, claim.where, claim.says, str(claim.printed), found.text, claim.how, remark, reached, source
+    )
 
 
 def scientific(text: str) -> str:

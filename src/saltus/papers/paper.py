@@ -25,6 +25,8 @@ class Drawing:
         caption: What to notice.
         draw: Draws it; takes the workbench of the paper.
         slow: Whether `--quick` leaves it out.
+        in_full: What to notice in addition where it is drawn in full, without `--quick`.
+        play: Name of the catalogue's scenario that shows the motion, if it shows one.
     """
 
     key: str
@@ -32,6 +34,8 @@ class Drawing:
     caption: str
     draw: Callable[[Any], Figure]
     slow: bool = False
+    in_full: str = ""
+    play: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Paper:
         about: Two sentences on what it does.
         workbench: Makes what claims and figures share; takes whether to be quick.
         claims, drawings, errata, discoveries: What there is.
+        link: Where it can be read, such as its DOI; empty where none is known.
     """
 
     name: str
@@ -88,6 +93,7 @@ class Paper:
     drawings: tuple[Drawing, ...]
     errata: tuple[Erratum, ...]
     discoveries: tuple[Discovery, ...] = ()
+    link: str = ""
 
     @property
     def short(self) -> str:
@@ -133,6 +139,9 @@ class Reproduction:
     discoveries: tuple[tuple[str, str, str], ...]
     left_out: int
     wall_time: float
+    left_out_figures: tuple[str, ...] = ()
+    left_out_claims: tuple[str, ...] = ()
+    link: str = ""
 
     def count(self, verdict: str) -> int:
         """How many claims have this verdict."""
@@ -184,6 +193,9 @@ def reproduce(paper: Paper, quick: bool = False, vector: bool = True, progress: 
         paper.name, paper.title, paper.authors, paper.reference, paper.about,
         findings, pictures, corrections + unchecked, discoveries,
         len(slow), time.perf_counter() - began,
+        tuple(one.title for one in slow if isinstance(one, Drawing)),
+        tuple(f"{one.where}: {one.says}" for one in slow if isinstance(one, Claim)),
+        paper.link,
     )  # fmt: skip
 
 

@@ -20,7 +20,10 @@ def render(drawing: Drawing, work: Any, vector: bool) -> Picture:
         figure = drawing.draw(work)
         png = _saved(figure, "png", dpi=DPI)
         svg = _saved(figure, "svg") if vector else None
-    return Picture(drawing.key, drawing.title, drawing.caption, png, svg)
+    caption = drawing.caption if getattr(work, "quick", False) else f"{drawing.caption} {drawing.in_full}".strip()
+    if drawing.play:
+        caption = f"{caption} Play the motion: `saltus run {drawing.play} --html {drawing.play}.html`.".strip()
+    return Picture(drawing.key, drawing.title, caption, png, svg)
 
 
 def _saved(figure: Any, kind: str, **options: Any) -> bytes:

@@ -20,7 +20,7 @@ from saltus.papers.paper import Correction, Picture, Reproduction
 
 TITLE = "Four papers of non-smooth mechanics, recomputed"
 LEAD = (
-    "Every number, formula and figure of the papers that saltus is built on, computed again with it. A verdict is not "
+    "The numbers, formulas and figures of the papers that saltus is built on, computed again with it. A verdict is not "
     "written by hand: it follows from the printed value, its digits, and what the computation gives."
 )
 # k_x, R_CM, x_2ε, but not a whole word such as file_name; 1.2e-03; the sign of a number.
@@ -36,7 +36,7 @@ def write(found: Sequence[Reproduction], folder: str | Path, quick: bool = False
     `figures/`.
     """
     folder = Path(folder)
-    check_folder(folder)
+    check_folder(folder, parents=True)
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     for paper in found:
         for picture in paper.pictures:
@@ -89,6 +89,7 @@ def page(found: Sequence[Reproduction], quick: bool = False) -> str:
 <header>
 <h1>{TITLE}</h1>
 <p class="lead">{LEAD}</p>
+{_notice(found)}
 <div class="cards">{"".join(_card(paper) for paper in found)}</div>
 {_legend()}
 </header>
@@ -101,13 +102,27 @@ def page(found: Sequence[Reproduction], quick: bool = False) -> str:
 """
 
 
-def _colophon(found: Sequence[Reproduction], quick: bool) -> str:
+def _quick_note(found: Sequence[Reproduction]) -> str:
+    """That something is left out, said at the top; empty where nothing is."""
     left_out = sum(paper.left_out for paper in found)
+    if not left_out:
+        return ""
+    return (
+        f"This is the quick report: {left_out} slow claims, figures and errata are not in it, and are named where they "
+        "belong. `saltus reproduce` without --quick computes all."
+    )
+
+
+def _notice(found: Sequence[Reproduction]) -> str:
+    note = _quick_note(found)
+    return f'<p class="lead"><strong>{_text(note)}</strong></p>' if note else ""
+
+
+def _colophon(found: Sequence[Reproduction], quick: bool) -> str:
     when = datetime.datetime.now(datetime.UTC).date().isoformat()
     text = f"Made by saltus {__version__} on {when} with `saltus reproduce{' --quick' if quick else ''}`."
-    if left_out:
-        text += f" {left_out} slow items were left out; without --quick they are here."
-    return text
+    note = _quick_note(found)
+    return f"{text} {note}" if note else text
 
 
 def _legend() -> str:
@@ -153,6 +168,8 @@ def _section(paper: Reproduction) -> str:
         f'<section id="{paper.name}"><h2>{_text(paper.title)}</h2>',
         f'<p class="reference">{_text(paper.authors)}. {_text(paper.reference.split(": ", 1)[-1])}.</p>',
         f"<p>{_text(paper.about)}</p>",
+        f'<p class="reference">{_linked(paper.link)} To compute this section again: <code>saltus reproduce '
+        f"{paper.name}</code></p>",
         f'<p class="summary">{_text(paper.line)}</p>',
         "<h3>Claims</h3>",
         _tools(paper),
@@ -166,10 +183,20 @@ def _section(paper: Reproduction) -> str:
         parts.append(f"<h3>What the paper does not say</h3><dl>{entries}</dl>")
     if paper.corrections:
         parts.append(f"<h3>Errata</h3>{_errata(paper.corrections)}")
-    parts.append(
-        f'<h3>Figures</h3><div class="figures">{"".join(_figure(one) for one in paper.pictures)}</div></section>'
-    )
+    if paper.left_out_claims:
+        parts.append(f"<p><strong>Claims left out by --quick:</strong> {_text('; '.join(paper.left_out_claims))}.</p>")
+    parts.append(f'<h3>Figures</h3><div class="figures">{"".join(_figure(one) for one in paper.pictures)}</div>')
+    if paper.left_out_figures:
+        parts.append(
+            f"<p><strong>Figures left out by --quick:</strong> {_text('; '.join(paper.left_out_figures))}.</p>"
+        )
+    parts.append("</section>")
     return "".join(parts)
+
+
+def _linked(words: str) -> str:
+    """Text in which addresses are links."""
+    return re.sub(r"(https://\S+)", r'<a href="\1">\1</a>', html.escape(words)) + ("." if words else "")
 
 
 def _tools(paper: Reproduction) -> str:
@@ -194,7 +221,8 @@ def _claims(paper: Reproduction) -> str:
             f'<td data-label="where" data-sort="{index:04d}">{_text(one.where)}</td>',
             f'<td data-label="claim">{_text(one.says)}</td>',
             f'<td data-label="printed" class="formula">{_text(one.printed)}</td>',
-            f'<td data-label="found here">{_text(one.found)}<span class="how">{_text(one.how)}</span></td>',
+            f'<td data-label="found here">{_text(one.found)}<span class="how" title="{html.escape(one.source)}">'
+            f"{_text(one.how)}</span></td>",
             f'<td data-label="verdict" data-sort="{order.index(one.verdict)}">'
             f'<span class="verdict {_class(one.verdict)}">{one.verdict}</span></td>',
             f'<td data-label="remark">{_text(one.why)}</td>' if one.why else "<td></td>",
@@ -250,7 +278,16 @@ def _figure(picture: Picture) -> str:
 
 def markdown(found: Sequence[Reproduction], quick: bool = False) -> str:
     """The report as Markdown; figures are files beside it."""
-    lines = [f"# {TITLE}", "", LEAD, "", "| paper | " + " | ".join(VERDICTS) + " |", "|---" * (len(VERDICTS) + 1) + "|"]
+    note = _quick_note(found)
+    lines = [
+        f"# {TITLE}",
+        "",
+        LEAD,
+        "",
+        *([f"**{note}**", ""] if note else []),
+        "| paper | " + " | ".join(VERDICTS) + " |",
+        "|---" * (len(VERDICTS) + 1) + "|",
+    ]
     for paper in found:
         counts = " | ".join(str(paper.count(name)) for name in VERDICTS)
         lines.append(f"| [{_short(paper)}](#{paper.name}) | {counts} |")
@@ -262,7 +299,9 @@ def markdown(found: Sequence[Reproduction], quick: bool = False) -> str:
 def section(paper: Reproduction, figures: str = "figures") -> list[str]:
     """A paper as lines of Markdown."""
     lines = [f'<a id="{paper.name}"></a>', "", f"## {paper.title}", "", f"{paper.authors}. {paper.reference}.", ""]
-    lines += [paper.about, "", f"**{paper.line}**", "", "### Claims", ""]
+    lines += [paper.about, ""]
+    lines += [f"{paper.link + '. ' if paper.link else ''}To compute it again: `saltus reproduce {paper.name}`", ""]
+    lines += [f"**{paper.line}**", "", "### Claims", ""]
     rows = [(one.where, one.says, one.printed, one.found, one.verdict, one.why) for one in paper.findings]
     lines += table(COLUMNS, rows)
     if paper.discoveries:
@@ -272,7 +311,11 @@ def section(paper: Reproduction, figures: str = "figures") -> list[str]:
         lines += ["", "### Errata", ""]
         rows = [(one.where, one.printed, one.correct, _errors(one), one.why) for one in paper.corrections]
         lines += table(ERRATA_COLUMNS, rows)
+    if paper.left_out_claims:
+        lines += ["", f"**Claims left out by --quick:** {'; '.join(paper.left_out_claims)}."]
     lines += ["", "### Figures", ""]
+    if paper.left_out_figures:
+        lines += [f"**Left out by --quick:** {'; '.join(paper.left_out_figures)}.", ""]
     for picture in paper.pictures:
         words = f"**{picture.title}.** {picture.caption}".strip()
         lines += [f"![{picture.title}]({figures}/{paper.name}-{picture.key}.png)", "", words, ""]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from saltus import configure
 from saltus.papers import catalogue
 from saltus.papers.paper import Reproduction, reproduce
 from saltus.processes import pool as start_pool
@@ -57,6 +58,7 @@ def _alone(name: str, quick: bool, progress: Report | None) -> Reproduction:
 
 def _listen(messages: Any) -> None:
     global _messages
+    configure()
     _messages = messages
 
 

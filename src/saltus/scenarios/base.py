@@ -40,6 +40,10 @@ def is_known(value: Any) -> bool:
 class Solve(Model):
     """The table [solve]: how far, how exactly, and how densely sampled."""
 
+    advice: ClassVar[dict[str, str]] = {
+        "until": "Give the time at which the run ends in seconds, such as until = 10.0 under [solve]."
+    }
+
     until: EndTime
     method: str | None = None
     step: Positive | None = None
@@ -47,6 +51,8 @@ class Solve(Model):
     atol: Positive = 1e-12
     samples: Annotated[int, pydantic.Field(ge=2, le=10_000_000)] = 1001
     max_events: Annotated[int, pydantic.Field(ge=1)] = 10_000
+    max_steps: Annotated[int, pydantic.Field(ge=1)] | None = None
+    expect: str | None = None
 
     @pydantic.model_validator(mode="after")
     def _method_fits_step(self) -> Self:
@@ -56,6 +62,10 @@ class Solve(Model):
             raise ValueError(
                 f"Method {self.method!r} needs `solve.step`, the constant time step in seconds, such as 0.01."
             )
+        if self.expect is not None:
+            from saltus.hybrid.outcome import OUTCOMES
+
+            checks.one_of("expect", self.expect, OUTCOMES)
         if isinstance(self.until, float) and math.isnan(self.until):
             raise ValueError("`solve.until` must be > 0, got nan.")
         return self
@@ -70,6 +80,10 @@ class Scenario(Model):
     # Keys that name files, such as "surface.file"; they are looked for beside the scenario's file.
     paths: ClassVar[tuple[str, ...]] = ()
     angles: ClassVar[tuple[str, ...]] = ()  # keys in radians; each may be given in degrees with the ending _deg
+
+    advice: ClassVar[dict[str, str]] = {
+        "solve": "Give the table [solve] with the time at which the run ends in seconds, such as until = 10.0."
+    }
 
     kind: str
     solve: Solve
@@ -97,9 +111,15 @@ class Scenario(Model):
     def build(self) -> tuple[AbstractSystem, State]:
         """The system and its start; `ValueError` in one sentence for what cannot be built."""
 
+    def success(self, outcome: str) -> bool:
+        """Whether a run with this outcome did what the scenario is for: ended as expected, or else as asked."""
+        from saltus.hybrid.outcome import OUTCOMES
+
+        return OUTCOMES[outcome] if self.solve.expect is None else outcome == self.solve.expect
+
     @property
     def end_time(self) -> float:
-        """When the run ends at the latest [s]; infinite if the system ends its own story."""
+        """When the run ends at the latest [s]; infinite if only an event of the system ends it."""
         return float(self.solve.until)
 
     def assemble(self) -> tuple[AbstractSystem, State]:
@@ -127,4 +147,5 @@ class Scenario(Model):
             "atol": solve.atol,
             "step": solve.step,
             "max_events": solve.max_events,
+            "max_steps": solve.max_steps,
         }

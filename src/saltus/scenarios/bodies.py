@@ -7,48 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import pydantic
 
+from saltus.errors import ScenarioError
 from saltus.scenarios.base import Model, Nonnegative, Positive, Scenario, Triple, is_known
+from saltus.scenarios.gas import EQUILIBRATION, CompressTable, FillTable, MeasureTable, compressed, measured, start_of
+from saltus.scenarios.shape import ShapeTable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from saltus.gas.run import GasRun
     from saltus.hybrid import State
+    from saltus.shapes import Body
+    from saltus.simulation import Run
     from saltus.systems import RigidBodies
 
 Quadruple = Annotated[list[float], pydantic.Field(min_length=4, max_length=4)]
-
-
-class ShapeTable(Model):
-    """|x/a|^p + |y/b|^q + |z/c|^r = 1; exponents 2, 2, 2 give an ellipsoid."""
-
-    axes: Triple
-    exponents: list[float] | float = 2.0
-
-    @pydantic.field_validator("axes")
-    @classmethod
-    def _axes_positive(cls, value: list[float]) -> list[float]:
-        if min(value) <= 0.0:
-            raise ValueError(f"`axes` must be > 0, got {value}. Give three semi-axes, such as [1.0, 2.0, 3.0].")
-        return value
-
-    @pydantic.field_validator("exponents")
-    @classmethod
-    def _exponents_smooth(cls, value: Any) -> Any:
-        numbers = value if isinstance(value, list) else [value]
-        if len(numbers) not in (1, 3) or min(numbers) < 2.0:
-            raise ValueError(
-                f"`exponents` must be one number or three, each >= 2, got {value}. Below 2 the body has edges; "
-                "take 2 for an ellipsoid."
-            )
-        return value
-
-    def build(self):
-        """The simplest shape that this is."""
-        from saltus.shapes import Ball, Ellipsoid, Superellipsoid
-
-        exponents = self.exponents if isinstance(self.exponents, list) else [self.exponents] * 3
-        if all(is_known(exponent) and exponent == 2.0 for exponent in exponents):
-            is_ball = all(map(is_known, self.axes)) and len(set(self.axes)) == 1
-            return Ball(self.axes[0]) if is_ball else Ellipsoid(self.axes)
-        return Superellipsoid(self.axes, exponents)
 
 
 class BodyTable(Model):
@@ -97,21 +71,10 @@ class WallTable(Model):
 
 
 class BoxTable(Model):
-    """The table [box]: edges centred in the origin, with walls or periodic."""
+    """The table [box]: edges centred in the origin, with walls or periodic; without size if [fill] gives a fraction."""
 
-    size: Triple
+    size: Triple | None = None
     periodic: bool = False
-
-
-class FillTable(Model):
-    """The table [fill]: many alike bodies at random places of the box, reproducible by seed."""
-
-    shape: ShapeTable
-    count: Annotated[int, pydantic.Field(ge=1, le=100_000)]
-    density: Positive = 1.0
-    speed: Nonnegative = 1.0
-    spin: Nonnegative = 1.0
-    seed: Annotated[int, pydantic.Field(ge=0)] = 0
 
 
 class ImpactTable(Model):
@@ -141,6 +104,16 @@ class BodiesScenario(Scenario):
     box: BoxTable | None = None
     fill: FillTable | None = None
     impact: ImpactTable = ImpactTable()
+    measure: MeasureTable | None = None
+    compress: CompressTable | None = None
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _open_end(cls, data: Any) -> Any:
+        """A gas that is measured or compressed needs no [solve]."""
+        if isinstance(data, dict) and ("measure" in data or "compress" in data) and "solve" not in data:
+            data = {**data, "solve": {"until": math.inf}}
+        return data
 
     @pydantic.model_validator(mode="after")
     def _something_moves(self) -> Self:
@@ -148,20 +121,75 @@ class BodiesScenario(Scenario):
             raise ValueError("There are no bodies. Give [[bodies]], or [fill] with a [box].")
         if self.fill is not None and self.box is None:
             raise ValueError("[fill] needs a [box] to fill. Give [box] with its size.")
+        if self.fill is not None and self.box is not None and (self.compress is None or self.box.size is not None):
+            self.box_edges()
+        if self.measure is not None or self.compress is not None:
+            self._gas_possible()
         return self
+
+    def _gas_possible(self) -> None:
+        """What [measure] and [compress] need."""
+        table = "[measure]" if self.measure is not None else "[compress]"
+        if self.fill is None or self.fill.temperature is None:
+            raise ValueError(f"{table} needs a gas. Give [fill] with `temperature`, and a [box].")
+        if self.bodies:
+            raise ValueError(f"{table} is for a box with [fill] alone. Leave out [[bodies]].")
+        if self.ensemble is not None:
+            raise ValueError(f"An ensemble of scenarios with {table} cannot be run. Run one for each `fill.seed`.")
+        if self.measure is not None and self.compress is not None:
+            raise ValueError("Both [measure] and [compress] are given. Give one of them.")
+        if self.measure is not None and self.measure.collisions is None and math.isinf(self.solve.until):
+            raise ValueError("The measurement has no end. Give `measure.collisions`, or `solve.until`.")
+
+    def box_edges(self) -> list[float]:
+        """Edge lengths of the box [m]."""
+        if self.box is None:
+            raise ValueError("There is no box. Give [box] with its size.")
+        return self.box.size if self.fill is None and self.box.size else self.fill.box_size(self.box.size)
+
+    @property
+    def goal(self) -> int | None:
+        """Contacts after which the run ends, for those who show how far it is."""
+        if self.measure is None or self.measure.collisions is None:
+            return None
+        count = sum(table.count for table in (self.fill, *self.fill.others))
+        before = EQUILIBRATION * count // 2 if self.measure.equilibrate is None else self.measure.equilibrate
+        return before + self.measure.collisions
+
+    def simulate(
+        self,
+        progress: Callable[[float, int], None] | None = None,
+        *,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+        identity: str = "",
+    ) -> Run | GasRun:
+        """Run the scenario; a gas that is measured can be saved now and then, and resumed."""
+        if self.measure is None and self.compress is None:
+            return super().simulate(progress)
+        try:
+            if self.compress is not None:
+                return compressed(self, progress)
+            return measured(self, progress, checkpoint, resume, identity)
+        except ScenarioError:
+            raise
+        except ValueError as error:
+            raise ScenarioError(str(error)) from error
 
     def build(self) -> tuple[RigidBodies, State]:
         from saltus.systems import RigidBodies
         from saltus.systems.bodies.filling import filled
 
         bodies = [body.build() for body in self.bodies]
-        if self.fill is not None and self.box is not None:
+        if self.fill is not None and self.fill.temperature is not None:
+            bodies += self._thermal_bodies()
+        elif self.fill is not None and self.box is not None:
             fill = self.fill
             bodies += filled(
                 fill.shape.build(),
                 fill.count,
-                self.box.size,
-                density=fill.density,
+                self.box_edges(),
+                density=1.0 if fill.density is None else fill.density,
                 speed=fill.speed,
                 spin=fill.spin,
                 seed=fill.seed,
@@ -173,17 +201,38 @@ class BodiesScenario(Scenario):
             gravity=self.gravity,
             law=self.impact.law(),
             walls=[*((wall.normal, wall.offset) for wall in self.walls), *self._box_walls()],
-            period=self.box.size if self.box is not None and self.box.periodic else None,
+            period=self.box_edges() if self.box is not None and self.box.periodic else None,
             paradox=self.impact.paradox,
             settle_speed=self.impact.settle_speed,
         )
         return system, system.start(bodies)
 
+    def _thermal_bodies(self) -> list[Body]:
+        """The bodies of a thermal filling, one by one."""
+        from saltus.numerics import rotation
+        from saltus.shapes import Body
+
+        start = start_of(self)
+        shapes = [table.shape.build() for table in (self.fill, *self.fill.others) for _ in range(table.count)]
+        return [
+            Body(
+                shapes[i],
+                mass=start.mass[i],
+                center=start.place[i],
+                velocity=start.velocity[i],
+                quaternion=start.quaternion[i],
+                angular_velocity=rotation.rotate(
+                    start.quaternion[i], rotation.rotate_back(start.quaternion[i], start.momentum[i]) / start.inertia[i]
+                ),
+            )
+            for i in range(start.n)
+        ]
+
     def _box_walls(self) -> list[tuple[list[float], float]]:
         if self.box is None or self.box.periodic:
             return []
         faces = []
-        for axis, edge in enumerate(self.box.size):
+        for axis, edge in enumerate(self.box_edges()):
             for sign in (1.0, -1.0):
                 normal = [0.0, 0.0, 0.0]
                 normal[axis] = sign

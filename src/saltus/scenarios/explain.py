@@ -42,9 +42,11 @@ def _sentence(error: Any, model: type[pydantic.BaseModel]) -> str:
     path, table = _locate(error["loc"], model)
     if kind == "extra_forbidden":
         known = [] if table is None else list(table.model_fields)
+        if (reason := getattr(table, "not_given", {}).get(str(error["loc"][-1]))) is not None:
+            return f"Unknown key `{path}`. {reason}"
         return f"Unknown key `{path}`.{suggestion(str(error['loc'][-1]), known)} Known: {', '.join(known)}."
     if kind == "missing":
-        return f"`{path}` is missing."
+        return f"`{path}` is missing. {_advice(error, table)}".strip()
     if kind == "union_tag_not_found":
         tags = _all_tags(error["loc"], model)
         return f"`{path}.{_discriminator(context)}` is missing. Known: {', '.join(tags)}."
@@ -58,14 +60,20 @@ def _sentence(error: Any, model: type[pydantic.BaseModel]) -> str:
         bound = context.get("min_length", context.get("max_length"))
         word = "at least" if kind == "too_short" else "at most"
         entries = "entry" if bound == 1 else "entries"
-        advice = getattr(table, "advice", {}).get(str(error["loc"][-1]), "")
-        return f"`{path}` must have {word} {bound} {entries}, got {_short(value)}. {advice}".strip()
+        return f"`{path}` must have {word} {bound} {entries}, got {_short(value)}. {_advice(error, table)}".strip()
     if kind == "value_error":
         return str(context.get("error", error["msg"]))
+    if kind == "list_type" and isinstance(value, dict):
+        return f"`{path}` must be a list of tables. Write [[{path}]], with double brackets, above each of them."
     rule = _RULES.get(kind)
     if rule is not None:
         return f"`{path}` must be {rule.format(**context)}, got {_short(value)}.{_in_radians(path, value, model)}"
     return f"`{path}`: {error['msg']}, got {_short(value)}."
+
+
+def _advice(error: Any, table: type[pydantic.BaseModel] | None) -> str:
+    """What to do about this key, where its table says so."""
+    return getattr(table, "advice", {}).get(str(error["loc"][-1]), "")
 
 
 def _in_radians(path: str, value: Any, model: type[pydantic.BaseModel]) -> str:

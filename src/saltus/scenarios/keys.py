@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,10 +13,15 @@ from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.explain import explain
 
+INDEXED = re.compile(r"(\w+)\[(\d+)\]")
+
 
 def put(data: Any, parts: list[str], value: Any, wanted: str) -> None:
     """Put a value into nested tables and lists; `wanted` is what the user wrote, for the error."""
     where = data
+    if any(INDEXED.fullmatch(part) for part in parts):
+        dotted = ".".join(INDEXED.sub(r"\1.\2", part) for part in parts)
+        raise ScenarioError(f"Cannot set {wanted!r}: entries of a list are named by dots, as in {dotted}.")
     for depth, part in enumerate(parts):
         last = depth == len(parts) - 1
         if isinstance(where, list):

@@ -12,10 +12,13 @@ KINDS = {
     "bodies": "saltus.scenarios.bodies:BodiesScenario",
     "butterfly": "saltus.scenarios.butterfly:ButterflyScenario",
     "chain": "saltus.scenarios.chain:ChainScenario",
+    "ground_body": "saltus.scenarios.ground_body:GroundBodyScenario",
     "plane_ball": "saltus.scenarios.plane_ball:PlaneBallScenario",
     "rails": "saltus.scenarios.rails:RailsScenario",
     "sliding": "saltus.scenarios.sliding:SlidingScenario",
 }
+# Code of one's own; not among the kinds, since it has no template and is refused without the user's word.
+PYTHON = {"python": "saltus.scenarios.python:PythonScenario"}
 
 
 def model_of(kind: object) -> type[Scenario]:
@@ -25,8 +28,8 @@ def model_of(kind: object) -> type[Scenario]:
     if not isinstance(kind, str):
         raise ScenarioError(f"`kind` must be a word in quotes, got {kind!r}. Known: {', '.join(KINDS)}.")
     try:
-        checks.one_of("kind", kind, KINDS)
+        checks.one_of("kind", kind, KINDS | PYTHON)
     except ValueError as error:
         raise ScenarioError(str(error)) from None
-    module, name = KINDS[kind].split(":")
+    module, name = (KINDS | PYTHON)[kind].split(":")
     return getattr(importlib.import_module(module), name)

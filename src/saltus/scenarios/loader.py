@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import difflib
+import os
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,22 +33,57 @@ class Loaded:
     scenario: Scenario
 
 
-def load(source: str | Path, overrides: Sequence[str] = ()) -> Loaded:
+Source = str | os.PathLike | dict | Scenario | Loaded
+
+
+def load(source: Source, overrides: Sequence[str] = (), allow_python: bool = False) -> Loaded:
     """Read a scenario.
 
     Args:
-        source: A TOML file, or a name of the catalogue.
+        source: A TOML file, a name of the catalogue, TOML text of several lines, a dictionary, or a scenario that is
+            loaded already.
         overrides: `key=value` pairs such as "masses.0.mass=2.0" that replace or add keys.
+        allow_python: Whether a scenario of kind "python" may run the code that it names.
 
     Raises:
         ScenarioError: With one sentence that says what is wrong and where.
     """
-    path, text = _read(source)
-    data = _parse(text, path.stem)
+    path, text = _text_of(source)
+    data = _parse(text, repr(path.name))
     wanted = _located(apply_overrides(data, overrides), path.parent)
     if wanted != data:
-        text = toml.dumps(wanted)
+        # The first line tells what the scenario is, and stays.
+        first = text.partition("\n")[0]
+        text = (f"{first}\n" if first.startswith("#") else "") + toml.dumps(wanted)
+    if allow_python:
+        _trust(wanted, path.parent)
     return Loaded(path.stem, text, validate(wanted))
+
+
+def _trust(data: dict[str, Any], folder: Path | None = None) -> None:
+    """Allow the code that a scenario names, if it names any."""
+    if data.get("kind") == "python":
+        from saltus.scenarios.python import trust
+
+        trust(data.get("system"), folder)
+
+
+def _text_of(source: Source) -> tuple[Path, str]:
+    """The TOML text of a scenario, and the file it stands in (or would)."""
+    if isinstance(source, Loaded):
+        return Path(f"{source.name}.toml"), source.text
+    if isinstance(source, Scenario):
+        return Path("scenario.toml"), toml.dumps(source.model_dump(exclude_unset=True, exclude_none=True))
+    if isinstance(source, dict):
+        return Path("scenario.toml"), toml.dumps(source)
+    if isinstance(source, str) and "\n" in source:
+        return Path("scenario.toml"), source
+    if not isinstance(source, str | os.PathLike):
+        raise ScenarioError(
+            f"A scenario is a TOML file, a name of `saltus list`, TOML text, a dictionary or a loaded scenario, got "
+            f"a {type(source).__name__}."
+        )
+    return _read(source)
 
 
 def _located(data: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -74,9 +112,12 @@ def _tables(data: Any) -> Iterator[dict[str, Any]]:
             yield from _tables(value)
 
 
-def loads(text: str) -> Scenario:
+def loads(text: str, allow_python: bool = False) -> Scenario:
     """A scenario from TOML text, as a dataset stores it."""
-    return validate(_parse(text, "The scenario"))
+    data = _parse(text, "The scenario")
+    if allow_python:
+        _trust(data)
+    return validate(data)
 
 
 def validate(data: dict[str, Any]) -> Scenario:
@@ -90,7 +131,7 @@ def validate(data: dict[str, Any]) -> Scenario:
     return scenario
 
 
-def _read(source: str | Path) -> tuple[Path, str]:
+def _read(source: str | os.PathLike) -> tuple[Path, str]:
     path = Path(source)
     known = entries()
     is_name = isinstance(source, str) and path.suffix != ".toml" and path.name == source
@@ -118,9 +159,12 @@ def _read(source: str | Path) -> tuple[Path, str]:
 
 def _near_files(path: Path) -> str:
     """A TOML file of that folder with nearly this name; or how to make one."""
-    files = [one.name for one in path.parent.glob("*.toml")] if path.parent.is_dir() else []
-    near = suggestion(path.name, files)
-    return near or f" To make one: saltus new sliding > {path.name}"
+    files = {one.stem: one.name for one in path.parent.glob("*.toml")} if path.parent.is_dir() else {}
+    near = difflib.get_close_matches(path.stem, files, n=1, cutoff=0.6)  # the ending alone is no likeness
+    return f" Did you mean {files[near[0]]!r}?" if near else f" To make one: saltus new sliding > {path.name}"
+
+
+DECIMAL_COMMA = re.compile(r"(=|,|\[)\s*[-+]?\d+,\d+\s*(#.*)?$")
 
 
 def _parse(text: str, name: str) -> dict[str, Any]:
@@ -128,8 +172,18 @@ def _parse(text: str, name: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         reason = " ".join(str(error).split()) or "nested too deeply"
-        advice = ' Texts stand in quotes, as in kind = "sliding".' if "Invalid value" in reason else ""
-        raise ScenarioError(f"{name} is not TOML: {reason}.{advice}") from None
+        raise ScenarioError(f"{name} is not TOML: {reason}.{_hint(reason, text)}") from None
+
+
+def _hint(reason: str, text: str) -> str:
+    """What was probably meant where TOML could not be read."""
+    place = re.search(r"at line (\d+)", reason)
+    line = text.splitlines()[int(place[1]) - 1] if place else ""
+    if DECIMAL_COMMA.search(line):
+        return f" Numbers have a decimal point, not a comma: {line.strip().replace(',', '.')}"
+    if twice := re.search(r"Cannot declare \('(\w+)',?\) twice", reason):
+        return f" Where there are several, write [[{twice[1]}]], with double brackets, above each of them."
+    return ' Texts stand in quotes, as in kind = "sliding".' if "Invalid value" in reason else ""
 
 
 def apply_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:

@@ -32,6 +32,10 @@ class MassModel(Model):
 class RodModel(Model):
     """An entry of [[rods]]; its length is the distance at the start. Without a stiffness it is rigid."""
 
+    not_given: ClassVar[dict[str, str]] = {
+        "length": "A rod is as long as its masses are apart at the start, so its length is not given. Move the masses."
+    }
+
     between: Annotated[list[int], pydantic.Field(min_length=2, max_length=2)]
     stiffness: Positive | None = None
     damping: Nonnegative | None = None
@@ -60,7 +64,7 @@ class SlidingSolve(Solve):
 
     formulation: Literal["full", "tangent"] = "full"
     friction_reaction: Literal["abs", "signed"] = "abs"
-    adhesion: bool = True
+    adhesion: bool = True  # where it is not given, false on a terrain: see SlidingScenario
     restitution: Annotated[float, pydantic.Field(ge=0, le=1)] = 0.0
     project: bool = False
 
@@ -109,6 +113,14 @@ class SlidingScenario(Scenario):
         if any(stiff) and not all(stiff):
             index = stiff.index(False)
             raise ValueError(f"Rod {index} is rigid while others are elastic. Give all rods a `stiffness`, or none.")
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _ground_does_not_pull(self) -> Self:
+        """Unless it is said otherwise, masses can leave a terrain; those of a raft stay on it."""
+        given = "adhesion" in self.solve.model_fields_set
+        if self.surface.type == "terrain" and not given and not self.is_raft:
+            self.solve.__dict__["adhesion"] = False  # not as if the file had set it
         return self
 
     @pydantic.model_validator(mode="after")

@@ -1,4 +1,8 @@
-"""Plain data as TOML text: what `tomllib` reads comes back the same."""
+"""Plain data as TOML text: what `tomllib` reads comes back the same.
+
+Not by tomli-w, which writes every list with one entry per line: positions and velocities stay readable here, also in
+the scenario that `saltus calibrate` writes and that every dataset carries.
+"""
 
 from __future__ import annotations
 

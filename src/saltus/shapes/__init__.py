@@ -4,9 +4,11 @@ from saltus.shapes.alike import alike
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body, stack
+from saltus.shapes.disc import Disc
 from saltus.shapes.ellipsoid import Ellipsoid
 from saltus.shapes.implicit import Implicit
 from saltus.shapes.profile import AbstractProfile, ButterflyProfile, CircleProfile, ProfileFunction
+from saltus.shapes.solid import Solid
 from saltus.shapes.superellipsoid import Superellipsoid
 from saltus.shapes.support import Supported
 
@@ -17,9 +19,11 @@ __all__ = [
     "Body",
     "ButterflyProfile",
     "CircleProfile",
+    "Disc",
     "Ellipsoid",
     "Implicit",
     "ProfileFunction",
+    "Solid",
     "Superellipsoid",
     "Supported",
     "alike",

@@ -75,7 +75,7 @@ class Body(eqx.Module):
         if principal_inertia is None:
             self.inertia = self.mass * shape.gyration()
         else:
-            _check_inertia(principal_inertia)
+            check_inertia(principal_inertia)
             self.inertia = jnp.asarray(principal_inertia, float)
         self.center = jnp.asarray(center, float)
         self.velocity = jnp.asarray(velocity, float)
@@ -147,7 +147,8 @@ def _check_quaternion(quaternion) -> None:
         raise ValueError(f"`quaternion` must not be zero, got {values.tolist()}. For no rotation use [1, 0, 0, 0].")
 
 
-def _check_inertia(inertia) -> None:
+def check_inertia(inertia) -> None:
+    """Principal moments that a body can have."""
     advice = "Give three principal moments about the centre of mass."
     checks.shaped("principal_inertia", inertia, (3,), advice)
     checks.positive("principal_inertia", inertia, advice)

@@ -48,6 +48,9 @@ class Graph(AbstractSurface):
             checks.finite(name, value)
         self.function = _as_tree(function, numbers)
         self.margin_function = None if margin_function is None else _as_tree(margin_function, {})
+        for name, one in (("function", self.function), ("margin_function", self.margin_function)):
+            if one is not None:
+                _check_traceable(name, one)
 
     def height(self, x: ArrayLike, y: ArrayLike) -> Values:
         return _elementwise(self.function, x, y)
@@ -63,6 +66,22 @@ def _as_tree(function: Callable[..., Any], numbers: dict[str, Any]) -> Callable[
     if isinstance(function, eqx.Module) and not numbers:
         return function
     return jax.tree_util.Partial(function, **numbers)
+
+
+def _check_traceable(name: str, function: Callable[..., Any]) -> None:
+    """Refuse, with a sentence, what could not be differentiated later."""
+    number = jax.ShapeDtypeStruct((), float)
+    try:
+        found = jax.eval_shape(function, number, number)
+    except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:
+        raise TypeError(
+            f"`{name}` of a Graph must be made of JAX operations: write jnp.sin for np.sin or math.sin, and jnp.where "
+            "for if."
+        ) from error
+    except TypeError as error:
+        raise TypeError(f"`{name}` of a Graph must be a function of x and y: {error}.") from error
+    if getattr(found, "shape", None) != ():
+        raise TypeError(f"`{name}` of a Graph must give one number, the height at x and y, got {found}.")
 
 
 def _elementwise(function: Callable[..., Any], x: ArrayLike, y: ArrayLike) -> Values:

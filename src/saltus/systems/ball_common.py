@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid import Quantity, State
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
+from saltus.laws.friction.base import VANISHING
 
 AXES = ("x", "y", "z")
+POINT = 1e-15  # radius of a spot over that of its ball below which it is a point
 
 BALL_QUANTITIES = {
     "position": Quantity(("axis",), "m", "position of the centre"),
@@ -35,13 +40,46 @@ def number(value) -> Array:
     return jnp.asarray(value, float)
 
 
-def is_point(law: AbstractFrictionLaw) -> bool:
-    """Whether a law is that of a point contact, which can stick; a radius that is not known yet counts as a spot."""
+def is_point(law: AbstractFrictionLaw, radius: Array) -> bool:
+    """Whether a law is that of a point contact, which can stick; a radius that is not known yet counts as a spot.
+
+    Args:
+        law: Friction law of the contact.
+        radius: Radius of the ball [m]; a spot smaller than its rounding is a point.
+    """
+    checks.instance("law", law, AbstractFrictionLaw, "Give one of saltus.laws.friction, such as Coulomb(mu=0.2).")
     if not isinstance(law, AbstractSpotLaw):
         return True
-    checks.note((law.spot_radius > 0.0).all())
-    radius = checks.concrete(law.spot_radius)
-    return radius is not None and not radius.any()
+    checks.note((law.spot_radius > POINT * radius).all())
+    spot, ball = checks.concrete(law.spot_radius), checks.concrete(radius)
+    if spot is None:
+        return False
+    return bool((spot <= (0.0 if ball is None else POINT * ball)).all())
+
+
+def atol_limit(near: float, speed: Array, radius: Array) -> float:
+    """A tenth of the speed at which a ball is told to stop, as an error of its velocities.
+
+    Args:
+        near: That speed, over `speed`.
+        speed: An ordinary speed of the ball [m/s].
+        radius: Its radius [m].
+    """
+    quick, large = checks.concrete(speed), checks.concrete(radius)
+    if quick is None or large is None:
+        return math.inf
+    return float(0.1 * near * np.min(quick) / max(float(np.max(large)), 1.0))
+
+
+def sliding_force(law: AbstractFrictionLaw, sign: Array, slip: Array, load: Array) -> Array:
+    """Force along one line of point contacts that slide to one side (+1, -1) or do not slide (0) [N].
+
+    The side is that of the mode: near a stop the slip may have the other sign by rounding.
+    """
+    ahead = jnp.maximum(sign * slip, VANISHING)
+    speed = jnp.stack([sign * ahead, jnp.zeros_like(ahead)], -1)
+    load = jnp.broadcast_to(load, ahead.shape)
+    return law.reaction(speed, jnp.zeros_like(ahead), load).force[..., 0]
 
 
 def size(vector: Array) -> Array:

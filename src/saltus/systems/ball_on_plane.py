@@ -14,7 +14,17 @@ from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, of_type, size
+from saltus.systems.ball_common import (
+    AXES,
+    BALL_QUANTITIES,
+    atol_limit,
+    changed,
+    choose,
+    is_point,
+    number,
+    of_type,
+    size,
+)
 
 Scalar = Float[Array, ""]
 Velocity = Float[Array, "5"]  # x', y', angular velocity
@@ -59,8 +69,8 @@ class BallOnPlane(AbstractSystem):
     def __init__(self, mass, radius, law, slope=0.0, gravity=9.81, capture=1e-9):
         self.mass, self.radius, self.law = number(mass), number(radius), law
         self.slope, self.gravity, self.capture = number(slope), number(gravity), number(capture)
-        self.point = is_point(law)
-        self.shifted = isinstance(law, AbstractSpotLaw) and _may_shift(law)
+        self.point = is_point(law, self.radius)
+        self.shifted = not self.point and isinstance(law, AbstractSpotLaw) and _may_shift(law)
 
     def __check_init__(self):
         checks.positive("mass", self.mass)
@@ -88,9 +98,18 @@ class BallOnPlane(AbstractSystem):
         return self.mass * self.gravity * jnp.cos(self.slope)
 
     @property
+    def capacity(self) -> Scalar:
+        """Largest friction force at rest [N]."""
+        return self.law.capacity(self.load)
+
+    @property
     def speed(self) -> Scalar:
         """An ordinary speed of this ball, by which small ones are measured [m/s]."""
         return jnp.sqrt(self.gravity * self.radius)
+
+    def atol_limit(self) -> float:
+        """A tenth of the speed at which slip counts as none [m/s]."""
+        return atol_limit(NEAR_REST, self.speed, self.radius)
 
     def start(self, velocity=(0.0, 0.0), angular_velocity=(0.0, 0.0, 0.0), position=(0.0, 0.0)) -> State:
         """The ball on the plane.
@@ -174,8 +193,7 @@ class BallOnPlane(AbstractSystem):
         """Largest rolling moment [N m]."""
         if self.point:
             return jnp.zeros(())
-        lever = self.law.pressure.centre_shift * self.law.radius(self.load) * self.law.rolling_shift
-        return lever * self.load
+        return self.law.rolling_capacity(self.load)
 
     def rate(self, state: State) -> Rate:
         """Velocities and accelerations in the present mode, and the power lost."""
@@ -226,7 +244,7 @@ class BallOnPlane(AbstractSystem):
 
     def _grip_left(self, state: State) -> Scalar:
         force = self.rolling_reaction(self.motion(state.v)).force
-        return self.law.mu - size(force) / self.load
+        return (self.capacity - size(force)) / self.load
 
     def _turning_left(self, state: State) -> Scalar:
         return self.radius * size(state.v[2:4]) / self.speed - NEAR_REST
@@ -244,10 +262,10 @@ class BallOnPlane(AbstractSystem):
         gain = self._slip_and_rim(self.rate(state).v)
         rim, spins = slip_and_rim[2], slip_and_rim[2] != 0.0
         off = gain[:2] - slip_and_rim[:2] * gain[2] / jnp.where(spins, rim, 1.0)
-        time = rim / (self.law.mu * self.gravity + 1e-300)
+        time = rim * self.mass / (self.capacity + 1e-300)
         speed = jnp.sum(state.v[:2] ** 2) + self.radius**2 * jnp.sum(state.v[2:] ** 2)
         share = jnp.sum(off * off) * time * time / (speed + 1e-300)
-        undefined = jnp.where(spins & (self.law.mu > 0.0), 0.0, 1.0)
+        undefined = jnp.where(spins & (self.capacity > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
 
     def _rolls(self, state: State, index) -> State:
@@ -266,8 +284,13 @@ class BallOnPlane(AbstractSystem):
         return self._rolling(_run_out(self, state, lambda v: v[:2]))
 
     def _pivots(self, state: State, index) -> State:
+        return self._held_from_rolling(state)
+
+    def _held_from_rolling(self, state: State) -> State:
+        """A ball that slips but does not roll pivots, if a shift of the pressure can keep it from rolling."""
         still = changed(state, v=state.v.at[2:4].set(0.0), mode=jnp.asarray(PIVOT))
-        return choose(self._shift_left(still) > 0.0, still, state)
+        held = (self._turning_left(state) <= 1e-6 * NEAR_REST) & (self._shift_left(still) > 0.0)
+        return choose(held, still, state)
 
     def _rolling(self, state: State) -> State:
         """Slip and spin have ended: the ball rolls if friction can hold it, and rests if resistance can."""
@@ -283,7 +306,7 @@ class BallOnPlane(AbstractSystem):
         spinning = jnp.abs(rolls.v[4]) > 0.0
         stops = changed(rolls, v=jnp.zeros(5), mode=jnp.asarray(REST))
         rolls = choose(still & ~steep & ~spinning, stops, rolls)
-        held = size(self.rolling_reaction(self.motion(rolls.v)).force) <= self.law.mu * self.load
+        held = size(self.rolling_reaction(self.motion(rolls.v)).force) <= self.capacity
         return choose(held, rolls, changed(state, mode=jnp.asarray(SLIP)))
 
     def _spinning(self, state: State) -> State:
@@ -355,7 +378,8 @@ class BallOnPlane(AbstractSystem):
 def _settled(ball: BallOnPlane, state: State) -> State:
     """The right mode for a start."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed
-    return of_type(choose(ends, ball._rolling(state), state), state)
+    slips = ball._held_from_rolling(state) if ball.shifted else state
+    return of_type(choose(ends, ball._rolling(state), slips), state)
 
 
 def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
@@ -365,7 +389,7 @@ def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
     left = -jnp.sum(now * now) / jnp.minimum(jnp.sum(now * gain), -1e-300)
     # A spot much smaller than the ball is slow to brake its spin.
     slow = 1.0 if ball.point else 1.0 + (ball.radius / ball.law.radius(ball.load)) ** 2
-    longest = 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.law.mu + 1e-9, 1.0)
+    longest = 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.capacity / ball.load + 1e-9, 1.0)
     left = jnp.clip(left, 0.0, slow * longest)
     return changed(
         state,

@@ -45,8 +45,12 @@ def _key(topic: str, case: Case) -> str:
     group = case["group"]
     if topic == "impact":
         return "motion" if group == "sustained_contact" else "pair"
+    if topic == "nonsmooth":
+        return case.get("model", "paper")
     if topic == "friction":
         return _ball(group, case.get("input", {}))
+    if topic == "gas":
+        return str(case.get("id"))
     if topic == "sliding" and "m" in case:
         built = {name: case.get(name) for name in ("rods", "model", "friction_law")}
         surface = case.get("surface", {})

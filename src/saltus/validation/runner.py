@@ -35,8 +35,11 @@ TOPICS = {
         "trajectory_butterfly_roll", "trajectory_butterfly_slip", "lift_off_circle", "butterfly_lift_off",
     ),
     "sliding": ("trajectory", "events", "instants", "illposed"),
+    "nonsmooth": ("hybrid", "library", "paper"),
+    "gas": ("state", "low_density"),
 }  # fmt: skip
 LONG_RUNS = ("chain",)  # topics of many runs of one program, which is then better compiled with some care
+LONGEST_RUNS = ("gas",)  # topics whose time goes into running: compiled with all care
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,9 +156,13 @@ def run(topics: Sequence[Topic], workers: int = 0) -> Iterator[CaseResult]:
         for one in sorted((one for part in found for one in _numbered(part)), key=lambda one: one[1]):
             yield _run_case(*one)
         return
-    with processes.pool(min(workers, len(found)), _prepare, (_jax_settings.quick_to_compile(),)) as pool:
-        for done in as_completed([pool.submit(_run_part, part) for part in found]):
-            yield from done.result()
+    quick = [part for part in found if part.topic not in LONGEST_RUNS]
+    rest = [part for part in found if part.topic in LONGEST_RUNS]
+    for some, settings in ((quick, _jax_settings.quick_to_compile()), (rest, {})):
+        if some:
+            with processes.pool(min(workers, len(some)), _prepare, (settings,)) as pool:
+                for done in as_completed([pool.submit(_run_part, part) for part in some]):
+                    yield from done.result()
 
 
 def _numbered(part: Part) -> list[tuple[str, int, dict[str, Any]]]:
@@ -165,6 +172,7 @@ def _numbered(part: Part) -> list[tuple[str, int, dict[str, Any]]]:
 def _prepare(environment: dict[str, str]) -> None:
     """The settings of a new process, before it imports JAX."""
     os.environ.update(environment)
+    _jax_settings.configure(flags=False)  # those of the environment are the ones that are wanted
     gc.set_threshold(200_000, 20, 100)  # tracing makes many objects that live on: looking at them often takes time
 
 
@@ -172,7 +180,7 @@ def _run_part(part: Part) -> list[CaseResult]:
     """The results of a part, in a process of its own."""
     import jax
 
-    jax.config.update("jax_disable_most_optimizations", part.topic not in LONG_RUNS)
+    jax.config.update("jax_disable_most_optimizations", part.topic not in LONG_RUNS + LONGEST_RUNS)
     return [_run_case(*one) for one in _numbered(part)]
 
 
@@ -190,6 +198,23 @@ def _checks(checker, case: dict[str, Any]) -> list[Check]:
     except Exception as error:
         return [Check(f"raised {type(error).__name__}: {' '.join(str(error).split())}", math.inf, 0.0)]
     return checks or [Check("nothing could be checked", math.inf, 0.0)]
+
+
+def worst(result: CaseResult) -> Check:
+    """The check of a case that comes nearest to its tolerance, or is farthest beyond it."""
+    return max(result.checks, key=lambda check: (not check.ok, check.ratio))
+
+
+def case_row(result: CaseResult) -> list[str]:
+    """A line of a table of cases."""
+    check, ok = worst(result), all(check.ok for check in result.checks)
+    return [result.case, check.what, f"{check.error:.1e}", f"{check.tolerance:.1e}", "ok" if ok else "FAIL"]
+
+
+def case_facts(result: CaseResult) -> dict[str, Any]:
+    """A case with all its checks, for machines."""
+    checks = [{"what": one.what, "error": one.error, "tolerance": one.tolerance, "ok": one.ok} for one in result.checks]
+    return {"case": result.case, "group": result.group, "ok": all(one.ok for one in result.checks), "checks": checks}
 
 
 def by_group(results: Iterable[CaseResult]) -> list[GroupResult]:

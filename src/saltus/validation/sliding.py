@@ -307,22 +307,8 @@ def _closest(changes: dict[float, Event], t: float) -> Event:
 
 
 def _limit_before(run: Run, event: Event, name: str) -> np.ndarray:
-    """What a quantity tends to before an event.
-
-    Before a stop the direction of motion still turns, and forces approach their limit as a power of the time
-    left: three instants give the limit (Aitken). Too near to the stop the direction is lost in rounding.
-    """
-    end, lengths = float(event.after.t), np.abs(np.asarray(event.after.q)).max()
-    step = 1e-7 * max(1.0, math.sqrt(lengths / float(run.system.gravity)))
-    earlier = [float(other.after.t) for other in run.events if float(other.after.t) < end]
-    if end - 4.0 * step <= max(earlier, default=0.0):
-        return np.asarray(observe(run.system, event.before)[name])
-    moments = [run.at(end - factor * step, side="before") for factor in (1.0, 2.0, 4.0)]
-    near, middle, far = (np.asarray(observe(run.system, state)[name]) for state in moments)
-    bend = far - 2.0 * middle + near
-    straight = np.abs(bend) <= 1e-13 * np.abs(near)
-    limit = near - np.where(straight, middle - near, (middle - near) ** 2 / np.where(straight, 1.0, bend))
-    return np.where(np.abs(limit - near) <= 4.0 * np.abs(middle - near), limit, near)
+    """What a quantity tends to before an event."""
+    return np.asarray(observe(run.system, event.before)[name])
 
 
 def _mode_changes(run: Run, kind: str, mass: int) -> dict[float, Event]:

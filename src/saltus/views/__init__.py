@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
     from matplotlib.figure import Figure
 
-__all__ = ["animation", "figure", "save_animation", "save_figure"]
+__all__ = ["animation", "figure", "page", "save_animation", "save_figure", "save_page"]
 
 
 def figure(dataset: xr.Dataset) -> Figure:
@@ -22,7 +22,9 @@ def figure(dataset: xr.Dataset) -> Figure:
     from saltus.views.style import SETTINGS
 
     with mpl.rc_context(SETTINGS):
-        return view_of(dataset).figure(dataset)
+        drawn = view_of(dataset).figure(dataset)
+        drawn.suptitle(_heading(dataset), x=0.01, ha="left", fontsize=10)
+        return drawn
 
 
 def animation(dataset: xr.Dataset) -> FuncAnimation:
@@ -34,6 +36,16 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
 
     with mpl.rc_context(SETTINGS):
         return view_of(dataset).animation(dataset)
+
+
+def _heading(dataset: xr.Dataset) -> str:
+    """What the run is, and how it ended."""
+    from saltus.views.pages.document import description
+
+    name = str(dataset.attrs.get("scenario_name") or dataset.attrs.get("kind", ""))
+    about = description(dataset)
+    outcome = str(dataset.attrs.get("outcome", "")).replace("_", " ")
+    return f"{name}{': ' + about if about else ''}{'   [' + outcome + ']' if outcome else ''}"
 
 
 def save_figure(dataset: xr.Dataset, path: str | Path) -> None:
@@ -59,3 +71,17 @@ def save_animation(dataset: xr.Dataset, path: str | Path, progress: Callable[[fl
     moving = animation(dataset)
     with mpl.rc_context(SETTINGS), atomic_write(path) as temporary:
         animate.write(moving, temporary, progress)
+
+
+def page(dataset: xr.Dataset) -> str:
+    """The run as one self-contained web page (HTML text): scene, time line, curves and events; it opens offline."""
+    from saltus.views import pages
+
+    return pages.page(dataset)
+
+
+def save_page(dataset: xr.Dataset, path: str | Path) -> None:
+    """Write the run as one self-contained web page (.html), whole or not at all."""
+    from saltus.views import pages
+
+    pages.save_page(dataset, path)

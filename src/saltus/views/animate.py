@@ -11,8 +11,8 @@ from PIL import Image
 
 from saltus.errors import MissingExtraError
 from saltus.views import style
+from saltus.views.base import FRAMES_PER_SECOND
 
-FRAMES_PER_SECOND = 25
 DPI = 100
 COLOURS = 256
 

@@ -10,11 +10,14 @@ from matplotlib.figure import Figure
 
 from saltus.io import mode_names
 from saltus.views.animate import DPI
-from saltus.views.ball_scene import DrawnBall, orientations, radius
-from saltus.views.base import frame_times, mark_events, split_at_jumps, time_panels, words
+from saltus.views.ball_scene import DrawnBall
+from saltus.views.base import mark_events, moving, split_at_jumps, time_panels, words
+from saltus.views.motion import orientations, radius
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 FRAMES = 150
+LONG_WAY = 16.0  # radii; the picture goes along with a ball that travels farther
+WINDOW = 6.0  # radii to each side of the ball that are then seen
 
 
 def figure(dataset: xr.Dataset) -> Figure:
@@ -109,39 +112,58 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
 
 
 def animation(dataset: xr.Dataset) -> FuncAnimation:
-    """The turning ball: from above on a plane; from the side and from the front on rails."""
+    """The turning ball: from above on a plane; from the side and from the front on rails.
+
+    Where its way is long beside its size, the picture goes along with the ball.
+    """
     position, times = dataset["position"].values, dataset["time"].values
     turned = orientations(times, dataset["angular_velocity"].values)
-    r, flat = radius(dataset), dataset.attrs["kind"] == "plane_ball"
-    drawing = new_figure(8.0, 4.6 if flat else 3.8)
-    drawing.set_dpi(DPI)
-    if flat:
-        axes = drawing.add_subplot()
-        axes.plot(position[:, 0], position[:, 1], color=FAINT, linewidth=0.8, zorder=1)
-        _room(axes, position[:, :2], r)
-        axes.set(xlabel="x [m]", ylabel="y [m]")
-        balls = [DrawnBall(axes, r, (0, 1), (2, 1.0))]
-    else:
-        grid = drawing.add_gridspec(1, 2, width_ratios=[3.0, 1.0])
-        axes, front = drawing.add_subplot(grid[0]), drawing.add_subplot(grid[1])
-        _room(axes, position[:, [0, 2]], r)
-        axes.axhline(0.0, color="#8C857A", linewidth=2.5, zorder=1)
-        axes.set(xlabel="x [m]", ylabel="z [m]")
-        _room(front, position[:, 1:], r)
-        for rail in dataset["contact_position"].values[0]:
-            front.plot(rail[1], rail[2], "s", color="#8C857A", markersize=7, zorder=7)
-        front.set(xlabel="y [m]", title="from the front")
-        balls = [DrawnBall(axes, r, (0, 2), (1, -1.0)), DrawnBall(front, r, (1, 2), (0, 1.0))]
+    r = radius(dataset)
+    drawing, axes, balls = (_from_above if dataset.attrs["kind"] == "plane_ball" else _from_two_sides)(dataset, r)
     caption = axes.set_title("", family="monospace")
     modes, names = dataset["mode"].values, [words(name) for name in mode_names(dataset)]
+    across = [0, 1] if dataset.attrs["kind"] == "plane_ball" else [0]
+    follows = max(np.ptp(position[:, axis]) for axis in across) > LONG_WAY * r
 
     def show(row: int) -> list:
-        told = ", ".join(names[mode] for mode in np.atleast_1d(modes[row]))
+        told = ", ".join(dict.fromkeys(names[mode] for mode in np.atleast_1d(modes[row])))
         caption.set_text(f"t = {times[row]:7.3f} s   {told}")
+        if follows:
+            for axis, limit in zip(across, (axes.set_xlim, axes.set_ylim), strict=False):
+                half = WINDOW * r * (0.55 if axis == 1 else 1.0)
+                limit(position[row, axis] - half, position[row, axis] + half)
         return [caption, *(part for ball in balls for part in ball.show(position[row], turned[row]))]
 
-    frames = frame_times(dataset, min(FRAMES, max(2, len(times))))
-    return FuncAnimation(drawing, show, frames=frames, blit=False)
+    return moving(drawing, dataset, show, FRAMES)
+
+
+def _from_above(dataset: xr.Dataset, r: float) -> tuple[Figure, Axes, list[DrawnBall]]:
+    drawing, position = new_figure(8.0, 4.6), dataset["position"].values
+    drawing.set_dpi(DPI)
+    axes = drawing.add_subplot()
+    axes.plot(position[:, 0], position[:, 1], color=FAINT, linewidth=0.8, zorder=1)
+    _room(axes, position[:, :2], r)
+    axes.grid(color="#DDD6C8", linewidth=0.6)
+    axes.set(xlabel="x [m]", ylabel="y [m]")
+    return drawing, axes, [DrawnBall(axes, r, (0, 1), (2, 1.0))]
+
+
+def _from_two_sides(dataset: xr.Dataset, r: float) -> tuple[Figure, Axes, list[DrawnBall]]:
+    drawing, position = new_figure(8.0, 3.4), dataset["position"].values
+    drawing.set_dpi(DPI)
+    grid = drawing.add_gridspec(1, 2, width_ratios=[3.0, 1.0])
+    axes, front = drawing.add_subplot(grid[0]), drawing.add_subplot(grid[1])
+    _room(axes, position[:, [0, 2]], r)
+    touch = dataset["contact_position"].values
+    height = float(np.nanmedian(touch[..., 2]))
+    axes.axhline(height, color="#8C857A", linewidth=3.5, zorder=6)
+    axes.grid(axis="x", color="#DDD6C8", linewidth=0.6)
+    axes.set(xlabel="x [m]", ylabel="z [m]")
+    _room(front, position[:, 1:], r)
+    for rail in touch[0]:
+        front.plot(rail[1], rail[2], "o", color="#8C857A", markersize=9, zorder=4)
+    front.set(xlabel="y [m]", title="from the front")
+    return drawing, axes, [DrawnBall(axes, r, (0, 2), (1, -1.0)), DrawnBall(front, r, (1, 2), (0, 1.0))]
 
 
 def _room(axes: Axes, points: np.ndarray, r: float) -> None:

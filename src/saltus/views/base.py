@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 import xarray as xr
+from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 
+from saltus.views.motion import moves_until
+from saltus.views.pages.arrays import unit_text
 from saltus.views.style import FAINT, INK, colour
 
 Panel = Callable[[Axes, xr.Dataset], None]
 
+
+class Lines(Protocol):
+    """What is drawn of a panel of a page."""
+
+    title: str
+    units: str
+    lines: Mapping[str, np.ndarray]
+    inks: tuple[int, ...]
+    note: str
+
+
 MAX_EVENT_LINES = 60
+FRAMES_PER_SECOND = 25
+HELD = 12  # frames for which the end is shown
 
 # One marker per name of event, in the order in which they appear.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
@@ -89,11 +106,46 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def frame_times(dataset: xr.Dataset, frames: int) -> np.ndarray:
-    """Row of the dataset that each frame of an animation shows; frames are evenly spaced in time."""
+def frame_times(dataset: xr.Dataset, frames: int, until: float | None = None) -> np.ndarray:
+    """Row of the dataset that each of several instants shows, evenly spaced in time."""
     times = dataset["time"].values
-    wanted = np.linspace(times[0], times[-1], frames)
+    wanted = np.linspace(times[0], times[-1] if until is None else until, frames)
     return np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, len(times) - 1)
+
+
+def moving(drawing: Figure, dataset: xr.Dataset, show: Callable[[int], list], frames: int) -> FuncAnimation:
+    """The animation of a run: rows evenly spaced in time until nothing moves, with the pace written on it."""
+    until = moves_until(dataset)
+    frames = min(frames, max(2, dataset.sizes["time"]))
+    rows = frame_times(dataset, frames, until)
+    pace = (until - float(dataset["time"].values[0])) * FRAMES_PER_SECOND / frames
+    drawing.text(0.985, 0.012, pace_text(pace), ha="right", va="bottom", fontsize=8, color="#777777")
+    return FuncAnimation(drawing, show, frames=np.append(rows, np.full(HELD, rows[-1])), blit=False)
+
+
+def pace_text(pace: float) -> str:
+    """How fast time passes in an animation, such as "1/5 of real time"."""
+    if 0.97 < pace < 1.03:
+        return "real time"
+    return f"{pace:.2g} × real time" if pace > 1 else f"1/{1 / pace:.2g} of real time"
+
+
+def draw_panel(axes: Axes, dataset: xr.Dataset, panel: Lines) -> None:
+    """The lines of a panel of a page, as a figure has them."""
+    inks = panel.inks or tuple(range(len(panel.lines)))
+    drawn: list[np.ndarray] = []
+    for (label, values), ink in zip(panel.lines.items(), inks, strict=True):
+        times, broken = split_at_jumps(dataset, np.asarray(values, float))
+        covers = any(np.allclose(values, other, rtol=1e-3, atol=1e-12, equal_nan=True) for other in drawn)
+        dashed = covers or ink < 0
+        axes.plot(times, broken, "--" if dashed else "-", color=INK if ink < 0 else colour(ink), label=label)
+        drawn.append(values)
+    units = unit_text(panel.units)
+    axes.set_ylabel(f"[{units}]" if units else "")
+    axes.set_title(panel.title + (f" ({panel.note})" if panel.note else ""))
+    axes.set_xlim(times[0], max(times[-1], times[0] + 1e-12))
+    if len(panel.lines) > 1:
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4)
 
 
 def _not_too_near(axes: Axes) -> None:

@@ -1,35 +1,44 @@
-"""Pictures of rigid bodies that collide."""
+"""Pictures of rigid bodies: colliding ones, and one on the ground."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import xarray as xr
 from matplotlib.animation import FuncAnimation
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
-from saltus.views.base import event_legend, frame_times, mark_events, marker, split_at_jumps, words
-from saltus.views.style import FAINT, INK, colour, new_figure
+from saltus.views.base import draw_panel, mark_events, moving, words
+from saltus.views.ground import ground
+from saltus.views.motion import rotation_matrix
+from saltus.views.pages.bodies import each_body, panels, shapes_of, view_of
+from saltus.views.pages.scene import of_attribute
+from saltus.views.style import FAINT, SURFACE, colour, new_figure
 
 FRAMES = 120
 SOLID = 12  # bodies that are drawn with a fine mesh; more of them get a coarse one
+MOST_PANELS = 4
 
 
 def figure(dataset: xr.Dataset) -> Figure:
-    """The bodies at the first event, the smallest gap, the contact force, and where the energy went."""
-    drawing = new_figure(10.5, 7.0)
-    grid = drawing.add_gridspec(3, 2, width_ratios=[1.1, 1.0])
+    """The bodies at the first event within their walls, and gaps, speeds, forces and energies over time."""
+    found = [panel for panel in panels(dataset) if panel is not None]
+    chosen = [*found[: MOST_PANELS - 1], found[-1]] if len(found) > MOST_PANELS else found
+    drawing = new_figure(11.0, 0.6 + 1.75 * max(len(chosen), 3))
+    grid = drawing.add_gridspec(len(chosen), 2, width_ratios=[1.0, 1.0])
     scene = drawing.add_subplot(grid[:, 0], projection="3d")
     row = first_event_row(dataset)
     _prepare(scene, dataset)
     _draw(scene, dataset, row)
-    scene.set_title(f"t = {float(dataset['time'].values[row]):.6g} s")
-    gap = drawing.add_subplot(grid[0, 1])
-    _gaps(gap, dataset)
-    _forces(drawing.add_subplot(grid[1, 1], sharex=gap), dataset)
-    _energies(drawing.add_subplot(grid[2, 1], sharex=gap), dataset)
+    scene.set_title(_caption(dataset, row))
+    first = None
+    for number, panel in enumerate(chosen):
+        axes = first = drawing.add_subplot(grid[number, 1], sharex=first)
+        draw_panel(axes, dataset, panel)
+        mark_events(axes, dataset)
+        axes.tick_params(labelbottom=number == len(chosen) - 1)
+    if first is not None:
+        first.set_xlabel("time [s]")
     return drawing
 
 
@@ -37,16 +46,15 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
     """The bodies as they fly."""
     drawing = new_figure(6.4, 5.6, constrained=False)
     scene = drawing.add_subplot(projection="3d")
-    rows = frame_times(dataset, FRAMES)
 
-    def show(frame: int):
+    def show(row: int) -> list:
         scene.clear()
         _prepare(scene, dataset)
-        _draw(scene, dataset, rows[frame])
-        scene.set_title(_caption(dataset, rows[frame]), family="monospace")
+        _draw(scene, dataset, row)
+        scene.set_title(_caption(dataset, row), family="monospace")
         return []
 
-    return FuncAnimation(drawing, show, frames=len(rows), blit=False)
+    return moving(drawing, dataset, show, FRAMES)
 
 
 def first_event_row(dataset: xr.Dataset) -> int:
@@ -58,30 +66,68 @@ def first_event_row(dataset: xr.Dataset) -> int:
 def _caption(dataset: xr.Dataset, row: int) -> str:
     time = float(dataset["time"].values[row])
     past = dataset["event_time"].values <= time
-    last = words(str(dataset["event_name"].values[past][-1])) if past.any() else ""
-    return f"t = {time:9.4f} s  {last}"
+    last = f", after {words(str(dataset['event_name'].values[past][-1]))}" if past.any() else ""
+    return f"t = {time:.4g} s{last}"
 
 
 def _prepare(scene, dataset: xr.Dataset) -> None:
-    """Equal axes around everything that happens."""
-    position = dataset["position"].values
-    reach = float(np.max(json.loads(dataset.attrs["shape_axes"]))) * 1.3
+    """Equal axes around everything that happens, with walls, floor, box or ground."""
+    position = each_body(dataset["position"].values, 3)
+    reach = max(max(shape["axes"]) for shape in shapes_of(dataset, position.shape[1])[0])
     low, high = position.min(axis=(0, 1)) - reach, position.max(axis=(0, 1)) + reach
-    period = json.loads(dataset.attrs.get("period", "[]"))
-    if period:
-        low, high = -np.asarray(period) / 2, np.asarray(period) / 2
+    period, walls = of_attribute(dataset, "period"), of_attribute(dataset, "walls")
+    if period.size:
+        low, high = -period / 2, period / 2
+        scene.add_collection3d(Line3DCollection(_edges(low, high), colors=FAINT, linewidths=0.8, linestyles="dashed"))
+    around = ground(dataset)
+    for *normal, offset in walls.tolist():
+        low, high = _wall(scene, np.array(normal), offset, low, high)
+    if len(walls) == 6:
+        scene.add_collection3d(Line3DCollection(_edges(low, high), colors="#8C857A", linewidths=0.9))
+    if around is not None:
+        low[2] = min(low[2], around.range[0])
+        scene.plot_surface(around.x, around.y, around.z, color=SURFACE, alpha=0.5, linewidth=0, rcount=40, ccount=40)
     scene.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
-    scene.set_box_aspect(high - low)
+    scene.set_box_aspect(high - low, zoom=0.88)
+    azimuth, elevation = view_of(dataset)
+    scene.view_init(elev=elevation, azim=azimuth)
     scene.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
+    scene.locator_params(nbins=4)
+    for axis in (scene.xaxis, scene.yaxis, scene.zaxis):
+        axis.pane.set_facecolor((1, 1, 1, 0))
+        axis._axinfo["grid"]["color"] = "#EEEEEE"
+
+
+def _wall(scene, normal: np.ndarray, offset: float, low: np.ndarray, high: np.ndarray):
+    """Limits that end at a wall along an axis; one from below is drawn as a floor."""
+    axis = int(np.argmax(np.abs(normal)))
+    if not np.isclose(abs(normal[axis]), 1.0):
+        return low, high
+    low, high = low.copy(), high.copy()
+    (low if normal[axis] > 0 else high)[axis] = offset * normal[axis]
+    if axis == 2 and normal[axis] > 0:
+        (left, front), (right, back) = low[:2], high[:2]
+        corners = [(left, front, offset), (right, front, offset), (right, back, offset), (left, back, offset)]
+        floor = Poly3DCollection([corners], facecolors=SURFACE, alpha=0.7, edgecolors="#8C857A")
+        scene.add_collection3d(floor)
+        floor.set_sort_zpos(-1e9)  # behind all bodies, which stand on it
+    return low, high
+
+
+def _edges(low: np.ndarray, high: np.ndarray) -> list[list[np.ndarray]]:
+    """The twelve edges of a box."""
+    corners = [np.where([k & 1, k & 2, k & 4], high, low) for k in range(8)]
+    return [[corners[a], corners[b]] for a in range(8) for b in range(a + 1, 8) if bin(a ^ b).count("1") == 1]
 
 
 def _draw(scene, dataset: xr.Dataset, row: int) -> None:
-    axes = np.asarray(json.loads(dataset.attrs["shape_axes"]))
-    exponents = np.asarray(json.loads(dataset.attrs["shape_exponents"]))
-    period = np.asarray(json.loads(dataset.attrs.get("period", "[]")))
-    position, quaternion = dataset["position"].values[row], dataset["quaternion"].values[row]
+    position, quaternion = (each_body(dataset[name].values, n)[row] for name, n in (("position", 3), ("quaternion", 4)))
+    shapes, which = shapes_of(dataset, len(position))
+    period = of_attribute(dataset, "period")
     for i in range(len(position)):
-        x, y, z = surface(axes[i], exponents[i], 24 if len(position) <= SOLID else 8)
+        shape = shapes[which[i]]
+        fine = 24 if len(position) <= SOLID else 8
+        x, y, z = surface(np.array(shape["axes"]), np.array(shape["exponents"]), fine)
         points = np.stack([x, y, z], axis=-1) @ rotation_matrix(quaternion[i]).T
         center = position[i] - (period * np.round(position[i] / period) if period.size else 0.0)
         points = points + center
@@ -102,47 +148,3 @@ def surface(axes: np.ndarray, exponents: np.ndarray, n: int) -> tuple[np.ndarray
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     points = low[..., None] * rays
     return points[..., 0], points[..., 1], points[..., 2]
-
-
-def rotation_matrix(q: np.ndarray) -> np.ndarray:
-    """Rotation matrix of a unit quaternion (w, x, y, z), body to lab."""
-    w, x, y, z = q
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
-def _gaps(axes: Axes, dataset: xr.Dataset) -> None:
-    times, values = split_at_jumps(dataset, dataset["gap"].values.min(axis=1))
-    axes.plot(times, values, color=colour(0))
-    axes.axhline(0.0, color=INK, linewidth=0.6)
-    mark_events(axes, dataset)
-    event_legend(axes, dataset)
-    axes.set(ylabel="smallest gap [m]", xlim=(times[0], max(times[-1], times[0] + 1e-12)))
-    axes.set_title(f"gap; paradox: {dataset.attrs.get('paradox', '')}")
-    if len(dataset["event_time"]):
-        axes.legend(ncols=3)
-
-
-def _forces(axes: Axes, dataset: xr.Dataset) -> None:
-    times, values = split_at_jumps(dataset, dataset["contact_force"].values)
-    for i in range(min(values.shape[1], 8)):
-        axes.plot(times, values[:, i], color=colour(i), label=f"body {i}")
-    axes.set(ylabel="contact force [N]")
-    axes.set_title("force of sustained contact")
-
-
-def _energies(axes: Axes, dataset: xr.Dataset) -> None:
-    for index, name in enumerate(("kinetic_energy", "potential_energy", "dissipated_energy")):
-        times, values = split_at_jumps(dataset, dataset[name].values)
-        axes.plot(times, values, color=colour(index), label=words(name))
-    for name in dict.fromkeys(str(name) for name in dataset["event_name"].values):
-        chosen = dataset["event_time"].values[dataset["event_name"].values == name]
-        ground = np.zeros_like(chosen)
-        axes.plot(chosen, ground, marker(dataset, name), color=INK, markersize=4, markerfacecolor="white")
-    axes.set(xlabel="time [s]", ylabel="energy [J]")
-    axes.legend(ncols=3)

@@ -11,8 +11,9 @@ from matplotlib.patches import Circle, Polygon
 
 from saltus.views.animate import DPI
 from saltus.views.ball import lines
-from saltus.views.ball_scene import DrawnBall, orientations, radius
-from saltus.views.base import frame_times, time_panels
+from saltus.views.ball_scene import DrawnBall
+from saltus.views.base import frame_times, moving, time_panels
+from saltus.views.motion import orientations, radius
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 FRAMES = 150
@@ -97,5 +98,4 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
         caption.set_text(f"t = {times[row]:7.3f} s")
         return [plate, arm, trail, caption, *ball.show(position[row], turned[row])]
 
-    frames = frame_times(dataset, min(FRAMES, max(2, len(times))))
-    return FuncAnimation(drawing, show, frames=frames, blit=False)
+    return moving(drawing, dataset, show, FRAMES)

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from saltus.io import mode_names
 from saltus.views.animate import DPI
-from saltus.views.base import event_names, frame_times, marker, split_at_jumps, words
+from saltus.views.base import event_names, frame_times, marker, moving, split_at_jumps, words
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 FRAMES = 150
@@ -24,13 +24,58 @@ CROSSINGS = ("crossing", "exit")
 
 def figure(dataset: xr.Dataset) -> Figure:
     """Shapes at crossings, tension along the chain over time, and where the energy went."""
-    drawing = new_figure(10.5, 7.2)
-    grid = drawing.add_gridspec(2, 2, height_ratios=[1.0, 0.9])
-    _shapes(drawing.add_subplot(grid[0, :]), dataset)
+    if not _moves(dataset):
+        return _held(dataset)
+    width = 10.5
+    rows = snapshot_rows(dataset, SHAPES)
+    piece, reach, depth = _room(dataset, rows)
+    # Shapes are drawn true to scale; what height that takes depends on them.
+    tall = float(np.clip(width * depth / (reach * len(rows)), 0.9, 5.0)) + 0.8
+    drawing = new_figure(width, tall + 3.4)
+    grid = drawing.add_gridspec(2, 2, height_ratios=[tall, 3.0])
+    _shapes(drawing.add_subplot(grid[0, :]), dataset, rows, piece, reach)
     tension = drawing.add_subplot(grid[1, 0])
     _tensions(drawing, tension, dataset)
     _energies(drawing.add_subplot(grid[1, 1], sharex=tension), dataset)
     return drawing
+
+
+def _moves(dataset: xr.Dataset) -> bool:
+    """Whether anything moves by more than a ten-thousandth of the chain's length."""
+    position = dataset["position"].values
+    return float(np.ptp(position, axis=0).max()) > 1e-4 * float(np.ptp(position[0]))
+
+
+def _held(dataset: xr.Dataset) -> Figure:
+    """A chain that stays where it is: its shape, and its tension from link to link."""
+    drawing = new_figure(9.0, 4.2)
+    shape, tension = drawing.subplots(1, 2, width_ratios=[1.3, 1.0])
+    path = through_the_edge(dataset, 0)
+    _table(shape, dataset)
+    shape.plot(path[:, 1], -path[:, 0], "-", color=colour(0), zorder=3)
+    shape.plot(
+        dataset["position"].values[0, :, 1], -dataset["position"].values[0, :, 0], "o", color=colour(0), markersize=3
+    )
+    shape.set(
+        aspect="equal", xlabel="outward [m]", ylabel="height [m]", title="friction holds the chain: nothing moves"
+    )
+    links = np.arange(1, dataset.sizes["link"] + 1)
+    tension.barh(links, dataset["tension"].values[-1], color=colour(1), height=0.7)
+    tension.axhline(float(dataset["off_table"].values[-1]), color=INK, linewidth=0.9)
+    tension.set(xlabel="tension [N]", ylabel="link, from the free end", title="tension; the links below the line hang")
+    tension.yaxis.set_major_locator(MaxNLocator(integer=True))
+    return drawing
+
+
+def _room(dataset: xr.Dataset, rows: np.ndarray) -> tuple[float, float, float]:
+    """Of the shapes: table that is shown with each, width of each, and height of all [m]."""
+    position, off = dataset["position"].values, dataset["off_table"].values
+    depth = max(float(position[rows][..., 0].max()), 1e-12)
+    link = 1.2 * float(np.max(np.abs(np.diff(position[0, :, 1], axis=0)), initial=1e-12))
+    piece = min(link, max(0.8 * depth, 1e-12))
+    outward = np.concatenate([position[row, : off[row], 1] for row in rows])
+    reach = max(float(outward.max()), 0.0) - min(float(outward.min()), -piece) + 0.3 * piece
+    return piece, reach, depth
 
 
 def snapshot_rows(dataset: xr.Dataset, count: int) -> np.ndarray:
@@ -45,13 +90,9 @@ def snapshot_rows(dataset: xr.Dataset, count: int) -> np.ndarray:
     return np.unique([0, *rows, len(times) - 1])
 
 
-def _shapes(axes: Axes, dataset: xr.Dataset) -> None:
+def _shapes(axes: Axes, dataset: xr.Dataset, rows: np.ndarray, piece: float, reach: float) -> None:
     """Snapshots side by side, each with the end of the table that is next to the edge."""
-    rows = snapshot_rows(dataset, SHAPES)
     position, off = dataset["position"].values, dataset["off_table"].values
-    piece = 1.2 * float(np.max(np.abs(np.diff(dataset["position"].values[0, :, 1], axis=0)), initial=1e-12))
-    outward = np.concatenate([position[row, : off[row], 1] for row in rows])
-    reach = max(float(outward.max()), 0.0) - min(float(outward.min()), -piece) + 0.3 * piece
     size = 3.0 if dataset.sizes["particle"] <= 60 else 0.0
     for place, row in enumerate(rows):
         shift = place * reach
@@ -66,10 +107,12 @@ def _shapes(axes: Axes, dataset: xr.Dataset) -> None:
         label = f"{float(dataset['time'].values[row]):.4g} s"
         axes.annotate(label, (shift, 0.0), (0, 7), textcoords="offset points", ha="center", fontsize=8)
     axes.set(aspect="equal", ylabel="height [m]", xticks=[])
+    axes.yaxis.set_major_locator(MaxNLocator(4, min_n_ticks=2))
     axes.spines["bottom"].set_visible(False)
     law, links = dataset.attrs.get("engagement", ""), dataset.attrs.get("links", "")
-    count = dataset.sizes["link"]
-    axes.set_title(f"shapes at crossings: {count} {links}{'' if count == 1 else 's'}, law of the jerk: {law}", pad=14)
+    count, crossed = dataset.sizes["link"], np.isin(dataset["event_name"].values, CROSSINGS).sum() > 1
+    shown = "shapes at crossings" if crossed else "shapes"
+    axes.set_title(f"{shown}: {count} {links}{'' if count == 1 else 's'}, law of engagement: {law}", pad=14)
 
 
 def through_the_edge(dataset: xr.Dataset, row: int) -> np.ndarray:
@@ -145,8 +188,7 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
 def animation(dataset: xr.Dataset) -> FuncAnimation:
     """The chain sliding off, coloured by tension."""
     scene = Scene(dataset)
-    frames = frame_times(dataset, min(FRAMES, max(2, dataset.sizes["time"])))
-    return FuncAnimation(scene.drawing, scene.show, frames=frames, blit=False)
+    return moving(scene.drawing, dataset, scene.show, FRAMES)
 
 
 class Scene:

@@ -10,12 +10,15 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from saltus.io.files import atomic_write
 from saltus.views.base import words
+from saltus.views.pages.arrays import unit_text
 from saltus.views.style import INK, SETTINGS, colour, new_figure, styled
 
-MAX_ROWS = 12
+ABREAST = 2  # columns side by side, each with two panels
+MOST = 30
 
 
 class Curves(Protocol):
@@ -32,23 +35,33 @@ class Curves(Protocol):
 
 @styled
 def figure(columns: Sequence[Curves], outcomes: Mapping[str, int] | None = None, title: str = "") -> Figure:
-    """Outcomes on top, then a row for each column: histogram and exceedance curve.
+    """Outcomes on top, then for each column that varies its histogram and its exceedance curve, two columns a row.
 
     Args:
-        columns: At most the first twelve of those that vary are drawn, or of all if none does.
+        columns: Those that vary are drawn, or all if none does. Of more than thirty the first are drawn, and the
+            title says so.
         outcomes: How often each outcome came up.
         title: Stands above all.
     """
-    shown = ([one for one in columns if len(one.values) > 1] or list(columns))[:MAX_ROWS]
+    varying = [one for one in columns if len(one.values) > 1] or list(columns)
+    shown = varying[:MOST]
+    rows = -(-len(shown) // ABREAST)
     heights = [0.5 + 0.25 * len(outcomes)] if outcomes else []
-    heights += [2.1] * len(shown)
-    drawing = new_figure(8.0, sum(heights) + 0.3)
-    grid = drawing.add_gridspec(max(len(heights), 1), 2, height_ratios=heights or None)
+    heights += [1.9] * rows
+    drawing = new_figure(13.0 if len(shown) > 1 else 7.0, sum(heights) + 0.4)
+    abreast = ABREAST if len(shown) > 1 else 1
+    grid = drawing.add_gridspec(max(len(heights), 1), 2 * abreast, height_ratios=heights or None)
     if outcomes:
         _outcomes(drawing.add_subplot(grid[0, :]), outcomes)
-    for row, one in enumerate(shown, start=len(heights) - len(shown)):
-        _histogram(drawing.add_subplot(grid[row, 0]), one)
-        _exceedance(drawing.add_subplot(grid[row, 1]), one)
+    for place, one in enumerate(shown):
+        row, left = len(heights) - rows + place // abreast, 2 * (place % abreast)
+        _histogram(drawing.add_subplot(grid[row, left]), one)
+        _exceedance(drawing.add_subplot(grid[row, left + 1]), one)
+    left_out = len(columns) - len(shown)
+    if left_out:
+        constant = len(columns) - len(varying)
+        why = f"{constant} that do not vary" if constant == left_out else f"{left_out} columns"
+        title = f"{title}   (without {why}; `saltus summarize` tells of all)"
     drawing.suptitle(title, x=0.01, ha="left", fontsize=10)
     return drawing
 
@@ -73,7 +86,7 @@ def _outcomes(axes: Axes, outcomes: Mapping[str, int]) -> None:
 def _histogram(axes: Axes, column: Curves) -> None:
     axes.stairs(column.counts, column.edges, fill=True, color=colour(0), alpha=0.6)
     axes.stairs(column.counts, column.edges, color=INK, linewidth=0.6)
-    axes.set(xlabel=column.label, ylabel="samples", ylim=(0, None))
+    axes.set(xlabel=_label(column), ylabel="samples", ylim=(0, None))
 
 
 def _exceedance(axes: Axes, column: Curves) -> None:
@@ -90,4 +103,12 @@ def _exceedance(axes: Axes, column: Curves) -> None:
         alpha=0.25, linewidth=0,
     )  # fmt: skip
     axes.step(column.values, np.maximum(column.probability, least), where="post", color=colour(1))
-    axes.set(yscale="log", ylim=(least, 1.2), xlabel=column.label, ylabel="probability to exceed")
+    axes.set(yscale="log", ylim=(least, 1.2), xlabel=_label(column), ylabel="probability to exceed")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+
+
+def _label(column: Curves) -> str:
+    """A column's name as it is said, with its units as they are printed."""
+    name, _, units = column.label.partition(" [")
+    units = unit_text(units.removesuffix("]"))
+    return words(name) + (f" [{units}]" if units else "")

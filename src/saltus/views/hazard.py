@@ -7,37 +7,56 @@ import os
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LightSource
+from matplotlib.colors import LightSource, LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from saltus.io.files import atomic_write
 from saltus.io.hazard import MAPS, Hazard
 from saltus.surfaces import Terrain
 from saltus.views.base import words
+from saltus.views.pages.arrays import unit_text
 from saltus.views.style import SETTINGS, new_figure
 
 COLOUR_MAPS = {
     "passage_probability": "YlOrRd",
     "largest_speed": "viridis",
-    "stopping_density": "PuBu",
+    "stopping_density": "PuRd",
     "breaking_force": "magma_r",
 }
+PALEST = 0.25  # the palest quarter of a colour map cannot be told from the relief
+LIGHT = 0.72  # darkest shade of the relief
 
 
 def figure(hazard: Hazard, terrain: Terrain) -> Figure:
     """All hazard maps side by side; axes in the coordinates of the map."""
     with mpl.rc_context(SETTINGS):
-        drawing = new_figure(10.0, 8.0)
-        for axes, (name, values) in zip(drawing.subplots(2, 2).ravel(), hazard.maps().items(), strict=True):
-            relief(axes, terrain)
-            shown = np.where(values > 0, values, np.nan)
-            image = axes.imshow(shown, cmap=COLOUR_MAPS[name], alpha=0.8, vmin=0.0, **_placing(terrain))
-            units = MAPS[name][0]
-            any_seen = np.isfinite(shown).any()
-            if any_seen:
-                drawing.colorbar(image, ax=axes, shrink=0.8, label="" if units == "1" else units)
-            axes.set_title(words(name) + ("" if any_seen else " (none)"))
+        maps = {name: np.where(values > 0, values, np.nan) for name, values in hazard.maps().items()}
+        seen = {name: values for name, values in maps.items() if np.isfinite(values).any()}
+        columns, rows = (2 if len(seen) > 1 else 1), max(-(-len(seen) // 2), 1)
+        drawing = new_figure(5.0 * columns, 4.0 * rows)
+        panels = drawing.subplots(rows, columns, squeeze=False).ravel()
+        for axes, (name, values) in zip(panels, seen.items(), strict=False):
+            _map(drawing, axes, terrain, name, values)
+        for axes in panels[len(seen) :]:
+            axes.set_axis_off()
+        nothing = [words(name) for name in maps if name not in seen]
+        if nothing:
+            panels[-1].text(0.0, -0.2, f"none: {', '.join(nothing)}", transform=panels[-1].transAxes, fontsize=8)
+        if lacks := hazard.incomplete():
+            drawing.suptitle(lacks, color="#b00020", fontsize="medium")
         return drawing
+
+
+def _map(drawing: Figure, axes: Axes, terrain: Terrain, name: str, values: np.ndarray) -> None:
+    """One map over the relief, with its scale."""
+    relief(axes, terrain)
+    whole = mpl.colormaps[COLOUR_MAPS[name]]
+    colours = LinearSegmentedColormap.from_list(name, whole(np.linspace(PALEST, 1.0, 256)))
+    # A few cells hold most of a density: the square root shows the others as well.
+    norm = PowerNorm(0.5 if name == "stopping_density" else 1.0, vmin=0.0, vmax=float(np.nanmax(values)))
+    image = axes.imshow(values, cmap=colours, norm=norm, alpha=0.9, **placing(terrain))
+    drawing.colorbar(image, ax=axes, shrink=0.8, label=unit_text(MAPS[name][0]))
+    axes.set_title(words(name))
 
 
 def save_figure(hazard: Hazard, terrain: Terrain, path: str | os.PathLike) -> None:
@@ -52,7 +71,9 @@ def relief(axes: Axes, terrain: Terrain) -> None:
     grid = terrain.grid
     heights = heights_of(terrain)
     shade = LightSource(azdeg=315, altdeg=45).hillshade(heights[::-1], dx=grid.dx, dy=grid.dy)[::-1]
-    axes.imshow(np.where(np.isfinite(heights), shade, np.nan), cmap="gray", vmin=-0.2, vmax=1.2, **_placing(terrain))
+    low, high = np.nanpercentile(shade, (2, 98))
+    light = LIGHT + (1 - LIGHT) * np.clip((shade - low) / max(high - low, 1e-12), 0.0, 1.0)
+    axes.imshow(np.where(np.isfinite(heights), light, np.nan), cmap="gray", vmin=0.0, vmax=1.0, **placing(terrain))
     x, y = grid.x + grid.origin[0], grid.y + grid.origin[1]
     if np.nanmax(heights) > np.nanmin(heights):
         axes.contour(x, y, heights, levels=12, colors="#555555", linewidths=0.3)
@@ -70,7 +91,7 @@ def heights_of(terrain: Terrain) -> np.ndarray:
     return np.where(known, z, np.nan)
 
 
-def _placing(terrain: Terrain) -> dict:
+def placing(terrain: Terrain) -> dict:
     """Where an image of the pixels lies, first row in the south."""
     grid = terrain.grid
     x_low, y_low, x_high, y_high = grid.bounds

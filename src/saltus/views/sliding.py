@@ -10,31 +10,39 @@ from matplotlib.figure import Figure
 
 from saltus.views import raft
 from saltus.views.base import (
+    draw_panel,
     event_legend,
-    event_names,
     marker,
-    over_time,
+    moving,
     shade_undefined,
     split_at_jumps,
     time_panels,
 )
 from saltus.views.ground import extent, ground
+from saltus.views.pages.panels import energies, of_each, speeds
 from saltus.views.sliding_scene import Scene
 from saltus.views.style import FAINT, INK, colour, new_figure
 
 FRAMES = 150
-MAX_LINES = 12
+MAX_LINES = 12  # masses or rods that are told apart
+MAX_PROFILES = 4
+MAX_MARKS = 60
 
 
 def figure(dataset: xr.Dataset) -> Figure:
-    """Paths over the contours of the surface, rod forces, reactions and energies over time."""
+    """Paths over the contours of the surface, heights along them, rod forces, reactions, speeds and energies."""
     if "rod_whole" in dataset:
         return raft.figure(dataset)
     has_rods = dataset.sizes.get("rod", 0) > 0
-    panels = [_rod_force, _reaction, _energies] if has_rods else [_reaction, _energies]
-    drawing = new_figure(10.0, 5.6 if has_rods else 4.6)
+    panels = [_reaction, _speed, _energies] if "velocity" in dataset else [_reaction, _energies]
+    panels = [_rod_force, *panels] if has_rods else panels
+    few = dataset.sizes["mass"] <= MAX_PROFILES and ground(dataset) is not None and not has_rods
+    drawing = new_figure(10.5, 0.5 + 1.55 * max(len(panels), 3))
     grid = drawing.add_gridspec(len(panels), 2, width_ratios=[1.0, 1.1])
-    _paths(drawing.add_subplot(grid[:, 0]), dataset)
+    left = grid[:, 0].subgridspec(2, 1, height_ratios=[1.4, 1.0]) if few else None
+    _paths(drawing.add_subplot(grid[:, 0] if left is None else left[0]), dataset)
+    if left is not None:
+        _profile(drawing.add_subplot(left[1]), dataset)
     time_panels(drawing, grid, panels, dataset)
     return drawing
 
@@ -49,23 +57,50 @@ def _paths(axes: Axes, dataset: xr.Dataset) -> None:
                              linestyles="solid")  # fmt: skip
         axes.clabel(lines, lines.levels[::3], fontsize=6.5, fmt="%g m", colors="#777777")
     position = dataset["position"].values
+    many = position.shape[1] > MAX_LINES
     _, broken = split_at_jumps(dataset, position)
     for index in range(position.shape[1]):
-        label = f"mass {index}" if index < MAX_LINES else None
-        axes.plot(*broken[:, index, :2].T, color=colour(index), linewidth=1.1, label=label)
+        label = None if many else f"mass {index}"
+        ink = colour(0 if many else index)
+        axes.plot(
+            *broken[:, index, :2].T, color=ink, linewidth=0.6 if many else 1.1, label=label, alpha=0.7 if many else 1
+        )
+    size = 3.0 if many else 6.5
     for moment, face in ((0, "white"), (-1, None)):
         _rods(axes, dataset, position[moment], dashed=moment == 0)
         for index, point in enumerate(position[moment]):
-            axes.plot(*point[:2], "o", color=colour(index), markerfacecolor=face or colour(index), markersize=6.5,
-                      zorder=5)  # fmt: skip
-    _mark_places(axes, dataset)
+            ink = (INK if moment == 0 else colour(1)) if many else colour(index)
+            axes.plot(*point[:2], "o", color=ink, markerfacecolor=face or ink, markersize=size, zorder=5)
+    if len(dataset["event_time"]) <= MAX_MARKS:
+        _mark_places(axes, dataset)
+        event_legend(axes, dataset)
     (low_x, high_x), (low_y, high_y) = extent(dataset, padding=0.15)
     axes.set(xlim=(low_x, high_x), ylim=(low_y, high_y), xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    axes.set_title("paths (open: start, filled: end)")
-    event_legend(axes, dataset)
-    columns = min(4, max(2, min(position.shape[1], MAX_LINES) + len(event_names(dataset))))
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), borderaxespad=4.5, ncols=columns, handlelength=1.6,
-                columnspacing=1.2)  # fmt: skip
+    axes.set_title(f"paths{f' of {position.shape[1]} masses' if many else ''} (hollow: start, filled: end)")
+    handles, _ = axes.get_legend_handles_labels()
+    if handles:
+        columns = min(4, max(2, len(handles)))
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), borderaxespad=4.5, ncols=columns, handlelength=1.6,
+                    columnspacing=1.2)  # fmt: skip
+
+
+def _profile(axes: Axes, dataset: xr.Dataset) -> None:
+    """Height over the distance travelled as seen from above, and the ground below: where a mass flies can be seen."""
+    position, around = dataset["position"].values, ground(dataset)
+    for index in range(position.shape[1]):
+        way = position[:, index]
+        along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(way[:, :2], axis=0).T))])
+        if around is not None:
+            axes.plot(along, around.heights(way), color="#8C857A", linewidth=2.2, alpha=0.6,
+                      label="ground" if index == 0 else None)  # fmt: skip
+        axes.plot(along, way[:, 2], color=colour(index), label=f"mass {index}")
+    width, height = np.diff(axes.get_xlim())[0], np.diff(axes.get_ylim())[0]
+    true = 0.2 < height / width < 5.0
+    if true:
+        axes.set_aspect("equal", adjustable="datalim")
+    axes.set(xlabel="distance travelled, from above [m]", ylabel="z [m]")
+    axes.set_title("height along the path" + (" (true to scale)" if true else ""))
+    axes.legend()
 
 
 def rod_ends(dataset: xr.Dataset) -> list[tuple[int, int]]:
@@ -95,49 +130,24 @@ def _mark_places(axes: Axes, dataset: xr.Dataset) -> None:
 
 
 def _rod_force(axes: Axes, dataset: xr.Dataset) -> None:
-    over_time(axes, dataset, "rod_force", "h", "rod")
+    draw_panel(axes, dataset, of_each(dataset, "rod_force", "rod force", "rod", "> 0 pushes the masses apart"))
     shade_undefined(axes, dataset, dataset["rod_force"].values)
     low, high = axes.get_ylim()
     if low < 0.0 < high:
         axes.axhline(0.0, color=FAINT, linewidth=0.6, zorder=0)
-    axes.set_ylabel("rod force [N]")
-    axes.set_title("rod force (> 0 pushes the masses apart)")
-    _side_legend(axes, dataset.sizes["rod"], "rods")
 
 
 def _reaction(axes: Axes, dataset: xr.Dataset) -> None:
-    over_time(axes, dataset, "normal_force", "N", "mass")
+    draw_panel(axes, dataset, of_each(dataset, "normal_force", "reaction of the surface", "mass"))
     shade_undefined(axes, dataset, dataset["normal_force"].values)
-    axes.set_ylabel("normal force [N]")
-    axes.set_title("reaction of the surface")
-    _side_legend(axes, dataset.sizes["mass"], "masses")
 
 
-def _side_legend(axes: Axes, count: int, plural: str) -> None:
-    """A legend beside the axes, as long as it stays readable."""
-    if 1 < count <= MAX_LINES:
-        columns = 1 if count <= 5 else 2
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns, handlelength=1.2)
-    elif count > MAX_LINES:
-        axes.text(1.01, 0.5, f"{count} {plural}", transform=axes.transAxes, va="center", fontsize=8)
+def _speed(axes: Axes, dataset: xr.Dataset) -> None:
+    draw_panel(axes, dataset, speeds(dataset, "mass"))
 
 
 def _energies(axes: Axes, dataset: xr.Dataset) -> None:
-    kinetic, potential, lost = (
-        dataset[name].values for name in ("kinetic_energy", "potential_energy", "dissipated_energy")
-    )
-    lowest = potential.min()
-    far = abs(lowest) > 5.0 * (np.ptp(potential) + kinetic.max())  # high up in the mountains
-    potential = potential - (lowest if far else 0.0)
-    series = {"kinetic": kinetic, "potential": potential, "dissipated": lost, "sum": kinetic + potential + lost}
-    for index, (label, values) in enumerate(series.items()):
-        times, broken = split_at_jumps(dataset, values)
-        is_sum = label == "sum"
-        ink = INK if is_sum else colour(index + 2)  # not the colours of the first masses
-        axes.plot(times, broken, color=ink, linestyle="--" if is_sum else "-", label=label)
-    axes.set_ylabel("energy [J]")
-    axes.set_title("energies (potential from its least)" if far else "energies")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.6)
+    draw_panel(axes, dataset, energies(dataset))
 
 
 def animation(dataset: xr.Dataset) -> FuncAnimation:
@@ -145,5 +155,4 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
     if "rod_whole" in dataset:
         return raft.animation(dataset)
     scene = Scene(dataset, rod_ends(dataset))
-    frames = min(FRAMES, max(2, dataset.sizes["time"]))
-    return FuncAnimation(scene.drawing, scene.show, frames=scene.rows(frames), blit=False)
+    return moving(scene.drawing, dataset, scene.show, FRAMES)

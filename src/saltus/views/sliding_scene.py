@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from saltus.io import mode_names
 from saltus.views.animate import DPI
-from saltus.views.base import frame_times, words
+from saltus.views.base import words
 from saltus.views.ground import Ground, extent, ground
 from saltus.views.style import INK, SURFACE, colour, new_figure
 
@@ -33,7 +33,7 @@ class Scene:
         self._dataset = dataset
         self.drawing = new_figure(*SIZE, constrained=False)
         self.drawing.set_dpi(DPI)
-        around = ground(dataset, points=61)
+        around = ground(dataset)
         self.drawing.figimage(_rendered_ground(dataset, around), zorder=-1)
         self._axes = _space(self.drawing, dataset, around)
         self._axes.set_axis_off()
@@ -47,10 +47,6 @@ class Scene:
     def _line(self, ink: str, width: float, **options):
         (line,) = self._axes.plot([], [], [], color=ink, linewidth=width, **options)
         return line
-
-    def rows(self, frames: int) -> np.ndarray:
-        """The rows of the dataset to show, evenly spaced in time."""
-        return frame_times(self._dataset, frames)
 
     def show(self, row: int) -> list:
         """Draw the instant of one row of the dataset."""
@@ -77,10 +73,9 @@ def _rendered_ground(dataset: xr.Dataset, around: Ground | None) -> np.ndarray:
     drawing.set_dpi(DPI)
     axes = _space(drawing, dataset, around)
     if around is not None and np.isfinite(around.z).any():
-        x, y = np.meshgrid(around.x, around.y)
-        axes.plot_surface(x, y, around.z, facecolors=_shades(around), rstride=1, cstride=1, linewidth=0,
+        axes.plot_surface(around.x, around.y, around.z, facecolors=_shades(around), rstride=1, cstride=1, linewidth=0,
                           antialiased=False, shade=False, zorder=1)  # fmt: skip
-        axes.plot_wireframe(x, y, around.z, rstride=6, cstride=6, color="#8C857A", linewidth=0.4, zorder=2)
+        axes.contour(around.x, around.y, around.z, levels=14, colors="#8C857A", linewidths=0.5, zorder=2)
     drawing.canvas.draw()
     return np.asarray(drawing.canvas.buffer_rgba()).copy()  # type: ignore[attr-defined]
 
@@ -111,10 +106,10 @@ def _space(drawing: Figure, dataset: xr.Dataset, around: Ground | None):
 def _shades(around: Ground) -> np.ndarray:
     """The colour of each patch, lit softly from one side."""
     z = np.where(np.isfinite(around.z), around.z, np.nanmin(around.z))
-    steep = np.ptp(z) / (around.x[-1] - around.x[0])
-    light = LightSource(azdeg=315, altdeg=55).hillshade(
-        z, vert_exag=0.4 / max(steep, 1e-12), dx=around.x[1] - around.x[0], dy=around.y[1] - around.y[0]
-    )
+    rows, columns = z.shape
+    dx, dy = np.ptp(around.x) / (columns - 1), np.ptp(around.y) / (rows - 1)
+    steep = np.ptp(z) / np.ptp(around.x)
+    light = LightSource(azdeg=315, altdeg=55).hillshade(z, vert_exag=0.4 / max(steep, 1e-12), dx=dx, dy=dy)
     shades = np.empty((*z.shape, 4))
     shades[..., :3] = np.array(to_rgb(SURFACE)) * (0.72 + 0.33 * light[..., None])
     shades[..., 3] = np.where(np.isfinite(around.z), 0.9, 0.0)

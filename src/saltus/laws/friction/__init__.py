@@ -6,6 +6,7 @@ from saltus.laws.friction.combined import Combined
 from saltus.laws.friction.compare import maximal_errors
 from saltus.laws.friction.cone import EllipticCone
 from saltus.laws.friction.coulomb import Coulomb
+from saltus.laws.friction.limit import PointLimit, SpotLimit
 from saltus.laws.friction.limit_surface import LimitSurface
 from saltus.laws.friction.pade import Pade
 from saltus.laws.friction.pressure import Pressure, pressure_of
@@ -20,11 +21,13 @@ __all__ = [
     "FirstOrder",
     "LimitSurface",
     "Pade",
+    "PointLimit",
     "PowerNorm",
     "Pressure",
     "Reaction",
     "SecondOrder",
     "SpotFunctions",
+    "SpotLimit",
     "maximal_errors",
     "pressure_of",
     "spot_functions",

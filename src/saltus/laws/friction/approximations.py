@@ -14,7 +14,7 @@ import numpy as np
 from scipy import optimize
 
 from saltus.laws.friction.base import AbstractSpotLaw, Number, number, optional_number
-from saltus.laws.friction.pressure import Pressure, pressure_of
+from saltus.laws.friction.pressure import pressure_of
 from saltus.laws.friction.spot import Coupling, spot_functions
 
 _RATIOS = np.logspace(-3, 3, 1201)
@@ -37,13 +37,6 @@ class FirstOrder(AbstractSpotLaw):
     References:
         Zhuravlev 1998, J. Appl. Math. Mech. 62(5), 705-710.
     """
-
-    mu: Number = eqx.field(converter=number)
-    spot_radius: Number = eqx.field(converter=number)
-    pressure: Pressure = eqx.field(converter=pressure_of, default="hertz")
-    sliding_shift: Number = eqx.field(converter=number, default=0.0)
-    rolling_shift: Number = eqx.field(converter=number, default=0.0)
-    reference_load: Number | None = eqx.field(converter=optional_number, default=None)
 
     def coupling(self, slip_square: Number, rim_speed: Number) -> Coupling:
         """Ratios of first-order polynomials in the two speeds."""
@@ -77,14 +70,8 @@ class SecondOrder(AbstractSpotLaw):
         reference_load: If given, the radius grows with the cube root of load / reference_load [N].
     """
 
-    mu: Number
-    spot_radius: Number
-    pressure: Pressure
-    sliding_shift: Number
-    rolling_shift: Number
-    reference_load: Number | None
-    force_weight: Number
-    torque_weight: Number
+    force_weight: Number = eqx.field(default=0.0)  # found by `__init__`
+    torque_weight: Number = eqx.field(default=0.0)  # found by `__init__`
 
     def __init__(self, mu, spot_radius, pressure="hertz", sliding_shift=0.0, rolling_shift=0.0, reference_load=None):
         self.mu, self.spot_radius, self.pressure = number(mu), number(spot_radius), pressure_of(pressure)
@@ -129,14 +116,8 @@ class PowerNorm(AbstractSpotLaw):
         reference_load: If given, the radius grows with the cube root of load / reference_load [N].
     """
 
-    mu: Number
-    spot_radius: Number
-    pressure: Pressure
-    sliding_shift: Number
-    rolling_shift: Number
-    reference_load: Number | None
-    force_power: Number
-    across_power: Number
+    force_power: Number = eqx.field(default=0.0)  # found by `__init__`
+    across_power: Number = eqx.field(default=0.0)  # found by `__init__`
 
     def __init__(self, mu, spot_radius, pressure="hertz", sliding_shift=0.0, rolling_shift=0.0, reference_load=None):
         self.mu, self.spot_radius, self.pressure = number(mu), number(spot_radius), pressure_of(pressure)

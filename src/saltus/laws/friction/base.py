@@ -14,7 +14,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
-from saltus.laws.friction.pressure import Pressure
+from saltus.laws.friction.limit import PointLimit, SpotLimit
+from saltus.laws.friction.pressure import Pressure, pressure_of
 from saltus.laws.friction.spot import Coupling
 
 if TYPE_CHECKING:
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
 else:
     Number = Float[ArrayLike, "..."]
     Tangent = Float[ArrayLike, "... 2"]
+
+
+VANISHING = 2.0**-30  # [m/s]; a slip that tells the friction of a contact that is about to move
+
+
+def number(value) -> Array:
+    """A value as a float64 array."""
+    return jnp.asarray(value, float)
+
+
+def optional_number(value) -> Array | None:
+    """Like `number`, but None stays None."""
+    return None if value is None else number(value)
 
 
 class Reaction(eqx.Module):
@@ -39,9 +53,11 @@ class Reaction(eqx.Module):
 
 
 class AbstractFrictionLaw(eqx.Module):
-    """Dry friction of one contact. Numbers are differentiable leaves; a law works under jit and vmap."""
+    """Dry friction of one contact. Numbers are differentiable leaves; a law works under jit and vmap.
 
-    mu: eqx.AbstractVar[Number]
+    A law answers for its forces in motion (`reaction`) and for what it bears at rest (`capacity`, `limit`,
+    `rolling_capacity`); systems ask it and read none of its numbers.
+    """
 
     @abc.abstractmethod
     def reaction(self, slip: Tangent, spin: Number, load: Number, rolling: Tangent | None = None) -> Reaction:
@@ -57,6 +73,25 @@ class AbstractFrictionLaw(eqx.Module):
     @abc.abstractmethod
     def radius(self, load: Number) -> Number:
         """Radius of the contact spot under this load [m]; 0 for a point contact."""
+
+    @property
+    def proportional(self) -> bool:
+        """Whether all forces and moments are proportional to the load, which saves a search for the loads."""
+        return False
+
+    def capacity(self, load: Number) -> Number:
+        """Largest friction force at rest, without torque [N]: that of vanishing slip, unless a law says otherwise."""
+        load = jnp.asarray(load, float)
+        slip = jnp.stack([jnp.full_like(load, VANISHING), jnp.zeros_like(load)], -1)
+        return -self.reaction(slip, jnp.zeros_like(load), load).force[..., 0]
+
+    def rolling_capacity(self, load: Number) -> Number:
+        """Largest moment against rolling [N m]."""
+        return jnp.zeros_like(jnp.asarray(load, float))
+
+    def limit(self, load: Number) -> PointLimit | SpotLimit:
+        """What the contact bears at rest under this load: whether a force and a torque are held, and what begins."""
+        return PointLimit(self.capacity(load))
 
     def dissipated_power(self, slip: Tangent, spin: Number, load: Number, rolling: Tangent | None = None) -> Number:
         """Power that friction takes from the body, >= 0 [W]."""
@@ -75,14 +110,24 @@ class AbstractSpotLaw(AbstractFrictionLaw):
       shift has none: its power would not have a sign);
     - the radius, constant or growing with the cube root of the load as Hertz says.
 
-    At rest the law is set-valued and the result is zero; see `LimitSurface` for what rest can bear.
+    At rest the law is set-valued and the result is zero; `limit` tells what rest can bear. Approximations are exact
+    for pure slip and pure spin, and bear at rest what the exact law does.
+
+    Args:
+        mu: Friction coefficient, >= 0 [-].
+        spot_radius: Radius of the spot, >= 0 [m]; 0 is a point contact (Coulomb).
+        pressure: "hertz", "uniform", "punch" or an exponent gamma > 1.
+        sliding_shift: Shift of the pressure along the slip, as a share of the largest possible [-].
+        rolling_shift: Shift of the pressure along the rolling direction, 0 to 1 [-]; gives rolling resistance.
+        reference_load: If given, the radius grows with the cube root of load / reference_load (Hertz) [N].
     """
 
-    spot_radius: eqx.AbstractVar[Number]
-    pressure: eqx.AbstractVar[Pressure]
-    sliding_shift: eqx.AbstractVar[Number]
-    rolling_shift: eqx.AbstractVar[Number]
-    reference_load: eqx.AbstractVar[Number | None]
+    mu: Number = eqx.field(converter=number)
+    spot_radius: Number = eqx.field(converter=number)
+    pressure: Pressure = eqx.field(converter=pressure_of, default="hertz")
+    sliding_shift: Number = eqx.field(converter=number, default=0.0)
+    rolling_shift: Number = eqx.field(converter=number, default=0.0)
+    reference_load: Number | None = eqx.field(converter=optional_number, default=None)
 
     def __check_init__(self):
         checks.nonnegative("mu", self.mu)
@@ -111,6 +156,25 @@ class AbstractSpotLaw(AbstractFrictionLaw):
         share = jnp.where(pressed, load, 1.0) / self.reference_load
         return jnp.where(pressed, self.spot_radius * jnp.cbrt(share), 0.0)
 
+    @property
+    def proportional(self) -> bool:
+        """Whether the spot keeps its radius under any load; a subclass with forces of its own has to say so itself."""
+        return self.reference_load is None and type(self).reaction is AbstractSpotLaw.reaction
+
+    def capacity(self, load: Number) -> Number:
+        """Largest friction force at rest, without torque: mu times the load [N]."""
+        return self.mu * jnp.asarray(load, float)
+
+    def rolling_capacity(self, load: Number) -> Number:
+        """Largest moment against rolling: that of the pressure shifted as far as it goes [N m]."""
+        load = jnp.asarray(load, float)
+        return self.pressure.centre_shift * self.radius(load) * self.rolling_shift * load
+
+    def limit(self, load: Number) -> SpotLimit:
+        """What the spot bears at rest under this load; it has the radius with which it slides."""
+        load = jnp.asarray(load, float)
+        return SpotLimit(self.capacity(load), self.radius(load), self.pressure)
+
     def reaction(self, slip: Tangent, spin: Number, load: Number, rolling: Tangent | None = None) -> Reaction:
         """Force and moments on the body; see `AbstractFrictionLaw.reaction`."""
         slip, spin, load = jnp.asarray(slip), jnp.asarray(spin), jnp.asarray(load)
@@ -120,8 +184,7 @@ class AbstractSpotLaw(AbstractFrictionLaw):
             turning = direction(jnp.asarray(rolling))
             # The ball rolls towards (angular velocity) x n, and there the pressure grows.
             shift = shift + self.rolling_shift * jnp.stack([turning[..., 1], -turning[..., 0]], -1)
-            lever = self.pressure.centre_shift * self.radius(load) * self.rolling_shift
-            moment = -(lever * load)[..., None] * turning
+            moment = -self.rolling_capacity(load)[..., None] * turning
         force, torque = self.reaction_with_shift(slip, spin, load, shift)
         return Reaction(force, torque, moment)
 
@@ -143,13 +206,3 @@ def direction(vector: Tangent) -> Tangent:
     square = jnp.sum(vector * vector, -1, keepdims=True)
     moves = square > 1e-280
     return jnp.where(moves, vector / jnp.sqrt(jnp.where(moves, square, 1.0)), 0.0)
-
-
-def number(value) -> Array:
-    """A value as a float64 array."""
-    return jnp.asarray(value, float)
-
-
-def optional_number(value) -> Array | None:
-    """Like `number`, but None stays None."""
-    return None if value is None else number(value)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import equinox as eqx
-
 from saltus.laws.friction import spot
-from saltus.laws.friction.base import AbstractSpotLaw, Number, number, optional_number
-from saltus.laws.friction.pressure import Pressure, pressure_of
+from saltus.laws.friction.base import AbstractSpotLaw, Number
 
 
 class Combined(AbstractSpotLaw):
@@ -28,13 +25,6 @@ class Combined(AbstractSpotLaw):
     References:
         Contensou 1963; Zhuravlev 1998, J. Appl. Math. Mech. 62(5), 705-710; Kireenkov 2021, COUPLED PROBLEMS.
     """
-
-    mu: Number = eqx.field(converter=number)
-    spot_radius: Number = eqx.field(converter=number)
-    pressure: Pressure = eqx.field(converter=pressure_of, default="hertz")
-    sliding_shift: Number = eqx.field(converter=number, default=0.0)
-    rolling_shift: Number = eqx.field(converter=number, default=0.0)
-    reference_load: Number | None = eqx.field(converter=optional_number, default=None)
 
     def coupling(self, slip_square: Number, rim_speed: Number) -> spot.Coupling:
         """The exact integrals over the spot."""

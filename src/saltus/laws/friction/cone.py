@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
 
-from saltus.laws.friction.base import AbstractSpotLaw, Number, number, optional_number
-from saltus.laws.friction.pressure import Pressure, pressure_of
+from saltus.laws.friction.base import AbstractSpotLaw, Number
 from saltus.laws.friction.spot import Coupling
 
 
@@ -26,13 +24,6 @@ class EllipticCone(AbstractSpotLaw):
         rolling_shift: Shift that gives the rolling moment, 0 to 1 [-].
         reference_load: If given, the radius grows with the cube root of load / reference_load [N].
     """
-
-    mu: Number = eqx.field(converter=number)
-    spot_radius: Number = eqx.field(converter=number)
-    pressure: Pressure = eqx.field(converter=pressure_of, default="hertz")
-    sliding_shift: Number = eqx.field(converter=number, default=0.0)
-    rolling_shift: Number = eqx.field(converter=number, default=0.0)
-    reference_load: Number | None = eqx.field(converter=optional_number, default=None)
 
     def coupling(self, slip_square: Number, rim_speed: Number) -> Coupling:
         """The point of the ellipsoid that dissipates most."""

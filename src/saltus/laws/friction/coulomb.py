@@ -23,6 +23,11 @@ class Coulomb(AbstractFrictionLaw):
     def __check_init__(self):
         checks.nonnegative("mu", self.mu)
 
+    @property
+    def proportional(self) -> bool:
+        """Whether forces are proportional to the load; a subclass with forces of its own has to say so itself."""
+        return type(self).reaction is Coulomb.reaction
+
     def radius(self, load: Number) -> Number:
         """Zero."""
         return jnp.zeros_like(load)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 
-from saltus.laws.friction.base import AbstractSpotLaw, Number, number, optional_number
-from saltus.laws.friction.pressure import Pressure, pressure_of
+from saltus.laws.friction.base import AbstractSpotLaw, Number
+from saltus.laws.friction.pressure import Pressure
 from saltus.laws.friction.spot import Coupling
 
 
@@ -48,12 +48,6 @@ class Pade(AbstractSpotLaw):
         Kireenkov 2021, COUPLED PROBLEMS, second equation (8).
     """
 
-    mu: Number = eqx.field(converter=number)
-    spot_radius: Number = eqx.field(converter=number)
-    pressure: Pressure = eqx.field(converter=pressure_of, default="hertz")
-    sliding_shift: Number = eqx.field(converter=number, default=0.0)
-    rolling_shift: Number = eqx.field(converter=number, default=0.0)
-    reference_load: Number | None = eqx.field(converter=optional_number, default=None)
     lateral_shift: bool = eqx.field(static=True, default=False)
 
     def coefficients(self, load: Number, shift_along: Number = 0.0) -> PadeCoefficients:

@@ -1,7 +1,17 @@
 """Programs of small arrays, written out as operations on scalars."""
 
 from saltus.numerics.scalars.arrays import as_constants, as_inputs
-from saltus.numerics.scalars.graph import Node, Scalars, cost, evaluate, needed
+from saltus.numerics.scalars.graph import CannotScalariseError, Node, Scalars, cost, evaluate, needed
 from saltus.numerics.scalars.programs import scalarize
 
-__all__ = ["Node", "Scalars", "as_constants", "as_inputs", "cost", "evaluate", "needed", "scalarize"]
+__all__ = [
+    "CannotScalariseError",
+    "Node",
+    "Scalars",
+    "as_constants",
+    "as_inputs",
+    "cost",
+    "evaluate",
+    "needed",
+    "scalarize",
+]

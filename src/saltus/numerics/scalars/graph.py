@@ -1,6 +1,9 @@
 """Arithmetic written down instead of done: a graph of scalar operations in which nothing stands twice.
 
-Constants are folded, and what they make trivial is dropped: x + 0, x * 1, and x * 0 (whatever x is).
+Constants are folded, and what they make trivial is dropped: x + 0, x * 1, and x * 0. Where x may be undefined (the
+root of a number that may be negative), its NaN tells an engine that a step has left the domain. Such products are
+dropped too, but it is known afterwards (`shows_all`) whether something else in the results is NaN there as well; if
+not, the program is made again with `strict`, which keeps them.
 Divisions become products with inverses, so that an inverse used often, or one of a constant, is cheap.
 """
 
@@ -16,6 +19,12 @@ from typing import Any
 import jax
 import numpy as np
 from jax import lax
+
+from saltus.errors import SaltusError
+
+
+class CannotScalariseError(SaltusError):
+    """A program that cannot be written as operations on scalars; the message names the operation."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,16 +71,33 @@ _COMMUTATIVE = ("add", "mul", "max", "min", "and", "or", "eq", "ne")
 _TRUTHS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-class Scalars:
-    """Makes nodes; equal ones are made once."""
+_UNDEFINED = {"sqrt", "rsqrt", "log", "log1p", "pow", "asin", "acos", "acosh", "atanh"}  # for some finite arguments
+# What may hide the NaN of an argument.
+_HIDING = {"select", "max", "min", "and", "or", "not", "xor", *_TRUTHS, "convert", "sign", "is_finite", "atan2", "pow"}
 
-    def __init__(self):
+
+class Scalars:
+    """Makes nodes; equal ones are made once.
+
+    Args:
+        strict: Whether x * 0 is kept where x may be undefined.
+    """
+
+    def __init__(self, strict: bool = False):
+        self.strict = strict
         self._made: dict[Any, Node] = {}
         self._order: dict[Node, int] = {}
+        # Of each node: what may be undefined in it (poles aside), and whether it is never negative.
+        self._undefined: dict[Node, frozenset[Node]] = {}
+        self._nonnegative: dict[Node, bool] = {}
+        self._dropped: frozenset[Node] = frozenset()
 
     def _once(self, key, node: Node) -> Node:
         found = self._made.setdefault(key, node)
-        self._order.setdefault(found, len(self._order))
+        if found not in self._order:
+            self._order[found] = len(self._order)
+            self._nonnegative[found] = self._is_nonnegative(found)
+            self._undefined[found] = self._what_is_undefined(found)
         return found
 
     def constant(self, value) -> Node:
@@ -107,6 +133,42 @@ class Scalars:
             args = tuple(sorted(args, key=self._order.__getitem__))
         return self._once((op, key, dtype, *map(id, args)), Node(op, args, dtype, None, bind))
 
+    def _what_is_undefined(self, node: Node) -> frozenset[Node]:
+        """The nodes among those it is made of, with itself, that are undefined for some finite inputs."""
+        parts = [part for part in map(self._undefined.__getitem__, node.args) if part]
+        found = parts[0] if len(parts) == 1 else frozenset().union(*parts)
+        real = node.op in ("sqrt", "rsqrt") and self._nonnegative[node.args[0]]
+        return found | {node} if node.op in _UNDEFINED and not real else found
+
+    def drops(self, node: Node) -> bool:
+        """Whether a node that is multiplied by zero is dropped; what may be undefined in it is remembered."""
+        undefined = self._undefined[node]
+        if not self.strict:
+            self._dropped |= undefined
+        return not (self.strict and undefined)
+
+    def shows_all(self, results: Iterable[Node]) -> bool:
+        """Whether some of these results is NaN wherever something that was dropped is undefined."""
+        shown, stack = set(), list(results)
+        while stack:
+            node = stack.pop()
+            if node not in shown:
+                shown.add(node)
+                stack.extend(() if node.op in _HIDING else node.args)
+        return self._dropped <= shown
+
+    def _is_nonnegative(self, node: Node) -> bool:
+        """Whether a node is never negative: squares, sizes, and sums and products of such."""
+        each = [self._nonnegative[arg] for arg in node.args]
+        return (
+            (node.known and node.dtype != bool and bool(node.value >= 0))
+            or (node.op == "mul" and node.args[0] is node.args[1])
+            or node.op in ("abs", "sqrt", "exp")
+            or (node.op in ("add", "mul", "min") and all(each))
+            or (node.op == "max" and any(each))
+            or (node.op == "select" and all(each[1:]))
+        )
+
     def _folded(self, op: str, args, dtype, bind) -> Node:
         values = [arg.value for arg in args]
         with np.errstate(all="ignore"):
@@ -140,7 +202,7 @@ def _sub(s: Scalars, a: Node, b: Node) -> Node | None:
 
 def _mul(s: Scalars, a: Node, b: Node) -> Node | None:
     for one, other in ((a, b), (b, a)):
-        if one.equals(0):
+        if one.equals(0) and s.drops(other):
             return one
         if one.equals(1):
             return other
@@ -224,7 +286,7 @@ def needed(nodes: Iterable[Node]) -> list[Node]:
     """These nodes and all they are made of, each after its parts.
 
     Raises:
-        NotImplementedError: If one of them cannot be computed; the message names the operation.
+        CannotScalariseError: If one of them cannot be computed; the message names the operation.
     """
     found: dict[Node, None] = {}
     stack = [(node, False) for node in reversed(list(nodes))]
@@ -233,7 +295,7 @@ def needed(nodes: Iterable[Node]) -> list[Node]:
         if node in found:
             continue
         if node.op == "unknown":
-            raise NotImplementedError(f"The operation {node.value!r} cannot be written as operations on scalars.")
+            raise CannotScalariseError(f"The operation {node.value!r} cannot be written as operations on scalars.")
         if ready:
             found[node] = None
         else:
@@ -264,7 +326,7 @@ def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like, operations=No
             operate = node.bind or table[node.op]
             values[node] = operate(*(values[arg] for arg in node.args))
         elif node.op in ("input", "unknown"):
-            raise NotImplementedError(f"The operation {node.value!r} cannot be written as operations on scalars.")
+            raise CannotScalariseError(f"The operation {node.value!r} cannot be written as operations on scalars.")
         else:
             stack.append((node, True))
             stack.extend((arg, False) for arg in reversed(node.args))

@@ -7,7 +7,7 @@ import numpy as np
 from jax import lax
 
 from saltus.numerics.scalars.arrays import array_of, as_constants, known_values, rows_of
-from saltus.numerics.scalars.graph import Scalars
+from saltus.numerics.scalars.graph import CannotScalariseError, Scalars
 
 
 def _reshaped(s: Scalars, eqn, array, *_) -> np.ndarray:
@@ -65,7 +65,7 @@ def _labelled(s: Scalars, eqn, *arrays) -> np.ndarray:
         else:
             values = known_values(array)
             if values is None:
-                raise NotImplementedError(f"{eqn.primitive.name} with indices that are computed")
+                raise CannotScalariseError(f"{eqn.primitive.name} with indices that are computed")
             known.append(k)
             labels.append(values)
     params = dict(eqn.params)
@@ -82,7 +82,7 @@ def _scattered(s: Scalars, eqn, array, indices, updates) -> np.ndarray:
     """Elements put, added, ... at known places."""
     where = known_values(indices)
     if where is None:
-        raise NotImplementedError(f"{eqn.primitive.name} with indices that are computed")
+        raise CannotScalariseError(f"{eqn.primitive.name} with indices that are computed")
     params = {**eqn.params, "update_jaxpr": None, "update_consts": ()}
     out = array.copy().reshape(-1)
     combine = {"scatter": None, "scatter-add": "add", "scatter-mul": "mul", "scatter-max": "max", "scatter-min": "min"}

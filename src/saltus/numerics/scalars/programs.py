@@ -6,6 +6,7 @@ lanes: nothing is stacked, sliced or transposed any more, and what constants mak
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from jax.extend import core as jex
 
 from saltus.numerics.scalars import elementwise, moving, solves, sums
 from saltus.numerics.scalars.arrays import as_constants, each, filled, rows_of
-from saltus.numerics.scalars.graph import Scalars
+from saltus.numerics.scalars.graph import CannotScalariseError, Scalars
 
 LONG = 64  # turns; longer loops are not unrolled
 SMALL = 6  # unknowns; larger linear systems are not written out
@@ -54,9 +55,9 @@ def _program(s: Scalars, jaxpr, constants: list[np.ndarray], inputs: list[np.nda
         values = [read(var) for var in eqn.invars]
         try:
             if rule is None:
-                raise NotImplementedError(name)
-            outputs = rule(s, eqn, *values)
-        except NotImplementedError as error:
+                raise CannotScalariseError(name)
+            outputs = rule(s, Equation.of(eqn), *values)
+        except CannotScalariseError as error:
             told = str(error) or name
             outputs = [filled(var.aval.shape, s.unknown(told, var.aval.dtype)) for var in eqn.outvars]
         if isinstance(outputs, np.ndarray):
@@ -66,12 +67,40 @@ def _program(s: Scalars, jaxpr, constants: list[np.ndarray], inputs: list[np.nda
     return [read(var) for var in jaxpr.outvars]
 
 
+class Parameters(dict):
+    """Parameters of an equation; one that is not there has another name in this version of JAX."""
+
+    def __missing__(self, key):
+        raise CannotScalariseError(f"a parameter {key!r}, which JAX {jax.__version__} does not have")
+
+
+@dataclasses.dataclass(frozen=True)
+class Equation:
+    """What rules read of an equation of a JAX program."""
+
+    primitive: Any
+    params: Parameters
+    invars: list
+    outvars: list
+
+    @staticmethod
+    def of(eqn) -> Equation:
+        return Equation(eqn.primitive, Parameters(eqn.params), eqn.invars, eqn.outvars)
+
+
+def _part(whole: Any, name: str) -> Any:
+    """A part of a parameter."""
+    if not hasattr(whole, name):
+        raise CannotScalariseError(f"a part {name!r}, which JAX {jax.__version__} does not have")
+    return getattr(whole, name)
+
+
 def _inner(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
     for name in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
         if name in eqn.params:
             inner = eqn.params[name]
             return _closed(s, inner, list(inputs)) if hasattr(inner, "consts") else _program(s, inner, [], list(inputs))
-    raise NotImplementedError(eqn.primitive.name)
+    raise CannotScalariseError(eqn.primitive.name)
 
 
 def _branched(s: Scalars, eqn, which, *inputs) -> list[np.ndarray]:
@@ -93,7 +122,7 @@ def _branched(s: Scalars, eqn, which, *inputs) -> list[np.ndarray]:
 def _scanned(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
     p = eqn.params
     if p["length"] > LONG:
-        raise NotImplementedError(f"scan over {p['length']} turns")
+        raise CannotScalariseError(f"scan over {p['length']} turns")
     fixed, carry = list(inputs[: p["num_consts"]]), list(inputs[p["num_consts"] : p["num_consts"] + p["num_carry"]])
     rows = inputs[p["num_consts"] + p["num_carry"] :]
     turns = range(p["length"])[::-1] if p["reverse"] else range(p["length"])
@@ -118,21 +147,23 @@ def _looped(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
         if not going.ravel()[0].value:
             return carry
         carry = _closed(s, p["body_jaxpr"], [*for_body, *carry])
-    raise NotImplementedError("while with an end that is computed")
+    raise CannotScalariseError("while with an end that is computed")
 
 
 def _solved(s: Scalars, eqn, *inputs) -> np.ndarray | list[np.ndarray]:
     """A linear solve, from its matrix: Gaussian elimination with the largest pivots of the columns."""
     lengths, programs = eqn.params["const_lengths"], eqn.params["jaxprs"]
     if len(eqn.outvars) != 1:
-        raise NotImplementedError("custom_linear_solve of several unknowns")
-    matrix_inputs, right = list(inputs[: lengths.matvec]), inputs[-1]
+        raise CannotScalariseError("custom_linear_solve of several unknowns")
+    matrix_inputs, right = list(inputs[: _part(lengths, "matvec")]), inputs[-1]
     shape = right.shape
     n = right.size
     if n > SMALL:
-        raise NotImplementedError(f"linear solve with {n} unknowns")
+        raise CannotScalariseError(f"linear solve with {n} unknowns")
     unit = np.eye(n).reshape(n, *shape)
-    columns = [_closed(s, programs.matvec, [*matrix_inputs, as_constants(s, unit[k])])[0].ravel() for k in range(n)]
+    columns = [
+        _closed(s, _part(programs, "matvec"), [*matrix_inputs, as_constants(s, unit[k])])[0].ravel() for k in range(n)
+    ]
     return solves.eliminated(s, np.stack(columns, axis=1), right.reshape(n, 1)).reshape(shape)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from saltus.numerics.scalars.arrays import array_of
-from saltus.numerics.scalars.graph import Scalars
+from saltus.numerics.scalars.graph import CannotScalariseError, Scalars
 
 LONG = 64  # unknowns of a chain; longer ones are not written out
 
@@ -43,7 +43,7 @@ def eliminated(s: Scalars, matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 def tridiagonal(s: Scalars, eqn, below, diagonal, above, right) -> np.ndarray:
     """Elimination along the diagonal, as for any chain."""
     if diagonal.ndim != 1 or len(diagonal) > LONG:
-        raise NotImplementedError("tridiagonal_solve of many unknowns")
+        raise CannotScalariseError("tridiagonal_solve of many unknowns")
     n = len(diagonal)
     ups, ends = [], []
 

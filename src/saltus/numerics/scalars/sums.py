@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from saltus.numerics.scalars.arrays import each, filled, rows_of
-from saltus.numerics.scalars.graph import Scalars
+from saltus.numerics.scalars.graph import CannotScalariseError, Scalars
 
 
 def _reduction(op: str) -> Callable:
@@ -17,7 +17,7 @@ def _reduction(op: str) -> Callable:
         shape = eqn.outvars[0].aval.shape
         rows = rows_of(np.moveaxis(array, axes, range(len(axes))).reshape(-1, *shape))
         if not rows:
-            raise NotImplementedError(f"{eqn.primitive.name} of nothing")
+            raise CannotScalariseError(f"{eqn.primitive.name} of nothing")
         out = rows[0]
         for row in rows[1:]:
             out = each(lambda a, b: s.operation(op, a, b), out, row)

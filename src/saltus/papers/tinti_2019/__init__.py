@@ -65,6 +65,7 @@ PAPER = Paper(
     about="Two point masses at a fixed distance slide on z = f(x, y), with and without friction; the force between them is "
     "the subject. Every case runs here with located stops, and beside it with RK4 at a constant step, as in the paper "
     "(g = 9.81 m/s², which it does not state).",
+    link="companion paper (Part 1): https://doi.org/10.1016/j.taml.2019.02.004",
     workbench=Workbench,
     claims=CLAIMS,
     drawings=DRAWINGS,

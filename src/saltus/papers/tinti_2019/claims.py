@@ -359,7 +359,7 @@ CLAIMS = (
           ADAPTIVE, force_formulas),
     Claim("2 lowest h", "3.2, Fig. 5", "Smallest h/mg", Number("0.092"), ADAPTIVE, swing_lowest),
     Claim("2 highest h", "3.2, Fig. 5", "Largest h/mg", Number("0.118"), ADAPTIVE, swing_highest,
-          why="0.117 would be the rounded value."),
+          why="0.117 is the rounded value."),
     Claim("2 position", "3.2", "Difference of x(t) from the pendulum by RK4, over R_CM", Order(1e-12),
           "RK4 of both", swing_position, missing=NO_STEP,
           why="Both sides share the error of RK4; the true error is larger.", slow=True),

@@ -285,17 +285,17 @@ DRAWINGS = (
     Drawing("fig-03", "Fig. 3: period of the pendulum of two masses", "With the corrected Eq. 21 and the right unit.",
             figure_3),
     Drawing("fig-04", "Fig. 4: largest rod force of that pendulum", "Eq. 25, logarithmic.", figure_4),
-    Drawing("fig-05", "Fig. 5: rod force of Case 2", f"ϑ₀ = {math.degrees(THETA_2):.2f}°, φ₀ = {math.degrees(PHI_2):.2f}°. "
-            "The two schemes cannot be told apart.", figure_5),
+    Drawing("fig-05", "Fig. 5: rod force of Case 2", f"ϑ₀ = {math.degrees(THETA_2):.2f}°, φ₀ = {math.degrees(PHI_2):.2f}°.",
+            figure_5, in_full="The two schemes cannot be told apart.", play="bowl-pendulum"),
     Drawing("fig-06", "Fig. 6: the same with friction", f"μ = {MU_2:g}. After the last stop the force is undetermined within "
             "the shaded range.", figure_6, slow=True),
     Drawing("fig-07", "Fig. 7: paths of Example 1", "μ = 0.01, five periods.", figure_7, slow=True),
     Drawing("fig-08", "Fig. 8: rod force of Example 1", "At 5T the limit is still far.", figure_8, slow=True),
-    Drawing("fig-09", "Fig. 9: paths of Example 2 without friction", "Yellow: heavy, black: light.", figure_9),
+    Drawing("fig-09", "Fig. 9: paths of Example 2 without friction", "Yellow: heavy, black: light.", figure_9, play="paraboloid"),
     Drawing("fig-10", "Fig. 10: energies of Example 2", "", figure_10),
-    Drawing("fig-11", "Fig. 11: paths of Example 2 with friction", "μ = 0.025.", figure_11),
-    Drawing("fig-12", "Fig. 12: rod force of Example 2", "It turns positive for the two largest coefficients only. Dots: RK4 at "
-            "the paper's step.", figure_12),
+    Drawing("fig-11", "Fig. 11: paths of Example 2 with friction", "μ = 0.025.", figure_11, play="paraboloid-friction"),
+    Drawing("fig-12", "Fig. 12: rod force of Example 2", "It turns positive for the two largest coefficients only.",
+            figure_12, in_full="Dots: RK4 at the paper's step."),
     Drawing("fig-13", "Fig. 13: energy of the centre of mass", "", figure_13),
     Drawing("instability", "Case 1b is unstable", NOT_SHOWN + "An error of Case 1b grows ninefold per period; Case 1a only "
             "drifts.", instability, slow=True),

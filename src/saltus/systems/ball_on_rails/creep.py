@@ -23,6 +23,7 @@ from saltus.systems.ball_on_rails.forces import (
     Scalar,
     Velocity,
     even_load,
+    grip,
     loads_of,
     placed,
     slid,
@@ -133,7 +134,7 @@ def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
     """
     S, C = jnp.sin(ball.half_angle), jnp.cos(ball.half_angle)
     radius, law = spot_radius(ball), ball.law
-    resistance = radius * law.pressure.centre_shift * law.rolling_shift * C
+    mu, resistance = grip(ball), law.rolling_capacity(even_load(ball)) / even_load(ball) * C
 
     def shares(angle):
         share = law.coupling(jnp.cos(angle) ** 2, jnp.sin(angle))
@@ -141,7 +142,7 @@ def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
 
     def excess(angle):
         drag, _, twist = shares(angle)
-        return law.mu * (drag * ball.radius * C - radius * twist * S) - resistance
+        return mu * (drag * ball.radius * C - radius * twist * S) - resistance
 
     def halve(_, ends):
         low, high = ends
@@ -153,14 +154,14 @@ def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
     angle = 0.5 * (low + high)
     drag, lift, _ = shares(angle)
     shift = law.rolling_shift + law.sliding_shift
-    return law.mu * drag / (C + law.mu * shift * lift * S), jnp.tan(angle)
+    return mu * drag / (C + mu * shift * lift * S), jnp.tan(angle)
 
 
 def resting(ball: BallOnRails, place: Place) -> Contacts:
     """Static friction of a ball at rest: along the rails evenly, the moment by rolling resistance and spin torque."""
     S, C = jnp.sin(ball.half_angle), jnp.cos(ball.half_angle)
     held = ball.mass * ball.gravity * jnp.sin(ball.slope)
-    limit = spot_radius(ball) * ball.law.pressure.centre_shift * ball.law.rolling_shift * even_load(ball)
+    limit = ball.law.rolling_capacity(even_load(ball))
     resistance = jnp.clip(-0.5 * ball.radius * held, -limit, limit)
     torque = (0.5 * ball.radius * held + resistance) * C / S
     nothing = jnp.zeros(2)

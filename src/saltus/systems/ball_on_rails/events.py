@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.hybrid import Guard, State
-from saltus.laws.friction import Combined, LimitSurface
+from saltus.laws.friction import PointLimit, SpotLimit
 from saltus.systems.ball_common import changed, choose, size
 from saltus.systems.ball_on_rails import creep, forces
 from saltus.systems.ball_on_rails.forces import Contacts, Place, Scalar
@@ -189,19 +189,16 @@ def _torn_loose(ball: BallOnRails, state: State, index) -> State:
     """The only contact slips: against the friction that held it, with a speed that does not count."""
     contacts = ball.contacts(state)
     force, torque = jnp.sum(contacts.reaction.force, 0), jnp.sum(contacts.reaction.spin_torque)
-    if ball.point:
-        slip, spin = -force / (size(force) + 1e-300), jnp.zeros(())
-    else:
-        slip, spin = limit_surface(ball).motion(-force, -torque, jnp.sum(contacts.loads.load))
+    slip, spin = _limit(ball, contacts).motion(-force, -torque)
     tiny = 2 * NEAR_STICK * ball.speed
     v = _with_slip(ball, state, contacts.place, tiny * slip, tiny * spin)
     return changed(state, v=v, mode=jnp.where(state.mode == STICK, SLIP, state.mode))
 
 
-def limit_surface(ball: BallOnRails) -> LimitSurface:
-    """What a spot can bear at rest; approximate laws share that of the exact one."""
-    law = ball.law
-    return LimitSurface(Combined(law.mu, law.spot_radius, law.pressure, reference_load=law.reference_load))
+def _limit(ball: BallOnRails, contacts: Contacts) -> PointLimit | SpotLimit:
+    """What the only contact bears at rest; a spot so small that it counts as a point bears no torque."""
+    load = jnp.sum(contacts.loads.load)
+    return PointLimit(ball.law.capacity(load)) if ball.point else ball.law.limit(load)
 
 
 def _creeping(ball: BallOnRails, state: State, index) -> State:
@@ -237,7 +234,7 @@ def _slip_run_out(ball: BallOnRails, state: State, index) -> State:
 
     slip, gain = jax.jvp(slip_at, (state.q, state.v), (rate.q, rate.v))
     left = -jnp.sum(slip * slip) / jnp.minimum(jnp.sum(slip * gain), -1e-300)
-    left = jnp.minimum(left, 10 * NEAR_STICK * ball.speed / (ball.law.mu * ball.gravity + 1e-300))
+    left = jnp.minimum(left, 10 * NEAR_STICK * ball.speed / (forces.grip(ball) * ball.gravity + 1e-300))
     return changed(
         state,
         t=state.t + left,
@@ -289,13 +286,10 @@ class _Look:
         return size(speeds) / self.ball.speed - NEAR_STICK
 
     def grip_left(self, state: State) -> Scalar:
-        """Friction that is not used by the only contact while it sticks, over the weight or as a share."""
+        """Friction that is not used by the only contact while it sticks, over the weight."""
         contacts = self(state)
-        if not self.ball.point:
-            force, torque = jnp.sum(contacts.reaction.force, 0), jnp.sum(contacts.reaction.spin_torque)
-            return 1.0 - limit_surface(self.ball).use(force, torque, jnp.sum(contacts.loads.load))
-        used = jnp.sum(size(contacts.reaction.force))
-        return (self.ball.law.mu * jnp.sum(contacts.loads.load) - used) / forces.weight(self.ball)
+        force, torque = jnp.sum(contacts.reaction.force, 0), jnp.sum(contacts.reaction.spin_torque)
+        return _limit(self.ball, contacts).margin(force, torque) / forces.weight(self.ball)
 
     def off_creep(self, state: State) -> Scalar:
         """Logarithm of the distance from self-similar creep, as a share of the speed, over that allowed.
@@ -309,10 +303,10 @@ class _Look:
         off = (gain - growth * state.v) * ball.lengths
         # Slip relaxes in about the time in which friction would take away the rim speed.
         rim = creep.spot_radius(ball) * jnp.sin(ball.half_angle) * state.v[3]
-        time = rim / (ball.law.mu * ball.gravity + 1e-300)
+        time = rim / (forces.grip(ball) * ball.gravity + 1e-300)
         lateral = ball.radius**2 * (state.v[2] ** 2 + state.v[4] ** 2)
         share = (jnp.sum(off * off) * time * time + lateral) / (jnp.sum((state.v * ball.lengths) ** 2) + 1e-300)
-        undefined = jnp.where((momentum == 0.0) | (ball.law.mu == 0.0), 1.0, 0.0)
+        undefined = jnp.where((momentum == 0.0) | (forces.grip(ball) == 0.0), 1.0, 0.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(ball.capture))
 
     def speed_left(self, state: State) -> Scalar:

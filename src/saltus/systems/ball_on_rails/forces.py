@@ -110,6 +110,11 @@ def even_load(ball: BallOnRails) -> Scalar:
     return weight(ball) / (2 * jnp.cos(ball.half_angle))
 
 
+def grip(ball: BallOnRails) -> Scalar:
+    """Largest friction of a contact at rest over its load, under the even load [-]."""
+    return ball.law.capacity(even_load(ball)) / even_load(ball)
+
+
 def placed(ball: BallOnRails, tilt: Scalar, velocity: Velocity, is_open: Bool[Array, "2"] = (False, False)) -> Place:
     """Where the ball touches: both rails, or one about which it has turned by `tilt`."""
     is_open = jnp.asarray(is_open)
@@ -134,7 +139,7 @@ def slid(ball: BallOnRails, place: Place, velocity: Velocity, motion: ContactMot
     def friction(load):
         return ball.law.reaction(motion.slip, motion.spin, load, motion.rolling)
 
-    if getattr(ball.law, "reference_load", None) is None:
+    if ball.law.proportional:
         unit = friction(jnp.ones(2))
         loads = loads_of(ball, place, velocity, unit.force[:, 1])
         reaction = jax.tree.map(lambda x: x * loads.load.reshape(2, *[1] * (x.ndim - 1)), unit)
@@ -201,8 +206,7 @@ def rolling_on_one(ball: BallOnRails, place: Place, velocity: Velocity) -> React
     resistance, torque = jnp.zeros(2), jnp.zeros(())
     if not ball.point:
         load = jnp.sum(loads_of(ball, place, velocity, jnp.zeros(2)).load)
-        lever = ball.law.pressure.centre_shift * ball.law.radius(load) * ball.law.rolling_shift
-        resistance = -lever * load * direction(rolling)
+        resistance = -ball.law.rolling_capacity(load) * direction(rolling)
         torque = ball.inertia * place.kept * velocity[1] * rolling[1]
     turn = -ball.radius * velocity[1] * place.kept * spin
     pull = ball.mass * (ball.gravity * jnp.sin(ball.slope) + turn)

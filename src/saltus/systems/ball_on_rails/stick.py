@@ -1,8 +1,8 @@
 """Which point contacts of a ball on two rails slide, and which stick.
 
-With no turning about x the two contacts slide along the rails only. The forces are piecewise constant, so the
-motion is exact; what follows an event is decided by trying all nine combinations of forward, backward and
-stick, of which one is consistent.
+With no turning about x the two contacts slide along the rails only. The forces of Coulomb's law are piecewise
+constant, so the motion is exact; what follows an event is decided by trying all nine combinations of forward,
+backward and stick, of which one is consistent.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from saltus.systems.ball_common import sliding_force
 from saltus.systems.ball_on_rails.forces import Pair, even_load
 
 if TYPE_CHECKING:
@@ -27,12 +28,11 @@ _SIGNS = np.array([[0, 0], [0, 1], [0, -1], [1, 0], [-1, 0], [1, 1], [1, -1], [-
 _ROUNDING = 1e-12
 
 
-def forces_along(ball: BallOnRails, sign: Float[Array, "*n 2"]) -> Float[Array, "*n 2"]:
-    """Forces along the rails for contacts that slide forward (+1), backward (-1) or stick (0)."""
+def forces_along(ball: BallOnRails, sign: Float[Array, "*n 2"], slip: Pair) -> Float[Array, "*n 2"]:
+    """Forces along the rails for contacts that slide forward (+1), backward (-1) or stick (0), at these slips."""
     own, other = coupling(ball)
     pull = ball.mass * ball.gravity * jnp.sin(ball.slope)
-    limit = ball.law.mu * even_load(ball)
-    sliding = -sign * limit
+    sliding = sliding_force(ball.law, sign, slip, even_load(ball))
     both = -pull / (own + other)
     one = -(other * sliding[..., ::-1] + pull) / own
     sticks = sign == 0
@@ -48,8 +48,8 @@ def straight_modes(ball: BallOnRails, slip: Pair, negligible: Float[Array, ""]) 
     """The consistent modes for these slips along the rails; below `negligible` a slip counts as zero."""
     own, other = coupling(ball)
     signs = jnp.asarray(_SIGNS)
-    force = forces_along(ball, signs)
-    limit = ball.law.mu * even_load(ball)
+    force = forces_along(ball, signs, jnp.where(jnp.abs(slip) > negligible, slip, 0.0))
+    limit = ball.law.capacity(even_load(ball))
     gain = (own * force + other * force[:, ::-1]) / ball.mass + ball.gravity * jnp.sin(ball.slope)
     moving = jnp.abs(slip) > negligible
     starts = jnp.where(signs == 0, jnp.abs(force) <= limit * (1 + _ROUNDING), signs * gain >= 0.0)

@@ -14,7 +14,7 @@ from saltus import checks
 from saltus.contacts.ball_contact import across
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, choose, is_point, number, of_type
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, choose, is_point, number, of_type
 from saltus.systems.ball_on_rails import creep, events, forces, stick
 from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, Scalar
 from saltus.systems.ball_on_rails.stick import JAMMED, MODES, OPEN, REST, SLIP, STICK
@@ -68,7 +68,7 @@ class BallOnRails(AbstractSystem):
     def __init__(self, mass, radius, half_angle, law, slope=0.0, gravity=9.81, capture=1e-9, secure=None):
         self.mass, self.radius, self.half_angle = number(mass), number(radius), number(half_angle)
         self.law, self.slope, self.gravity, self.capture = law, number(slope), number(gravity), number(capture)
-        self.point = is_point(law)
+        self.point = is_point(law, self.radius)
         self.secure = _keeps_both_rails(self.half_angle, law) if secure is None else secure
 
     def __check_init__(self):
@@ -94,6 +94,10 @@ class BallOnRails(AbstractSystem):
     def lengths(self) -> Array:
         """What makes speeds [m/s] of the velocity variables."""
         return jnp.ones(5).at[1:].set(self.radius)
+
+    def atol_limit(self) -> float:
+        """A tenth of the speed at which slip counts as none [m/s]."""
+        return atol_limit(events.NEAR_STICK, self.speed, self.radius)
 
     def start(self, velocity: float = 0.0, angular_velocity=(0.0, 0.0, 0.0), position: float = 0.0) -> State:
         """The ball on both rails, moving along them.
@@ -127,7 +131,7 @@ class BallOnRails(AbstractSystem):
         direction = stick.sign_of(state.mode)
         if not self.point:
             return self._spots(state, place, direction[0])
-        holding = forces.along_rails(stick.forces_along(self, direction))
+        holding = forces.along_rails(stick.forces_along(self, direction, place.motion.slip[:, 0]))
         if not self.secure:
             holding = choose(place.one_rail, forces.rolling_on_one(self, place, state.v), holding)
         slides = (state.mode == SLIP).any()
@@ -213,7 +217,9 @@ def _seated(ball: BallOnRails, state: State) -> State:
 
 def _keeps_both_rails(half_angle: Scalar, law: AbstractFrictionLaw) -> bool:
     """Whether no slip at all can unload a rail or jam the ball; False where the numbers are not known yet."""
-    mu, angle = checks.concrete(law.mu), checks.concrete(half_angle)
+    if not law.proportional:
+        return False
+    mu, angle = checks.concrete(law.capacity(jnp.ones(()))), checks.concrete(half_angle)
     if mu is None or angle is None or not 0.0 < angle < np.pi / 2:
         return False
     # Approximate laws may exceed mu N by a few per cent where slip and shifted pressure meet.

@@ -157,7 +157,9 @@ def _parts(system, pairs: list, walls: list) -> tuple:
     ones, twos = filled(np.array(pairs, int).reshape(-1, 2)).T if pairs else (None, None)
     found = [None if ones is None else (_rows_of(system.stock, ones), _rows_of(system.stock, twos))]
     if walls:
-        found.append((jnp.asarray(filled(_planes(system, walls))), _rows_of(system.stock, filled(np.array(walls))[:, 1])))
+        found.append(
+            (jnp.asarray(filled(_planes(system, walls))), _rows_of(system.stock, filled(np.array(walls))[:, 1]))
+        )
     return tuple(found)
 
 

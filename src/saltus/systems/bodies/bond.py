@@ -287,7 +287,7 @@ class Bond:
 
     def scales(self, y: np.ndarray) -> np.ndarray:
         """Size of each variable."""
-        rows, marks = self._unpacked(y)
+        _, marks = self._unpacked(y)
         size = self.size
         speed = self.pace * size
         row = np.concatenate([np.full(3, size), np.ones(4), np.full(3, speed), np.full(3, self.pace)])
@@ -346,4 +346,6 @@ def _turning(omega: np.ndarray, q: np.ndarray) -> np.ndarray:
     """The quaternion (0, omega) times q."""
     a, b, c = omega.T
     w, x, y, z = q.T
-    return np.stack([-a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x], axis=1)
+    return np.stack(
+        [-a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x], axis=1
+    )

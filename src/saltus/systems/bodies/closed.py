@@ -167,7 +167,7 @@ def _pushed(side: _Side, directions: Array) -> tuple[Array, Array]:
 
 
 def _scaled_inverse(k: Array, flatness: Array) -> tuple[Array, Array]:
-    """kappa K^-1 and kappa; without flatness the inverse as it is, zero along directions without curvature."""
+    """The product kappa K^-1, and kappa; without flatness the inverse, zero along directions without curvature."""
     determinant, trace = k[0, 0] * k[1, 1] - k[0, 1] * k[1, 0], k[0, 0] + k[1, 1]
     adjugate = jnp.array([[k[1, 1], -k[0, 1]], [-k[1, 0], k[0, 0]]])
     regular = determinant > 1e-14 * trace**2

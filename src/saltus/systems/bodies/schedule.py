@@ -184,8 +184,8 @@ class Schedule:
     def _overlap(self, contact: Contact, t: float, depth: float) -> Outcome:
         return Outcome(
             "overlap",
-            f"At t = {t:.9g} s {self._named(contact)} overlap by {depth:.3g} m, which should not be: what follows would be "
-            "wrong. Please report the scenario.",
+            f"At t = {t:.9g} s {self._named(contact)} overlap by {depth:.3g} m, which should not be: what follows "
+            "would be wrong. Please report the scenario.",
         )
 
     def _named(self, contact: Contact) -> str:
@@ -317,8 +317,8 @@ class Schedule:
             return None
         return Outcome(
             "paradox",
-            f"Stopped at t = {t:.9g} s: {self._named(contact)} touch in a paradox ({LABELS[code]}), from which free motion would "
-            'drive them into each other. Set paradox = "sustain" to go on.',
+            f"Stopped at t = {t:.9g} s: {self._named(contact)} touch in a paradox ({LABELS[code]}), from which free "
+            'motion would drive them into each other. Set paradox = "sustain" to go on.',
         )
 
     def partners(self, contact: Contact, q, v):
@@ -392,8 +392,8 @@ class Schedule:
     def _jammed(self, contact: Contact, t: float) -> Outcome:
         return Outcome(
             "ill_posed",
-            f"At t = {t:.9g} s friction presses {self._named(contact)} together the harder the more it acts, and no finite "
-            "force answers it (Painlevé's paradox). Take a smaller mu.",
+            f"At t = {t:.9g} s friction presses {self._named(contact)} together the harder the more it acts, and no "
+            "finite force answers it (Painlevé's paradox). Take a smaller mu.",
         )
 
 

@@ -24,8 +24,10 @@ def _padded(count: int) -> np.ndarray:
 
 
 def contacts_of_pairs(system, first, second, q, v, shifts, begins, horizons):
-    """For each pair of at most a chunk whether it touches within its horizon, when, whether that is certain, how wide the
-    gap is where the search begins, and how wide where it ends."""
+    """For each pair of at most a chunk whether it touches within its horizon, when, and whether that is certain.
+
+    Last, how wide the gap is where the search begins, and how wide where it ends.
+    """
     if len(first) == 1:
         one, two = placed_pair(system, first[0], second[0], q, v, shifts[0])
         found = first_contact(one, two, horizons[0], begin=begins[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -73,9 +73,11 @@ class RigidBodies(AbstractSystem):
         checks.shaped("gravity", gravity, (3,))
         checks.finite("gravity", gravity)
         checks.nonnegative("settle_speed", settle_speed)
-        bodies = list(bodies)
+        bodies = _list_of_bodies(bodies)
         if not bodies:
             raise ValueError("There are no bodies. Give at least one.")
+        if law is not None:
+            checks.instance("law", law, AbstractImpactLaw, "Give one of saltus.laws.impact, such as Newton(0.5).")
         self.n = len(bodies)
         shapes = alike([body.shape for body in bodies])
         plain = [eqx.tree_at(lambda b: b.shape, body, None) for body in bodies]
@@ -94,7 +96,7 @@ class RigidBodies(AbstractSystem):
 
     def start(self, bodies: Sequence[Body], t: float = 0.0) -> State:
         """The state in which the bodies are where they say; overlapping ones are refused."""
-        bodies = list(bodies)
+        bodies = _list_of_bodies(bodies)
         if len(bodies) != self.n:
             raise ValueError(f"The system has {self.n} bodies, got {len(bodies)}. Give the bodies it was built with.")
         q = jnp.stack([jnp.concatenate([body.center, body.quaternion]) for body in bodies])
@@ -273,6 +275,17 @@ class RigidBodies(AbstractSystem):
 def row_of(tree, index):
     """One row of a stacked tree."""
     return jax.tree.map(lambda leaf: leaf[index], tree)
+
+
+def _list_of_bodies(bodies) -> list[Body]:
+    """Bodies, each of which is one."""
+    advice = "Give a list of bodies, such as [shapes.Body(shapes.Ball(0.5), density=1.0)]."
+    if not isinstance(bodies, Iterable):
+        raise TypeError(f"`bodies` must be several bodies, got a {type(bodies).__name__}. {advice}")
+    bodies = list(bodies)
+    for index, body in enumerate(bodies):
+        checks.instance(f"bodies[{index}]", body, Body, advice)
+    return bodies
 
 
 def _walls(walls: Sequence[tuple[Any, float]]) -> Wall | None:

@@ -69,7 +69,9 @@ def leg_bounds(leg, member: int, radius: float) -> tuple[float, ...]:
     return turning, turning**2 + twist, push, 2.0 * MARGIN * stray, turning**2
 
 
-def touches(plan, contacts: list, t: float, until: float, paths) -> tuple[list[tuple[float, tuple]], float, tuple | None]:
+def touches(
+    plan, contacts: list, t: float, until: float, paths
+) -> tuple[list[tuple[float, tuple]], float, tuple | None]:
     """The first contacts that close, as (time, contact); until when none other does; and one that overlaps, if any.
 
     Args:
@@ -91,7 +93,9 @@ def touches(plan, contacts: list, t: float, until: float, paths) -> tuple[list[t
     for _ in range(LOOKS):
         members = sorted({i for contact in left for i in plan.bodies_of(contact)})
         q, v = paths.at(members, now, quick=True)
-        width, rate, ahead, still, size = _looks(plan, left, dict(zip(members, range(len(members)), strict=True)), q, v, bounds)
+        width, rate, ahead, still, size = _looks(
+            plan, left, dict(zip(members, range(len(members)), strict=True)), q, v, bounds
+        )
         waiting = np.array([waits[contact] for contact in left])
         deep = (width < -plan.DEEP * size) & (now >= waiting)
         if deep.any():
@@ -193,7 +197,9 @@ def _wall_looks(system, walls, second, q2, v2, limits: Bounds):
         rate = closing + n.dot(omega.cross(arm))
 
         def glides(swings):
-            return (glide(body.shape, Turn.of_quaternion(body.quaternion), -n, arm, omega, _agility(body, b, swings[0])),)
+            return (
+                glide(body.shape, Turn.of_quaternion(body.quaternion), -n, arm, omega, _agility(body, b, swings[0])),
+            )
 
         ahead = _ahead(seen.gap, rate, closing, (b,), glides)
         size = body.shape.radius()

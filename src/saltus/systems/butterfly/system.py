@@ -12,9 +12,20 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
-from saltus.laws.friction import AbstractFrictionLaw, Combined, LimitSurface, Reaction
+from saltus.laws.friction import AbstractFrictionLaw, PointLimit, Reaction
 from saltus.shapes.profile import AbstractProfile
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, changed, choose, is_point, number, of_type, size
+from saltus.systems.ball_common import (
+    AXES,
+    BALL_QUANTITIES,
+    atol_limit,
+    changed,
+    choose,
+    is_point,
+    number,
+    of_type,
+    size,
+    sliding_force,
+)
 from saltus.systems.butterfly.track import Demand, Track, demand, in_space, outline_in_space, track
 from saltus.systems.butterfly.turning import AbstractTurning
 
@@ -24,6 +35,7 @@ MODES = ("slip", "forward", "backward", "stick")
 SLIP, FORWARD, BACKWARD, STICK = range(4)
 NEAR_REST = 1e-9  # slip and rim speed over sqrt(g r) at which a spot is tested for sticking
 ROUNDING = 1e-12  # slip over sqrt(g r) that counts as none: slip sets in without acceleration, so rounding could end it
+_SWEEPS = 12  # for the load of a spot that grows with it: friction across the edges is a small part of it
 LIFT_MESSAGE = "The ball lifted off the plates at t = {t:.6g} s."
 
 
@@ -87,7 +99,7 @@ class Butterfly(AbstractSystem):
     def __init__(self, mass, radius, half_angle, profile, turning, law, gravity=9.81):
         self.mass, self.radius, self.half_angle = number(mass), number(radius), number(half_angle)
         self.profile, self.turning, self.law, self.gravity = profile, turning, law, number(gravity)
-        self.point = is_point(law)
+        self.point = is_point(law, self.radius)
 
     def __check_init__(self):
         checks.positive("mass", self.mass)
@@ -110,6 +122,10 @@ class Butterfly(AbstractSystem):
     def speed(self) -> Scalar:
         """An ordinary speed of this ball [m/s]."""
         return jnp.sqrt(self.gravity * self.radius)
+
+    def atol_limit(self) -> float:
+        """A tenth of the speed at which slip counts as none [m/s]."""
+        return atol_limit(NEAR_REST, self.speed, self.radius)
 
     def start(self, phi: float = 0.0, speed: float = 0.0, angular_velocity: float | None = None) -> State:
         """The ball on the plates.
@@ -143,30 +159,37 @@ class Butterfly(AbstractSystem):
         asked = demand(place, state.v[0], plates, self.gravity)
         turning = state.v[1] - plates[1]
         slip = state.v[0] - self.effective_radius * turning
-        S, C = jnp.sin(self.half_angle), jnp.cos(self.half_angle)
         if self.point:
-            load = 0.5 * self.mass * asked.load / C
-            along = jnp.where(state.mode == STICK, self._rolling_force(asked, plates), self._sliding_force(state, load))
+            load = 0.5 * self.mass * asked.load / jnp.cos(self.half_angle)
+            sliding = self._sliding_force(state, slip, load)
+            along = jnp.where(state.mode == STICK, self._rolling_force(asked, plates), sliding)
             nothing = jnp.zeros(())
             reaction = Reaction(jnp.stack([along, nothing]), nothing, jnp.zeros(2))
         else:
-            unit = self.law.reaction(
-                jnp.stack([slip, jnp.zeros_like(slip)]),
-                -turning * S,
-                self._load_guess(asked),
-                jnp.stack([jnp.zeros_like(turning), turning * C]),
-            )
-            unit = jax.tree.map(lambda x: x / self._load_guess(asked), unit)
-            load = 0.5 * self.mass * asked.load / (C + unit.force[1] * S)
-            reaction = jax.tree.map(lambda x: load * x, unit)
+            load, reaction = self._sliding(asked, slip, turning)
             reaction = choose(state.mode == STICK, self._holding(asked, plates, load), reaction)
         gain = self._gain(asked, reaction)
         return ButterflyContacts(place, asked, load, reaction, gain, slip, turning)
 
-    def _load_guess(self, asked: Demand) -> Scalar:
-        """Load without friction across the edges, at which a spot that grows with the load is taken."""
-        load = 0.5 * self.mass * asked.load / jnp.cos(self.half_angle)
-        return jnp.where(load > 0.0, load, 1.0)
+    def _sliding(self, asked: Demand, slip: Scalar, turning: Scalar) -> tuple[Scalar, Reaction]:
+        """Load of one spot, which friction across the edges changes, and its friction."""
+        S, C = jnp.sin(self.half_angle), jnp.cos(self.half_angle)
+        nothing = jnp.zeros_like(slip)
+
+        def friction(load):
+            pressed = jnp.where(load > 0.0, load, 1.0)
+            full = self.law.reaction(
+                jnp.stack([slip, nothing]), -turning * S, pressed, jnp.stack([nothing, turning * C])
+            )
+            return jax.tree.map(lambda x: x / pressed, full)
+
+        def consistent(load):
+            return 0.5 * self.mass * asked.load / (C + friction(load).force[1] * S)
+
+        load = consistent(0.5 * self.mass * asked.load / C)
+        if not self.law.proportional:
+            load = jax.lax.scan(lambda load, _: (consistent(load), None), load, None, length=_SWEEPS)[0]
+        return load, jax.tree.map(lambda x: load * x, friction(load))
 
     def _gain(self, asked: Demand, reaction: Reaction) -> Float[Array, "2"]:
         S, C = jnp.sin(self.half_angle), jnp.cos(self.half_angle)
@@ -180,16 +203,16 @@ class Butterfly(AbstractSystem):
         gain = (asked.pull - share * self.effective_radius * plates[2]) / (1 + share)
         return 0.5 * self.mass * (gain - asked.pull)
 
-    def _sliding_force(self, state: State, load: Scalar) -> Scalar:
+    def _sliding_force(self, state: State, slip: Scalar, load: Scalar) -> Scalar:
         sign = (state.mode == FORWARD) * 1.0 - (state.mode == BACKWARD) * 1.0
-        return -sign * self.law.mu * load
+        return sliding_force(self.law, sign, slip, load)
 
     def _holding(self, asked: Demand, plates, load: Scalar) -> Reaction:
         """Friction that keeps a spot at rest on its plate: no slip, no relative spin."""
         S, C = jnp.sin(self.half_angle), jnp.cos(self.half_angle)
         along = -0.5 * self.mass * asked.pull
         moment = 0.5 * self.inertia * plates[2] + self.effective_radius * along
-        limit = self.law.pressure.centre_shift * self.law.radius(load) * self.law.rolling_shift * load
+        limit = self.law.rolling_capacity(load)
         resistance = jnp.clip(moment / C, -limit, limit)
         torque = (C * resistance - moment) / jnp.where(S > 0.0, S, 1.0)
         nothing = jnp.zeros(())
@@ -249,20 +272,15 @@ class Butterfly(AbstractSystem):
 
     def _grip_left(self, state: State) -> Scalar:
         now = self.contacts(changed(state, mode=jnp.asarray(STICK)))
-        if self.point:
-            return (self.law.mu * now.load - jnp.abs(now.reaction.force[0])) / (self.mass * self.gravity)
-        return 1.0 - self._surface().use(now.reaction.force, now.reaction.spin_torque, now.load)
-
-    def _surface(self) -> LimitSurface:
-        """What the spots can bear at rest; approximate laws share that of the exact one."""
-        return LimitSurface(Combined(self.law.mu, self.law.spot_radius, self.law.pressure))
+        limit = PointLimit(self.law.capacity(now.load)) if self.point else self.law.limit(now.load)
+        return limit.margin(now.reaction.force, now.reaction.spin_torque) / (self.mass * self.gravity)
 
     def _torn_loose(self, state: State, index) -> State:
         now = self.contacts(state)
         if self.point:
             return changed(state, mode=jnp.where(now.reaction.force[0] < 0.0, FORWARD, BACKWARD))
         # Off along the normal of the limit surface, with a speed that does not count.
-        slip, spin = self._surface().motion(-now.reaction.force, -now.reaction.spin_torque, now.load)
+        slip, spin = self.law.limit(now.load).motion(-now.reaction.force, -now.reaction.spin_torque)
         tiny = 2 * NEAR_REST * self.speed
         turning = -tiny * spin / jnp.sin(self.half_angle)
         rate = self.turning.at(state.t)[1]

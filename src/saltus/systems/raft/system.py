@@ -16,10 +16,9 @@ from saltus.links.springs import ElasticRods
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.raft import step as one
 from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
-from saltus.systems.sliding.contact import MODE_NAMES, SLIP, STICK
+from saltus.systems.sliding.contact import GONE, MODE_NAMES, SLIP, STICK
 from saltus.systems.sliding.system import _checked_pairs
 
-GONE = len(MODE_NAMES)
 RIM = 1e-6  # margin of the surface that counts as its border
 HALVINGS = 10  # how often a step that does not converge is halved
 STEP = 0.02  # default step, in units of sqrt(rod length / gravity)
@@ -46,7 +45,8 @@ class Raft(AbstractSystem):
 
     kind: ClassVar[str] = "sliding"
     engine: ClassVar[str] = "time_stepping"
-    mode_names: ClassVar[tuple[str, ...]] = (*MODE_NAMES, "gone")
+    mode_names: ClassVar[tuple[str, ...]] = MODE_NAMES
+    others_go_on: ClassVar[bool] = True  # when a mass leaves
 
     surface: AbstractSurface
     mass: Float[Array, " n"]
@@ -66,6 +66,9 @@ class Raft(AbstractSystem):
         strength=np.inf,
         gravity: float = 9.81,
     ):
+        checks.instance(
+            "surface", surface, AbstractSurface, "Give one of saltus.surfaces, such as surfaces.Sphere(radius=1.0)."
+        )
         checks.positive("mass", masses, "Every mass needs a weight to be held on the surface.")
         checks.nonnegative("mu", mu)
         checks.positive("gravity", gravity)

@@ -19,8 +19,8 @@ from saltus.surfaces.base import AbstractSurface
 PerMass = Float[Array, " n"]
 PerRod = Float[Array, " r"]
 
-SLIP, PULLED, STICK, FREE = range(4)
-MODE_NAMES = ("slip", "pulled", "stick", "free")
+SLIP, PULLED, STICK, FREE, GONE = range(5)
+MODE_NAMES = ("slip", "pulled", "stick", "free", "gone")
 
 
 class Places(eqx.Module):
@@ -126,7 +126,7 @@ def forces(
         applied: Further force on each mass, tangential; used for static friction [N].
         tangent: Part 1 of the paper: normal parts of the rod forces neglected.
     """
-    held, free = mode == STICK, mode == FREE
+    held, free = (mode == STICK) | (mode == GONE), mode >= FREE
     none = zeros(mass.shape)
     n = none.where(free, where.normal)
     c = none.where(free, where.normal - where.heading * mu_signed)

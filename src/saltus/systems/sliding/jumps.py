@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from saltus import checks
 from saltus.hybrid import Rate, State
-from saltus.systems.sliding.contact import FREE, PULLED, SLIP, STICK, constrained_change, rod_geometry
+from saltus.systems.sliding.contact import FREE, GONE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 STOP_SPEED = 1e-9  # [m/s]; below it a mass is brought to its stop in closed form, to second order
 TOGETHER = 3.0  # masses slower than so many stop speeds stop together with the one that stops
+LIMIT_UP_TO = 16  # masses for which the direction just before a stop is solved for
+LIMIT_STEPS, LIMIT_NEAR = 8, 0.5  # of Newton's method, and how far it may lead from the direction at the stop speed
 NUDGE = 1e-12  # [s]; a mass starts from rest with the velocity that it has after this time
 HAIR = 1e-12  # of its coordinates [m]; how deep a mass is when it counts as landed, so that rounding does not land it
 SIGN_SWEEPS = 3  # friction on |N| is piecewise linear: with moderate mu the signs of N settle in one or two
@@ -29,7 +31,7 @@ RELEASE_PATH = 1e-9  # [m]; a torn-loose mass moves as time cubed; let go earlie
 def stop(system: SlidingMasses, state: State, index) -> State:
     """A mass comes to a stop, alone or with others: it sticks, or turns and slips on."""
     where, now = system.places(state), system.forces(state)
-    stops = stopped(system, state, where.speed < TOGETHER * STOP_SPEED).at[index].set(True)
+    stops = _stopping(system, state, index)
     slowing = -now.motion.dot(where.heading)
     rest = where.speed[index] / jnp.where(slowing[index] > 0.0, slowing[index], jnp.inf)
 
@@ -42,6 +44,40 @@ def stop(system: SlidingMasses, state: State, index) -> State:
     stops = stopped(system, after, system.places(after).speed < STOP_SPEED)
     v, mode = jnp.where(stops[:, None], 0.0, after.v), jnp.where(stops, STICK, after.mode)
     return set_off(system, State(after.t, after.q, v, after.ledger, mode))
+
+
+def before_stop(system: SlidingMasses, state: State, index) -> State:
+    """The state of a mass about to stop, with the velocity along the limit of its direction.
+
+    The direction turns until the last moment, as a power of the speed; at the speed at which a stop is told it may be
+    far from its limit still. There the velocities u of all that stop vanish in a straight line: u = -a(u) / |a(u)| up
+    to a factor, solved by Newton's method. Networks of more than `LIMIT_UP_TO` masses keep the direction they have.
+    """
+    if system.mass.size > LIMIT_UP_TO:
+        return state
+    stops = _stopping(system, state, index)[:, None]
+
+    def moving(u) -> State:
+        return eqx.tree_at(lambda s: s.v, state, jnp.where(stops, STOP_SPEED * u, state.v))
+
+    def excess(u):
+        a = jnp.where(stops, system.columns(system.forces(moving(u)).motion), 0.0)
+        return jnp.where(stops, u * jnp.sqrt(jnp.sum(a**2)) + a, u).ravel()
+
+    def improve(u, _):
+        slope = jax.jacfwd(excess)(u).reshape(u.size, u.size)
+        return u - jnp.linalg.solve(slope, excess(u)).reshape(u.shape), None
+
+    known = jnp.where(stops, state.v, 0.0)
+    known = known / jnp.sqrt(jnp.sum(known**2))
+    found = jax.lax.scan(improve, known, None, length=LIMIT_STEPS)[0]
+    good = jnp.isfinite(found).all() & (jnp.max(jnp.abs(found - known)) < LIMIT_NEAR)
+    return jax.tree.map(lambda new, old: jnp.where(good, new, old), moving(found), state)
+
+
+def _stopping(system: SlidingMasses, state: State, index):
+    """Which masses come to a stop together with this one."""
+    return stopped(system, state, system.places(state).speed < TOGETHER * STOP_SPEED).at[index].set(True)
 
 
 def stopped(system: SlidingMasses, state: State, slow):
@@ -206,3 +242,21 @@ def come_to_lie(system: SlidingMasses, state: State, index) -> State:
     """A mass that bounces ever less comes to lie on the surface."""
     where = system.places(state)
     return land(system, state, index, -where.velocity.dot(where.normal)[index])
+
+
+def leave(system: SlidingMasses, state: State, index) -> State:
+    """A mass reaches the border of the surface: it is taken out and stays there, unless it ends the run.
+
+    Its kinetic energy goes with it, and is counted as lost.
+    """
+    if not system.others_go_on:
+        return state
+    kinetic = 0.5 * system.mass[index] * system.places(state).velocity.square()[index]
+    without = State(
+        state.t,
+        state.q,
+        state.v.at[index].set(0.0),
+        state.ledger.at[0].add(kinetic),
+        state.mode.at[index].set(GONE),
+    )
+    return jax.tree.map(lambda ends, goes: jnp.where(system.ends_outside(state)[index], ends, goes), state, without)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -17,9 +18,11 @@ from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
 from saltus.numerics.vectors import Vectors
 from saltus.surfaces.base import AbstractSurface
+from saltus.surfaces.terrain import Terrain
 from saltus.systems.sliding import begin, jumps
 from saltus.systems.sliding.contact import (
     FREE,
+    GONE,
     MODE_NAMES,
     PULLED,
     SLIP,
@@ -43,7 +46,9 @@ class SlidingMasses(AbstractSystem):
     """Point masses joined by rigid rods, sliding on a surface under gravity and dry friction.
 
     Each mass slips, sticks, or flies free. The forces in the rods follow from the constraint that
-    no rod changes its length; they are right at every instant, also at the start.
+    no rod changes its length; they are right at every instant, also at the start. A mass without rods
+    that reaches the border of the surface is gone (event `left_domain`), and the others go on; a mass
+    with rods, or the last one that is left, ends the run there.
 
     Args:
         surface: What the masses slide on.
@@ -56,7 +61,8 @@ class SlidingMasses(AbstractSystem):
         friction_reaction: Friction on the size of the reaction, "abs", or on its signed value,
             "signed", as the paper writes it (friction then drives a mass that the surface pulls).
         adhesion: True: masses never leave the surface, which may pull at them (the paper).
-            False: a mass lifts off when the surface would have to pull.
+            False: a mass lifts off when the surface would have to pull. None: False on a terrain, where ground
+            cannot pull, and True on other surfaces.
         restitution: Share of the normal speed with which a landing mass bounces, 0 to 1 [-].
 
     References:
@@ -88,9 +94,12 @@ class SlidingMasses(AbstractSystem):
         gravity: float = 9.81,
         formulation: str = "full",
         friction_reaction: str = "abs",
-        adhesion: bool = True,
+        adhesion: bool | None = None,
         restitution: float = 0.0,
     ):
+        checks.instance(
+            "surface", surface, AbstractSurface, "Give one of saltus.surfaces, such as surfaces.Sphere(radius=1.0)."
+        )
         checks.positive("mass", masses, "Every mass needs a weight to be held on the surface.")
         checks.nonnegative("mu", mu)
         checks.positive("gravity", gravity)
@@ -110,7 +119,7 @@ class SlidingMasses(AbstractSystem):
         self.restitution = jnp.asarray(restitution, float)
         self.formulation = formulation
         self.friction_reaction = friction_reaction
-        self.adhesion = bool(adhesion)
+        self.adhesion = not isinstance(surface, Terrain) if adhesion is None else bool(adhesion)
         known_mu = checks.concrete(mu)
         self.has_friction = known_mu is None or bool(np.any(known_mu > 0.0))
         symmetric = not self.has_friction or surface.flat
@@ -155,7 +164,7 @@ class SlidingMasses(AbstractSystem):
 
     def places(self, state: State) -> Places:
         """Positions and velocities in space, and the surface under each mass."""
-        return places(self.surface, state.q, state.v, None if self.adhesion else state.mode == FREE)
+        return places(self.surface, state.q, state.v, None if self.adhesion else state.mode >= FREE)
 
     def columns(self, vectors: Vectors) -> Float[Array, "n d"]:
         """Vectors as they are kept in a state: x and y, and z where masses can fly."""
@@ -188,13 +197,22 @@ class SlidingMasses(AbstractSystem):
         """Velocities, accelerations, and the power of friction; rods keep their nominal lengths."""
         where = self.places(state)
         now = self.forces(state, where)
-        moving = state.mode != STICK
+        moving = (state.mode != STICK) & (state.mode != GONE)
         power = jnp.where(state.mode < STICK, self.mu_signed(state.mode) * now.normal_force * where.speed, 0.0)
         return Rate(
             q=self.columns(where.velocity.map(lambda part: jnp.where(moving, part, 0.0))),
             v=self.columns(now.motion),
             ledger=jnp.concatenate([jnp.sum(power)[None], jnp.zeros(len(self.rods))]),
         )
+
+    def atol_limit(self) -> float:
+        """A tenth of the speed at which a stop is told, if there is friction [m/s]."""
+        return 0.1 * jumps.STOP_SPEED if self.has_friction else math.inf
+
+    @property
+    def balanced(self) -> bool:
+        """Whether energy and rod lengths are kept; the "tangent" formulation neglects parts of the rod forces."""
+        return self.formulation == "full"
 
     def project(self, state: State) -> State:
         """Rods at their lengths and not stretching, masses on the surface."""
@@ -254,17 +272,25 @@ class SlidingMasses(AbstractSystem):
     def _borders(self, see, relative_reaction) -> list[Guard]:
         """Where the equations or the surface end."""
 
-        def border(name, function, armed, ends, message):
-            return Guard(name, function, armed, ends, "Stopped at t = {t:.9g} s: " + message, border=True)
+        def border(name, function, armed, ends, message, jump=None):
+            return Guard(name, function, armed, ends, "Stopped at t = {t:.9g} s: " + message, border=True, jump=jump)
 
         def agreement(state):
             """Relative reaction, counted in the direction that the mode says."""
             return jnp.where(state.mode == PULLED, -1.0, 1.0) * relative_reaction(state) + ILL_POSED
 
+        def margin(state):
+            return self.surface.margin(state.q[:, 0], state.q[:, 1]) - RIM
+
+        # Both have the same name and the same jump, so that a replay finds either by its name.
+        leave = functools.partial(jumps.leave, self)
         borders = [
-            border("left_domain", lambda s: self.surface.margin(s.q[:, 0], s.q[:, 1]) - RIM, always, "left_domain",
-                   "mass {index} left the region where the surface is defined.")
+            border("left_domain", margin, self.ends_outside, "left_domain",
+                   "mass {index} left the region where the surface is defined.", leave)
         ]  # fmt: skip
+        if self.others_go_on:
+            goes = Guard("left_domain", margin, lambda s: ~self.ends_outside(s) & (s.mode != GONE), jump=leave)
+            borders.append(goes)
         if not (self.has_friction and len(self.rods)):
             return borders
         borders.append(
@@ -281,6 +307,19 @@ class SlidingMasses(AbstractSystem):
             )  # fmt: skip
         return borders
 
+    @property
+    def others_go_on(self) -> bool:
+        """Whether the others go on when a mass leaves."""
+        return self.mass.size > 1 and len(set(self.parts)) > 1
+
+    def ends_outside(self, state: State) -> Bool[Array, " n"] | Bool[Array, ""]:
+        """Which masses end the run where they reach the border: those with rods, and the last one that is left."""
+        if not self.others_go_on:
+            return always(state)
+        joined = np.bincount(self.parts, minlength=len(self.parts))[list(self.parts)] > 1
+        there = state.mode != GONE
+        return there & (joined | (jnp.sum(there) == 1))
+
     def _gap(self, state: State) -> Float[Array, " n"]:
         """Height of each mass over the surface, a hair more: just after lift-off it grows as time cubed."""
         return state.q[:, 2] - self.surface.height(state.q[:, 0], state.q[:, 1]) + jumps.hair(state)
@@ -291,8 +330,12 @@ class SlidingMasses(AbstractSystem):
     def _may_be_released(self, state: State):
         """Held masses that something still moving hangs on."""
         parts = jnp.asarray(self.parts)
-        moving = jnp.zeros(len(self.parts), bool).at[parts].max(state.mode != STICK)
+        moving = jnp.zeros(len(self.parts), bool).at[parts].max((state.mode != STICK) & (state.mode != GONE))
         return (state.mode == STICK) & moving[parts]
+
+    def approach(self, state: State, guard: str, index) -> State:
+        """Just before a stop: the masses that stop move in the direction in which their velocity vanishes."""
+        return jumps.before_stop(self, state, index) if guard == "stop" else state
 
     # ---- results ------------------------------------------------------------------------------
 
@@ -366,7 +409,10 @@ def _stood(system: SlidingMasses, before: State, after: State):
 
 def _checked_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:
     """The rods as pairs of different, existing masses, none of them twice."""
-    pairs = tuple((int(i), int(j)) for i, j in rods)
+    try:
+        pairs = tuple((int(i), int(j)) for i, j in rods)
+    except (TypeError, ValueError):
+        raise ValueError(f"`rods` must be pairs of masses, such as [(0, 1), (1, 2)], got {rods!r}.") from None
     seen = {}
     for r, (i, j) in enumerate(pairs):
         if i == j:

@@ -1,0 +1,72 @@
+"""What `saltus hazard` does with runs of stones: maps of passages, deposits, energy and height, and a barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from saltus.errors import ScenarioError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+NEEDED = ("position", "velocity", "kinetic_energy", "jump_height", "mode")
+
+
+def mapped(
+    datasets: Iterable[tuple[Path, xr.Dataset]], surface: dict, out: Path, plot: Path | None, barrier: str | None
+) -> dict[str, Any]:
+    """Write the maps of runs over one terrain; what there is to say of them."""
+    import numpy as np
+
+    from saltus.io.hazard import write_raster
+    from saltus.io.rockfall import MAPS, Barrier, RockfallMaps, read_line
+    from saltus.surfaces import named
+
+    terrain = named(surface)
+    maps = RockfallMaps(terrain.grid)
+    line = None if barrier is None else Barrier(read_line(barrier, terrain.grid.origin))
+    for path, dataset in datasets:
+        missing = [name for name in NEEDED if name not in dataset]
+        if missing:
+            raise ScenarioError(f"{str(path)!r} does not hold {missing[0]!r}, which maps of stones need.")
+        maps.add_run(dataset)
+        if line is not None:
+            line.add_run(dataset)
+    layers = maps.maps()
+    write_raster(out, layers, terrain.grid, {name: units for name, (units, _) in MAPS.items()})
+    if plot is not None:
+        from saltus.views.rockfall import save_figure
+
+        save_figure(layers, terrain, plot, None if line is None else line.line)
+    facts = {
+        "runs": maps.runs,
+        "pixels_passed": int((layers["passage_probability"] > 0).sum()),
+        "stones_stopped": float(maps.stopped.sum()),
+        **{
+            f"largest_{name}": float(np.nanmax(layers[f"{name}_largest"])) for name in ("kinetic_energy", "jump_height")
+        },
+        "largest_speed": float(np.nanmax(layers["speed_largest"])),
+        "files": [str(path) for path in (out, plot) if path is not None],
+    }
+    return facts if line is None else facts | {"barrier": line.facts()}
+
+
+def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """The facts as lines for people."""
+    lines = [
+        ("runs", str(facts["runs"])),
+        ("passed", f"{facts['pixels_passed']} pixels"),
+        ("stopped", f"{facts['stones_stopped']:.0f} stones"),
+        ("largest energy", f"{facts['largest_kinetic_energy']:.4g} J"),
+        ("largest height", f"{facts['largest_jump_height']:.3g} m"),
+        ("largest speed", f"{facts['largest_speed']:.4g} m/s"),
+    ]
+    if "barrier" in facts:
+        net = facts["barrier"]
+        lines.append(("at the barrier", f"{net['reached']} of {net['runs']} stones"))
+        for name, words, units in (("kinetic_energy", "energy", "J"), ("jump_height", "height", "m")):
+            told = f"{net[f'{name}_largest']:.4g} {units}, 95 per cent below {net[f'{name}_p95']:.4g} {units}"
+            lines.append((f"{words} there", told))
+    return [*lines, *(("written", name) for name in facts["files"])]

@@ -1,0 +1,48 @@
+"""The map of a hybrid flow and its derivative, as compiled functions of the flowing vector."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from saltus.engines.bounded import BoundedRun, simulate_bounded
+from saltus.engines.flat import FlatSystem
+from saltus.hybrid import AbstractSystem, State
+
+Vector = Float[Array, " n"]
+Mode = Int[Array, "..."]
+
+
+def vector_of(state: State) -> Vector:
+    """All that flows, in one vector."""
+    return jnp.concatenate([jnp.ravel(part) for part in (state.q, state.v, state.ledger)])
+
+
+def state_of(like: State, t, vector: Vector, mode: Mode) -> State:
+    """A state of the form of `like` with these flowing parts."""
+    filled = State(t, like.q, like.v, like.ledger, mode)
+    return FlatSystem.state(_Form(filled), t, vector)
+
+
+class _Form:
+    """As much of a `FlatSystem` as its `state` asks for."""
+
+    def __init__(self, like: State):
+        self.like = like
+
+
+def moved(system: AbstractSystem, like: State, t, vector: Vector, mode: Mode, until, **bounds) -> BoundedRun:
+    """The run from this vector to a time; bounded, so that it can be differentiated."""
+    return simulate_bounded(system, state_of(like, t, vector, mode), until, **bounds)
+
+
+def with_derivative(system: AbstractSystem, like: State, t, vector: Vector, mode: Mode, until, **bounds):
+    """The run to a time, and the derivative of its end by its start (saltation at each event included)."""
+
+    def end(x):
+        run = moved(system, like, t, x, mode, until, **bounds)
+        return vector_of(run.end), run
+
+    jacobian, run = jax.jacfwd(end, has_aux=True)(vector)
+    return run, jacobian

@@ -1,0 +1,290 @@
+"""A run with a bounded number of steps and events: one program, to be compiled, mapped over and differentiated.
+
+First the engine's own pieces find the steps and the events, without derivatives. Then the steps are taken again
+along the times that were found, and through the events with the derivative of their times, as `replay` does: by loops
+of fixed length, so that derivatives can be taken forwards and backwards.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from saltus import checks
+from saltus.engines.advance import (
+    Carry,
+    Control,
+    Status,
+    Stepper,
+    after_jump,
+    judged,
+    search,
+    taken,
+    tried,
+)
+from saltus.engines.fire import jumped, same_types, still_due, turn
+from saltus.engines.flat import FlatSystem
+from saltus.engines.replay import at_zero
+from saltus.engines.signs import Signs
+from saltus.engines.steppers import is_fixed, stepper
+from saltus.hybrid import AbstractSystem, State
+
+
+class BoundedRun(eqx.Module):
+    """What `simulate_bounded` gives; rows after the last event are empty.
+
+    Args:
+        end: The last state.
+        event_times: Times of the events [s]; infinite where there was none.
+        event_guards: Number of the guard in `system.guards()`; -1 where there was none.
+        event_indices: Which of the things that the guard watches.
+        after: The states after the events, stacked; the last state where there was none.
+        n_events: How many events there were.
+        n_steps: How many steps were tried.
+        ended_by: Number of the guard that ended the run, or -1.
+        complete: Whether the run reached `until`, or was ended by a guard, within its bounds.
+    """
+
+    end: State
+    event_times: Float[Array, " e"]
+    event_guards: Int[Array, " e"]
+    event_indices: Int[Array, " e"]
+    after: State
+    n_events: Int[Array, ""]
+    n_steps: Int[Array, ""]
+    ended_by: Int[Array, ""]
+    complete: Bool[Array, ""]
+
+
+class _Found(eqx.Module):
+    """Steps and events as they are found: each slot is a step to a time, then perhaps the event of a guard there."""
+
+    state: State
+    h: Array
+    t_event: Array
+    due: Array
+    signs: Signs
+    status: Array
+    ended_by: Array
+    times: Float[Array, " s"]
+    guards: Int[Array, " s"]
+    slots: Array
+    tried: Array
+    events: Array
+
+
+def simulate_bounded(
+    system: AbstractSystem,
+    start: State,
+    until: float | Array,
+    *,
+    max_events: int,
+    max_steps: int = 256,
+    method: str = "dopri8",
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    step: float | None = None,
+) -> BoundedRun:
+    """Let a system move to `until`, with at most so many events and steps, inside `jit`, `vmap` and `grad`.
+
+    The steps and events are those of `simulate`. Where a bound is met the run stays there, and `complete` is false:
+    look at it. Events that pile up are not told from others; they meet the bound. Time and memory grow with the
+    bounds, not with what happens: keep them as small as the problem allows. Derivatives are those of the steps taken,
+    through the events with their times; backwards only for jumps without loops of unknown length.
+
+    Args:
+        system: What moves; its numbers may be traced.
+        start: Its state at the beginning; may be traced.
+        until: Time of the end [s]; may be traced.
+        max_events: Events after which the run stays where it is.
+        max_steps: Steps and events together after which it stays where it is.
+        method: As in `simulate`.
+        rtol: Error allowed per step, relative.
+        atol: Error allowed per step, absolute.
+        step: Constant step [s], for a method without an error estimate.
+    """
+    _check_bounds(max_events, max_steps, method, step)
+    rule = stepper(method, rtol)
+    start = same_types(start, start)
+    control = Control(
+        rtol=jnp.asarray(float(rtol)), atol=jnp.asarray(float(atol)), step=jnp.asarray(float(step or 0.0)),
+        origin=jax.lax.stop_gradient(start.t), fixed=step is not None, project=step is None,
+    )  # fmt: skip
+    numbers, rest = eqx.partition((system, start, jnp.asarray(until, float)), eqx.is_inexact_array)
+    found = _find(*eqx.combine(jax.lax.stop_gradient(numbers), rest), rule, control, max_events, max_steps)
+    end, slots = _take(system, start, jnp.asarray(until, float), found, rule, control)
+    return _gather(system, start, end, slots, found, max_events)
+
+
+def _check_bounds(max_events: int, max_steps: int, method: str, step: float | None) -> None:
+    for name, value in (("max_events", max_events), ("max_steps", max_steps)):
+        if not isinstance(value, int) or value < 1:
+            raise ValueError(f"`{name}` must be a whole number > 0, known before the program is compiled, got {value}.")
+    if is_fixed(method) and step is None:
+        raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")
+    if step is not None:
+        checks.positive("step", step)
+
+
+# ---- the steps and events, without derivatives ----------------------------------------------------
+
+
+def _find(system, start: State, until, rule: Stepper, control: Control, max_events: int, max_steps: int) -> _Found:
+    """Steps and events up to the end or a bound."""
+    none = jnp.zeros(FlatSystem(system, start).armed().size, bool)
+    begin = _Found(
+        state=start, h=jnp.asarray(0.0), t_event=start.t, due=none, signs=Signs.none(none.size),
+        status=jnp.where(start.t < until, Status.going, Status.reached), ended_by=jnp.asarray(-1),
+        times=jnp.full(max_steps, jnp.inf), guards=jnp.full(max_steps, -1), slots=jnp.asarray(0),
+        tried=jnp.asarray(0), events=jnp.asarray(0),
+    )  # fmt: skip
+
+    def going_on(found: _Found):
+        inside = (found.slots < max_steps) & (found.tried < 4 * max_steps)
+        return (found.status == Status.going) & inside
+
+    def one_more(found: _Found) -> _Found:
+        # A further jump at the same instant is an event without a step before it.
+        moved = _stepped(system, found, until, rule, control)
+        if not none.size:
+            return moved
+        moved = jax.lax.cond(found.due.any(), lambda: found, lambda: moved)
+        return jax.lax.cond(moved.due.any(), lambda: _fired(system, moved, until, control, max_events), lambda: moved)
+
+    return jax.lax.while_loop(going_on, one_more, begin)
+
+
+def _stepped(system, found: _Found, until, rule: Stepper, control: Control) -> _Found:
+    """One step tried: kept, rejected, or searched for an event."""
+    state = found.state
+    flat = FlatSystem(system, state)
+    armed, marks = flat.armed(), flat.marks()
+    zero = jnp.asarray(0)
+    carry = Carry(
+        t=state.t, y=flat.vector(state), h=jnp.where(found.h > 0.0, found.h, control.step),
+        status=jnp.asarray(Status.going), t_next=state.t, over=zero, signs=found.signs, times=jnp.zeros(1),
+        vectors=jnp.zeros((1, 1)), count=zero, steps=zero,
+    )  # fmt: skip
+    went = judged(tried(flat, rule, control, until, carry), carry, armed, marks, rule.order, control, until, 0)
+    kept, now, due = went.count > 0, flat.state(went.t, went.y), found.due
+    h, signs, status, ended_by = went.h, went.signs, went.status, found.ended_by
+    if armed.size:
+        owner = flat.guard_numbers()[0]
+        doubtful = status == Status.doubtful
+
+        def look():
+            seen = search(system, state, went.t_next, went.signs, rule, control)
+            return seen.state, seen.due & seen.event, seen.signs, seen.sunk.any()
+
+        now, due, signs, sinks = jax.lax.cond(
+            doubtful, look, lambda: (now, jnp.zeros_like(due), went.signs, jnp.asarray(False))
+        )
+        kept = kept | doubtful
+        status = jnp.where(doubtful, jnp.where((now.t >= until) & ~due.any(), Status.reached, Status.going), status)
+        # A guard that has fired and sinks without having been positive piles up: what follows is not known here.
+        status = jnp.where(sinks, Status.stalled, status)
+        ended_by = jnp.where(status == Status.over, owner[went.over], ended_by)
+    state = jax.tree.map(lambda new, old: jnp.where(kept, new, old), now, state)
+    times = found.times.at[found.slots].set(jnp.where(kept, state.t, jnp.inf))
+    return _Found(
+        state, h, found.t_event, due, signs, status, ended_by, times, found.guards, found.slots + kept,
+        found.tried + 1, found.events,
+    )  # fmt: skip
+
+
+def _fired(system, found: _Found, until, control: Control, max_events: int) -> _Found:
+    """The first guard that is due jumps; it is written into the slot of the step that led to it, or its own."""
+    flat = FlatSystem(system, found.state)
+    owner, element = flat.guard_numbers()
+    which = jnp.argmax(found.due)
+    after = _jumped(system, found.state, owner[which], element[which])
+    ends = jnp.asarray([guard.ends is not None for guard in system.guards()])[owner[which]]
+    last = jnp.maximum(found.slots - 1, 0)
+    taken_already = (found.slots == 0) | (found.guards[last] >= 0)
+    slot = jnp.where(taken_already, found.slots, last)
+    due = still_due(system, after, found.due.at[which].set(False)) & ~ends
+    stays = ~turn(system, found.state, after, which).passes
+    signs = Signs(found.signs.last.at[which].set(0.0), found.signs.fired.at[which].set(stays))
+    events = found.events + 1
+    status = jnp.where(after.t < until, Status.going, Status.reached)
+    status = jnp.where((events >= max_events) & (status == Status.going), Status.full, status)
+    h = jnp.asarray(after_jump(control, found.h, after.t - found.t_event), float)
+    return _Found(
+        after, h, after.t, due, signs, jnp.where(ends, Status.event, jnp.where(due.any() & (events < max_events),
+                                                                              Status.going, status)),
+        jnp.where(ends, owner[which], found.ended_by), found.times.at[slot].set(found.state.t),
+        found.guards.at[slot].set(which), slot + 1, found.tried, events,
+    )  # fmt: skip
+
+
+def _jumped(system, state: State, owner, index) -> State:
+    """The state after the event of the guard with this number."""
+    numbers = range(len(system.guards()))
+    jumps = [lambda s, k, number=number: jumped(system, s, number, k) for number in numbers]
+    return jax.lax.switch(owner, jumps, state, index)
+
+
+# ---- the same steps and events, differentiable -----------------------------------------------------
+
+
+def _take(system, start: State, until, found: _Found, rule: Stepper, control: Control):
+    """The last state, and for each slot the time of its event and the state after it."""
+    n_guards = found.due.size
+    owner, element = FlatSystem(system, start).guard_numbers()
+
+    def through(state: State, which):
+        def event(number):
+            def one(state, index):
+                there = at_zero(system, state, number, index)
+                return jumped(system, there, number, index), there.t
+
+            return one
+
+        numbers = range(len(system.guards()))
+        return jax.lax.switch(owner[which], [event(number) for number in numbers], state, element[which])
+
+    def slot(state: State, found):
+        t_new, which = found
+        flat = FlatSystem(system, state)
+        y = flat.vector(state)
+        # A slot that is not used, or has no length, must not be stepped over: its derivative would be undefined.
+        moves = (t_new > state.t) & jnp.isfinite(t_new)
+        t_safe = jnp.where(moves, t_new, state.t + 1.0)
+        y_new, _ = jax.lax.cond(
+            moves, lambda: (taken(flat, rule, control, state.t, y, t_safe - state.t)[0], 0), lambda: (y, 0)
+        )
+        state = flat.state(jnp.where(moves, t_new, state.t), y_new)
+        if not n_guards:
+            return state, (state.t, state)
+        state, t = jax.lax.cond(which >= 0, lambda: through(state, jnp.maximum(which, 0)), lambda: (state, state.t))
+        return state, (t, state)
+
+    # The step that reaches the end ends there also for its derivative.
+    last = jnp.where(found.times == jax.lax.stop_gradient(until), until, found.times)
+    return jax.lax.scan(slot, start, (last, found.guards))
+
+
+def _gather(system, start: State, end: State, slots, found: _Found, max_events: int) -> BoundedRun:
+    """The events out of the slots."""
+    rows = jnp.flatnonzero(found.guards >= 0, size=max_events, fill_value=found.times.size)
+    there = rows < found.times.size
+    safe = jnp.minimum(rows, found.times.size - 1)
+    owner, element = FlatSystem(system, start).guard_numbers()
+    which = jnp.where(there, found.guards[safe], 0)
+    none = jnp.full(max_events, -1)
+    times, states = slots
+    after = jax.tree.map(lambda x, last: jnp.where(there.reshape(-1, *[1] * (x.ndim - 1)), x[safe], last), states, end)
+    good = (found.status == Status.reached) | (found.status == Status.event) | (found.status == Status.over)
+    return BoundedRun(
+        end=end,
+        event_times=jnp.where(there, times[safe], jnp.inf),
+        event_guards=jnp.where(there, owner[which], -1) if owner.size else none,
+        event_indices=jnp.where(there, element[which], -1) if owner.size else none,
+        after=after,
+        n_events=found.events,
+        n_steps=found.tried,
+        ended_by=found.ended_by,
+        complete=good,
+    )

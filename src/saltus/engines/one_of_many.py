@@ -1,0 +1,157 @@
+"""One run among many: what is kept of it, a few steps of it by itself, and the search and the jumps in one of them.
+
+Used by all that drive many runs at once (`batch`, `lanes`), inside their programs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from saltus.engines.accumulation import PileUp
+from saltus.engines.advance import Carry, Control, Status, after_jump, judged, search, tried
+from saltus.engines.fire import fire
+from saltus.engines.flat import FlatSystem
+from saltus.engines.search import GLANCES, cubic
+from saltus.engines.signs import Signs
+from saltus.hybrid import AbstractSystem, State
+from saltus.numerics.peaks import highest
+
+Watch = Callable[[AbstractSystem, State], Float[Array, " k"]]
+
+
+class Lanes(eqx.Module):
+    """Runs on their way; every leaf has the lanes as its first axis.
+
+    Args:
+        number: Which run it is; -1 for an idle lane.
+        varying: The numbers of the system that differ from run to run.
+        state: Where it is.
+        until: Time of its end [s].
+        h: Step to try next [s].
+        status: `Status` of its flow.
+        t_next: End of the step to look into, if the status says so [s].
+        ended_by: Number of the guard that ended it, or -1.
+        events: How many events it had.
+        steps: How many steps it took.
+        t_event: Time of the last event [s].
+        largest: Largest values so far of what is watched.
+        signs: What is known of the guards.
+        pile_up: What is remembered of the times of events.
+    """
+
+    number: Int[Array, " n"]
+    varying: AbstractSystem
+    state: State
+    until: Float[Array, " n"]
+    h: Float[Array, " n"]
+    status: Int[Array, " n"]
+    t_next: Float[Array, " n"]
+    ended_by: Int[Array, " n"]
+    events: Int[Array, " n"]
+    steps: Int[Array, " n"]
+    t_event: Float[Array, " n"]
+    largest: Float[Array, "n k"]
+    signs: Signs
+    pile_up: PileUp
+
+
+def each(function: Callable, values, one_by_one: bool):
+    """The function on each row of a tree: one after the other on a CPU, where a row's last bits must not hang on its
+    place in a vector, and where a branch not taken costs nothing; else side by side.
+    """
+    return jax.lax.map(function, values) if one_by_one else jax.vmap(function)(values)
+
+
+def first_carry(lanes: Lanes, y, control: Control) -> Carry:
+    zero = jnp.zeros_like(lanes.status)
+    return Carry(
+        t=lanes.state.t, y=y, h=jnp.where(lanes.h > 0.0, lanes.h, control.step), status=lanes.status,
+        t_next=lanes.t_next, over=zero, signs=lanes.signs, times=jnp.zeros((0, *zero.shape)),
+        vectors=jnp.zeros((0, *zero.shape)), count=zero, steps=zero,
+    )  # fmt: skip
+
+
+def flow_one(lane: Lanes, shared, control: Control, stepper, watch, patience: int, unrisen: bool = False) -> Lanes:
+    """A few steps of one lane by itself; with `unrisen` only until guards that have fired rise, but one in any case."""
+    system = eqx.combine(lane.varying, shared)
+    flat = FlatSystem(system, lane.state)
+    armed, marks = flat.armed(), flat.marks()
+
+    def going_on(carry):
+        now = carry[0]
+        going = (now.status == Status.going) & (now.steps < patience)
+        return going & ((now.steps == 0) | (now.signs.fired & armed).any()) if unrisen else going
+
+    def step(carry):
+        before, largest = carry
+        trial = tried(flat, stepper, control, lane.until, before)
+        after = judged(trial, before, armed, marks, stepper.order, control, lane.until, 0)
+        seen = jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(trial.times, trial.vectors)
+        return after, larger(largest, seen, after.count > before.count)
+
+    end, largest = jax.lax.while_loop(
+        going_on, step, (first_carry(lane, flat.vector(lane.state), control), lane.largest)
+    )
+    return moved(lane, flat.state(end.t, end.y), end, flat.guard_numbers()[0], largest)
+
+
+def larger(largest, seen, kept):
+    """The largest values with those of a step, if it was kept."""
+    return jnp.where(kept, jnp.maximum(largest, highest(seen)), largest)
+
+
+def moved(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes:
+    ended_by = lanes.ended_by
+    if owner.size:
+        ended_by = jnp.where(end.status == Status.over, owner[end.over], ended_by)
+    return dataclasses.replace(
+        lanes, state=state, h=end.h, status=end.status, t_next=end.t_next, signs=end.signs,
+        ended_by=ended_by, steps=lanes.steps + end.steps, largest=largest,
+    )  # fmt: skip
+
+
+def limited(lanes: Lanes, max_steps: int) -> Lanes:
+    """With the status of a run that has used up its steps."""
+    full = (lanes.status == Status.going) & (lanes.steps >= max_steps)
+    return dataclasses.replace(lanes, status=jnp.where(full, Status.full, lanes.status))
+
+
+def look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int, one_by_one: bool) -> Lanes:
+    """The search in a doubtful step, and the jumps that are due."""
+    system = eqx.combine(lane.varying, shared)
+    found = search(system, lane.state, lane.t_next, lane.signs, stepper, control)
+    # A guard that sinks after its own event comes first: the run is still at the start of the step.
+    sinks = found.sunk.any()
+    finite = jnp.isfinite(FlatSystem(system, lane.state).vector(found.state)).all()
+    here = jax.tree.map(lambda x, y: jnp.where(sinks | ~finite, x, y), lane.state, found.state)
+    found = dataclasses.replace(found, state=here, event=found.event & finite)
+    seen = larger(lane.largest, _along(system, lane.state, found.state, watch), True)
+    done = fire(system, found, lane.pile_up, seen, functools.partial(watch, system), one_by_one)
+    fires, events = done.count > 0, lane.events + done.count
+    h = jnp.where(fires, after_jump(control, lane.h, done.state.t - lane.t_event), lane.h)
+    status = jnp.where(done.state.t < lane.until, Status.going, Status.reached)
+    status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
+    status = jnp.where(done.ended_by >= 0, Status.event, status)
+    status = jnp.where(done.accumulates, Status.accumulation, status)
+    status = jnp.where(finite | sinks, status, Status.not_finite)
+    return dataclasses.replace(
+        lane, state=done.state, h=h, status=status, ended_by=done.ended_by, events=events, largest=done.largest,
+        t_event=jnp.where(fires, done.state.t, lane.t_event), signs=done.signs, pile_up=done.pile_up,
+    )  # fmt: skip
+
+
+def _along(system: AbstractSystem, first: State, last: State, watch):
+    """What is watched, at some looks along a step."""
+    flat = FlatSystem(system, first)
+    h, ends = last.t - first.t, [(state.t, flat.vector(state)) for state in (first, last)]
+    (y0, slope0), (y1, slope1) = ((y, h * flat.rate(t, y)) for t, y in ends)
+    vectors = cubic(y0, slope0, y1, slope1, GLANCES[:, None])
+    vectors = jnp.where(jnp.isfinite(vectors), vectors, y1)
+    return jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(first.t + GLANCES * h, vectors)

@@ -1,0 +1,53 @@
+"""What a run remembers of its guards from one step to the next."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+TINY = 1e-300  # stands for the value of a guard that is known to be positive, where rounding says otherwise
+SUNK = 1e-12  # values nearer to zero may be rounding; ordinary ones are of order one
+
+
+class Signs(eqx.Module):
+    """The last values of the guards, and which have fired and not been positive since.
+
+    The sign of a guard at the end of a step decides whether it can fall in the next one. It is decided once and
+    kept: computed again by another program, a value at rounding level may have the other sign, and the event be lost.
+
+    Args:
+        last: Values where the run is now; 0 where nothing is known, and after a guard has fired.
+        fired: Fired, and not seen positive since.
+    """
+
+    last: Float[Array, " g"]
+    fired: Bool[Array, " g"]
+
+    @staticmethod
+    def none(count: int) -> Signs:
+        """Nothing is known of so many guard values."""
+        return Signs(jnp.zeros(count), jnp.zeros(count, bool))
+
+    def at_start(self, g: Float[Array, " g"]) -> Float[Array, " g"]:
+        """Guard values at the start of a step, in agreement with what is known of their signs.
+
+        A guard that the jump of another one has moved has the value that it has now.
+        """
+        return jnp.where((self.last > 0.0) & (g <= 0.0) & (self.last - g <= SUNK), TINY, g)
+
+    def seen(self, g: Float[Array, "k g"]) -> Signs:
+        """With the values at the start of a step, from looks along it."""
+        return Signs(g[0], self.fired)
+
+    def stepped(self, g: Float[Array, "k g"]) -> Signs:
+        """After a step without an event, from looks along it."""
+        return Signs(g[-1], self.fired & ~(g > 0.0).any(axis=0))
+
+    def flowed(self) -> Signs:
+        """After many steps in which no guard has passed zero: of their values only the signs are known."""
+        return Signs(jnp.minimum(self.last, 0.5 * SUNK), self.fired)
+
+    def sunk(self, start: Float[Array, " g"], end: Float[Array, " g"], rose: Bool[Array, " g"]) -> Bool[Array, " g"]:
+        """Which guards have fired and now sink without having been positive: nothing else would tell."""
+        return self.fired & ~rose & (end < -SUNK) & (end < start)

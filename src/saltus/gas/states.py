@@ -1,0 +1,193 @@
+"""States of many bodies: random ones, crystals, thermal velocities."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from saltus.systems.gas.bodies import Bodies, matrices
+from saltus.systems.gas.hard_bodies import HardBodies
+
+DENSEST = 0.60  # volume fraction beyond which no random start is tried
+GROWTH = 0.4  # rate at which bodies grow to their size, in units of speed over radius
+GIVE_UP = 3000  # contacts per body after which a volume fraction counts as out of reach
+
+
+@dataclasses.dataclass(frozen=True)
+class Species:
+    """So many bodies of one shape.
+
+    Args:
+        axes: Semi-axes [m].
+        count: How many.
+        mass: Mass of one; that of unit density if not given [kg].
+        inertia: Principal moments of inertia; those of a homogeneous body if not given [kg m2].
+    """
+
+    axes: Sequence[float]
+    count: int
+    mass: float | None = None
+    inertia: Sequence[float] | None = None
+
+
+def bodies_of(species: Sequence[Species], seed: int) -> Bodies:
+    """All bodies of these species at the origin, at rest, with random orientations."""
+    random = np.random.default_rng([seed, 1])
+    axes = np.concatenate([np.tile(np.asarray(kind.axes, float), (kind.count, 1)) for kind in species])
+    mass, inertia = [], []
+    for kind in species:
+        squares = np.asarray(kind.axes, float) ** 2
+        one = 4.0 / 3.0 * np.pi * float(np.prod(kind.axes)) if kind.mass is None else kind.mass
+        moments = one * (squares.sum() - squares) / 5.0 if kind.inertia is None else np.asarray(kind.inertia, float)
+        mass.append(np.full(kind.count, one))
+        inertia.append(np.tile(moments, (kind.count, 1)))
+    n = len(axes)
+    quaternion = random.standard_normal((n, 4))
+    quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
+    zero = np.zeros((n, 3))
+    return Bodies(axes, np.concatenate(mass), np.concatenate(inertia), zero, zero, quaternion, zero)
+
+
+def freedoms(bodies: Bodies, spins: bool = False) -> tuple[np.ndarray, int]:
+    """Which of the principal axes of each body turn in impacts, and the number of degrees of freedom.
+
+    Frictionless impacts never turn a body of revolution about its axis, nor a ball at all; with `spins` they count. The
+    total momentum of a periodic box is kept, so that three degrees of freedom are none.
+    """
+    axes = bodies.axes
+    turning = np.ones((bodies.n, 3), bool)
+    if not spins:
+        for k in range(3):
+            turning[:, k] = axes[:, (k + 1) % 3] != axes[:, (k + 2) % 3]
+    return turning, 3 * (bodies.n - 1) + int(turning.sum())
+
+
+def thermal(bodies: Bodies, temperature: float, seed: int, *, spins: bool = False) -> Bodies:
+    """The bodies with Maxwell's velocities at a temperature; total momentum zero, energy exact.
+
+    Args:
+        bodies: The bodies.
+        temperature: kT, such that the kinetic energy is kT / 2 per degree of freedom [J].
+        seed: The same seed gives the same velocities.
+        spins: Whether bodies of revolution spin about their axes too.
+    """
+    random = np.random.default_rng([seed, 2])
+    turning, count = freedoms(bodies, spins)
+    velocity = random.standard_normal((bodies.n, 3)) / np.sqrt(bodies.mass)[:, None]
+    velocity -= (bodies.mass @ velocity) / bodies.mass.sum()
+    spin = random.standard_normal((bodies.n, 3)) * np.sqrt(bodies.inertia) * turning
+    momentum = np.einsum("nij,nj->ni", matrices(bodies.quaternion), spin)
+    moving = dataclasses.replace(bodies, velocity=velocity, momentum=momentum)
+    return scaled(moving, temperature, count)
+
+
+def scaled(bodies: Bodies, temperature: float, count: int) -> Bodies:
+    """The bodies with all velocities times the factor that gives this temperature."""
+    energy = sum(float(part.sum()) for part in bodies.energies())
+    factor = np.sqrt(0.5 * count * temperature / energy) if energy > 0.0 else 0.0
+    return dataclasses.replace(bodies, velocity=bodies.velocity * factor, momentum=bodies.momentum * factor)
+
+
+def random_start(
+    species: Sequence[Species], box: np.ndarray, *, periodic=True, temperature: float, seed: int, spins: bool = False
+) -> Bodies:
+    """Bodies at random places with random orientations and thermal velocities, none overlapping.
+
+    Small ones are put on the points of a lattice and grow while they collide (Lubachevsky and Stillinger).
+
+    Args:
+        species: What bodies.
+        box: Edge lengths of the box about the origin [m].
+        periodic: Whether the box has no walls.
+        temperature: kT [J].
+        seed: The same seed gives the same state.
+        spins: Whether bodies of revolution spin about their axes too.
+    """
+    box = np.asarray(box, float)
+    bodies = bodies_of(species, seed)
+    check_box(bodies, box, periodic)
+    place, spacing = lattice(bodies.n, box, np.random.default_rng([seed, 3]))
+    bodies = thermal(dataclasses.replace(bodies, place=place), temperature, seed, spins=spins)
+    largest = float(bodies.axes.max())
+    begin = min(1.0, 0.49 * spacing / largest)
+    if begin == 1.0:
+        return bodies
+    return _grown(bodies, box, periodic, begin, temperature, freedoms(bodies, spins)[1])
+
+
+def _grown(bodies: Bodies, box: np.ndarray, periodic, begin: float, temperature: float, count: int) -> Bodies:
+    """The bodies at full size, grown from a part of it while they collide."""
+    rate = GROWTH * float(np.sqrt(temperature / bodies.mass.mean())) / float(bodies.axes.max())
+    hard = HardBodies(bodies, box, periodic=periodic, scale=begin, growth=rate, largest=1.0)
+    piece, most = max(20 * bodies.n, 1000), GIVE_UP * bodies.n
+    while hard.scale < 1.0:
+        hard.advance((1.0 - hard.scale) / rate, contacts=piece)
+        if 1.0 - hard.scale < 1e-13:
+            break
+        if hard.outcome is not None or int(hard.fluid.tally.contacts) > most:
+            reached = bodies.volume * hard.scale**3 / float(np.prod(box))
+            raise ValueError(
+                f"The volume fraction {bodies.volume / float(np.prod(box)):.4g} was not reached from a random start: "
+                f"the bodies jam at about {reached:.3g}. Take a larger box or fewer bodies."
+            )
+        hard.restart(scaled(hard.snapshot(), temperature, count), growth=rate)
+    # The last digits of the scale are rounding; nobody grows by more than that.
+    return scaled(hard.snapshot(), temperature, count)
+
+
+def check_box(bodies: Bodies, box: np.ndarray, periodic) -> None:
+    """Refuse boxes that cannot hold the bodies."""
+    fraction, longest = bodies.volume / float(np.prod(box)), 2.0 * float(bodies.axes.max())
+    if fraction > DENSEST:
+        raise ValueError(
+            f"The volume fraction would be {fraction:.4g}; random starts reach {DENSEST:g} at most. "
+            "Take a larger box or fewer bodies."
+        )
+    if float(np.min(box)) < 2.0 * longest and np.any(periodic):
+        raise ValueError(
+            f"The periodic box is too small: its shortest edge {float(np.min(box)):g} m must be at least twice the "
+            f"length {longest:g} m of the longest body. Take a larger box or more, smaller bodies."
+        )
+    if float(np.min(box)) < longest:
+        raise ValueError(
+            f"The box is too small: its shortest edge {float(np.min(box)):g} m must exceed the length {longest:g} m "
+            "of the longest body. Take a larger box."
+        )
+
+
+def lattice(n: int, box: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, float]:
+    """`n` points of a lattice that fills the box, in random order, and the distance of neighbours."""
+    per = np.ones(3, int)
+    while np.prod(per) < n:
+        per[np.argmax(box / per)] += 1
+    points = np.stack(np.meshgrid(*(np.arange(k) for k in per), indexing="ij"), axis=-1).reshape(-1, 3)
+    chosen = points[random.permutation(len(points))[:n]]
+    return (chosen + 0.5) * box / per - box / 2.0, float(np.min(box / per))
+
+
+def crystal(species: Species, box: np.ndarray, *, temperature: float, seed: int, spins: bool = False) -> Bodies:
+    """Bodies of one kind on a face-centred cubic lattice stretched to the box, all with the same orientation.
+
+    Args:
+        species: What bodies; their number should be 4 k^3.
+        box: Edge lengths of the box about the origin [m].
+        temperature: kT [J].
+        seed: Of the velocities.
+        spins: Whether bodies of revolution spin about their axes too.
+    """
+    k = round((species.count / 4) ** (1 / 3))
+    if 4 * k**3 != species.count:
+        raise ValueError(
+            f"A face-centred cubic crystal has 4 k^3 bodies (4, 32, 108, 256, 500, ...), got {species.count}. "
+            "Take another `count`, or a random start."
+        )
+    box = np.asarray(box, float)
+    bodies = bodies_of([species], seed)
+    check_box(dataclasses.replace(bodies, axes=bodies.axes * 0.9), box, True)
+    cell = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]) / 2.0
+    corners = np.stack(np.meshgrid(*[np.arange(k)] * 3, indexing="ij"), axis=-1).reshape(-1, 1, 3)
+    place = ((corners + cell + 0.25).reshape(-1, 3) / k - 0.5) * box
+    upright = np.tile([1.0, 0.0, 0.0, 0.0], (bodies.n, 1))
+    return thermal(dataclasses.replace(bodies, place=place, quaternion=upright), temperature, seed, spins=spins)

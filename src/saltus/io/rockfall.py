@@ -1,0 +1,213 @@
+"""Maps and barriers of rockfall: what many runs of stones say of every pixel of a terrain, and of a line across it.
+
+Of every run each pixel keeps the largest value that the stone had in it, so that a percentile is one over stones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from saltus.errors import ScenarioError
+from saltus.io.hazard import STRIDE
+from saltus.surfaces.grid import Grid
+
+PERCENTILE = 95.0
+
+# What is kept of every passage: quantity of the dataset, units, and a phrase.
+KEPT = {
+    "kinetic_energy": ("J", "kinetic energy"),
+    "jump_height": ("m", "height of the stone's lowest point over the ground"),
+    "speed": ("m s-1", "speed of the centre of mass"),
+}
+
+# Name of each map: units, and what it shows.
+MAPS = {
+    "passage_probability": ("1", "share of the runs in which the stone passed the pixel"),
+    "deposit_probability": ("1", "share of the runs in which the stone came to rest in the pixel"),
+    **{f"{name}_largest": (units, f"largest {phrase}") for name, (units, phrase) in KEPT.items()},
+    **{f"{name}_p95": (units, f"95th percentile over stones of {phrase}") for name, (units, phrase) in KEPT.items()},
+}
+
+
+@dataclasses.dataclass
+class RockfallMaps:
+    """Sums over runs of stones, per pixel of a terrain.
+
+    Args:
+        grid: The pixels, as `Terrain.grid` has them.
+    """
+
+    grid: Grid
+
+    def __post_init__(self):
+        self.runs = 0
+        self.stopped = np.zeros(self.grid.shape)
+        self._pixels: list[np.ndarray] = []
+        self._values: list[np.ndarray] = []
+
+    def add_run(self, dataset: xr.Dataset) -> None:
+        """Add a run of a stone from its dataset."""
+        path = _path(dataset)
+        self.runs += 1
+        dense = _dense(path, np.array([self.grid.dx, self.grid.dy]))
+        row, column, there = self.grid.pixels(dense[:, 0], dense[:, 1])
+        flat = (row * self.grid.shape[1] + column)[there]
+        pixels, which = np.unique(flat, return_inverse=True)
+        largest = np.full((len(pixels), len(KEPT)), -np.inf)
+        np.maximum.at(largest, which, dense[there, 2:])
+        self._pixels.append(pixels)
+        self._values.append(largest)
+        names = str(dataset.attrs["mode_names"]).split(", ")
+        if int(dataset["mode"].values[-1]) == names.index("rest"):
+            row, column, inside = self.grid.pixels(*path[-1:, :2].T)
+            self.stopped[row[inside], column[inside]] += 1.0
+
+    def maps(self) -> dict[str, np.ndarray]:
+        """The maps by name, rows going north; NaN where no stone passed."""
+        if self.runs == 0:
+            raise ValueError("There are no runs yet: add some before asking for maps.")
+        pixels, values = np.concatenate(self._pixels), np.concatenate(self._values)
+        passed = np.bincount(pixels, minlength=self.grid.shape[0] * self.grid.shape[1])
+        found = {
+            "passage_probability": (passed / self.runs).reshape(self.grid.shape),
+            "deposit_probability": self.stopped / self.runs,
+        }
+        order = np.argsort(pixels, kind="stable")
+        groups = np.split(values[order], np.cumsum(passed[passed > 0])[:-1])
+        for suffix, measure in (("largest", np.max), ("p95", _percentile)):
+            for k, name in enumerate(KEPT):
+                layer = np.full(passed.shape, np.nan)
+                layer[passed > 0] = [measure(group[:, k]) for group in groups]
+                found[f"{name}_{suffix}"] = layer.reshape(self.grid.shape)
+        return {name: found[name] for name in MAPS}
+
+
+def _percentile(values: np.ndarray) -> float:
+    return float(np.percentile(values, PERCENTILE))
+
+
+def _path(dataset: xr.Dataset) -> np.ndarray:
+    """x, y and what is kept, over time."""
+    speed = np.linalg.norm(dataset["velocity"].values, axis=-1)
+    columns = [dataset["kinetic_energy"].values, dataset["jump_height"].values, speed]
+    return np.column_stack([dataset["position"].values[:, :2], *columns])
+
+
+def _dense(path: np.ndarray, pixel: np.ndarray) -> np.ndarray:
+    """The path with so many points between that no pixel is jumped over."""
+    steps = np.linalg.norm(np.diff(path[:, :2], axis=0) / pixel, axis=1)
+    count = np.maximum(np.ceil(steps / STRIDE).astype(int), 1)
+    which = np.repeat(np.arange(len(count)), count)
+    part = (np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count) + 1) / count[which]
+    between = path[which] + part[:, None] * np.diff(path, axis=0)[which]
+    return np.concatenate([path[:1], between])
+
+
+@dataclasses.dataclass
+class Barrier:
+    """A line across the slope, and what the stones have where they cross it: what a net must hold.
+
+    A stone counts once, at its first crossing.
+
+    Args:
+        line: Corners of the line, of shape (n, 2), in the coordinates of the surface [m].
+    """
+
+    line: np.ndarray
+
+    def __post_init__(self):
+        self.line = np.asarray(self.line, float)
+        if self.line.ndim != 2 or self.line.shape[0] < 2 or self.line.shape[1] != 2:
+            raise ValueError(
+                f"A barrier is a line of two or more points (x, y), got an array of shape {self.line.shape}."
+            )
+        self.runs = 0
+        self.crossings: list[np.ndarray] = []
+
+    def add_run(self, dataset: xr.Dataset) -> None:
+        """Add a run of a stone from its dataset."""
+        self.runs += 1
+        path = _path(dataset)
+        first = None
+        for a, b in zip(self.line[:-1], self.line[1:], strict=True):
+            found = _first_crossing(path, a, b)
+            if found is not None and (first is None or found < first):
+                first = found
+        if first is not None:
+            k = int(first)
+            self.crossings.append(path[k] + (first - k) * (path[k + 1] - path[k]))
+
+    def exceedance(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Values of "kinetic_energy", "jump_height" or "speed", rising, and the share of all runs that reach each."""
+        column = 2 + list(KEPT).index(name)
+        values = np.sort(np.array([crossing[column] for crossing in self.crossings]))
+        return values, np.arange(len(values), 0, -1) / max(self.runs, 1)
+
+    def facts(self) -> dict[str, float | int]:
+        """How many stones arrive, and the largest and the 95th percentile of what they have."""
+        told: dict[str, float | int] = {"runs": self.runs, "reached": len(self.crossings)}
+        for name in KEPT:
+            values, _ = self.exceedance(name)
+            told[f"{name}_largest"] = float(values[-1]) if len(values) else float("nan")
+            told[f"{name}_p95"] = _percentile(values) if len(values) else float("nan")
+        return told
+
+
+def _first_crossing(path: np.ndarray, a: np.ndarray, b: np.ndarray) -> float | None:
+    """Row and part of the first step of a path that crosses the line from a to b, as one number."""
+    from_a, steps, along = path[:-1, :2] - a, np.diff(path[:, :2], axis=0), b - a
+    across = steps[:, 0] * along[1] - steps[:, 1] * along[0]
+    moves = across != 0.0
+    safe = np.where(moves, across, 1.0)
+    part = -(from_a[:, 0] * along[1] - from_a[:, 1] * along[0]) / safe
+    place = -(from_a[:, 0] * steps[:, 1] - from_a[:, 1] * steps[:, 0]) / safe
+    hits = np.flatnonzero(moves & (part >= 0.0) & (part <= 1.0) & (place >= 0.0) & (place <= 1.0))
+    return None if hits.size == 0 else float(hits[0] + min(part[hits[0]], 1.0 - 1e-12))
+
+
+def read_line(source: str | Path, origin: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
+    """A line from a GeoJSON file or from WKT, LINESTRING (x y, x y, ...), in a file or as text.
+
+    Args:
+        source: Name of the file, or the text.
+        origin: Map coordinates that are x = y = 0 on the surface [m].
+    """
+    text = str(source)
+    if not text.lstrip().upper().startswith("LINESTRING"):
+        if not Path(text).is_file():
+            raise ScenarioError(
+                f"There is no file {text!r}. Give a GeoJSON file with a LineString, or LINESTRING (...)."
+            )
+        text = Path(text).read_text("utf-8")
+    points = _wkt(text) if text.lstrip().upper().startswith("LINESTRING") else _geojson(text, source)
+    return np.asarray(points, float)[:, :2] - np.asarray(origin)
+
+
+def _wkt(text: str) -> list[list[float]]:
+    inside = re.fullmatch(r"\s*LINESTRING\s*Z?\s*\((.*)\)\s*", text, flags=re.I | re.S)
+    try:
+        points = [[float(number) for number in pair.split()] for pair in inside.group(1).split(",")] if inside else []
+    except ValueError:
+        points = []
+    if len(points) < 2 or any(len(point) < 2 for point in points):
+        raise ScenarioError(f"{text[:60]!r} is no line. Write LINESTRING (x y, x y, ...) with two points or more.")
+    return points
+
+
+def _geojson(text: str, source: str | Path) -> list[list[float]]:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ScenarioError(f"{str(source)!r} is not GeoJSON: {error.msg} in line {error.lineno}.") from None
+    shapes = [data, *(feature.get("geometry") or {} for feature in data.get("features", []))]
+    shapes += [data.get("geometry") or {}]
+    for shape in shapes:
+        if shape.get("type") == "LineString" and len(shape.get("coordinates", [])) >= 2:
+            return [[float(number) for number in point] for point in shape["coordinates"]]
+    raise ScenarioError(f"{str(source)!r} holds no LineString with two points or more.")

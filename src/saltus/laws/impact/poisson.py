@@ -1,0 +1,93 @@
+"""Impact with Coulomb friction and the restitution of Poisson or of Newton."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from saltus import checks
+from saltus.laws.impact.base import AbstractImpactLaw
+from saltus.laws.impact.stronge import Contact, Progress, _basis, _press, _restart
+
+
+class Poisson(AbstractImpactLaw):
+    """Rough impact: Coulomb friction during the impact, kinetic restitution along the normal.
+
+    The normal impulse after the greatest compression is `restitution` times that before. The slip process is that of
+    `Stronge`; only its end differs. Where the impact turns the slip round, this law can gain energy; `Stronge` never
+    does. Without friction, and for a ball, all three laws are one.
+
+    Args:
+        restitution: Kinetic coefficient, 0 to 1 [-].
+        mu: Friction coefficient, >= 0 [-].
+
+    References:
+        Routh 1905, Dynamics of a System of Rigid Bodies, Elementary Part, 7th ed., Macmillan.
+    """
+
+    restitution: Array
+    mu: Array
+
+    def __init__(self, restitution: Array | float, mu: Array | float):
+        checks.between("restitution", restitution, 0.0, 1.0)
+        checks.nonnegative("mu", mu)
+        self.restitution = jnp.asarray(restitution, float)
+        self.mu = jnp.asarray(mu, float)
+
+    def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
+        process = _Process.of(velocity, normal, mobility, self.mu)
+        whole = (1.0 + self.restitution) * process.pressed.impulse[2]
+        return process.until(lambda progress: whole - progress.impulse[2])
+
+
+class RoughNewton(AbstractImpactLaw):
+    """Rough impact: Coulomb friction during the impact, kinematic restitution along the normal.
+
+    The contact points part with `restitution` times the normal speed with which they met. Can gain energy with
+    friction, as Kane noticed; offered for comparison. Without friction it is `Newton`.
+
+    Args:
+        restitution: Kinematic coefficient, 0 to 1 [-].
+        mu: Friction coefficient, >= 0 [-].
+    """
+
+    restitution: Array
+    mu: Array
+
+    def __init__(self, restitution: Array | float, mu: Array | float):
+        checks.between("restitution", restitution, 0.0, 1.0)
+        checks.nonnegative("mu", mu)
+        self.restitution = jnp.asarray(restitution, float)
+        self.mu = jnp.asarray(mu, float)
+
+    def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
+        process = _Process.of(velocity, normal, mobility, self.mu)
+        parting = -self.restitution * process.start[2]
+        return process.until(lambda progress: parting - progress.velocity[2])
+
+
+class _Process(eqx.Module):
+    """The slip during an impact, up to the greatest compression."""
+
+    basis: Array
+    parts: Contact
+    start: Array
+    closing: Array
+    pressed: Progress
+
+    @staticmethod
+    def of(velocity: Array, normal: Array, mobility: Array, mu: Array) -> _Process:
+        basis = _basis(normal)
+        start = basis.T @ velocity
+        parts = Contact(basis.T @ mobility @ basis, mu)
+        closing = start[2] < 0.0
+        # A separating pair is run through the same formulas with a harmless number.
+        start = start.at[2].set(jnp.where(closing, start[2], -1.0))
+        pressed = _press(parts, Progress(start, jnp.zeros(3), jnp.zeros(())), lambda p: -p.velocity[2])
+        return _Process(basis, parts, start, closing, pressed)
+
+    def until(self, left) -> Array:
+        """The whole impulse in space, once `left` of the progress is used up."""
+        over = _press(self.parts, _restart(self.pressed), left)
+        return jnp.where(self.closing, self.basis @ over.impulse, 0.0)

@@ -1,0 +1,190 @@
+"""Tables of scenarios in which a gas of bodies is filled, measured or compressed; JAX is imported when one is run."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+import pydantic
+
+from saltus.scenarios.base import Nonnegative, Positive
+from saltus.scenarios.shape import ShapeTable
+from saltus.scenarios.table import Model
+
+if TYPE_CHECKING:
+    from saltus.gas import Gas, Species
+    from saltus.gas.run import GasRun
+    from saltus.scenarios.bodies import BodiesScenario
+    from saltus.systems.gas import Bodies
+
+Count = Annotated[int, pydantic.Field(ge=1, le=100_000)]
+Fraction = Annotated[float, pydantic.Field(gt=0, lt=1)]
+EQUILIBRATION = 100  # contacts per body before averages begin, unless said otherwise
+
+
+class SpeciesTable(Model):
+    """One entry of [[fill.others]]: bodies of another kind in a mixture."""
+
+    shape: ShapeTable
+    count: Count
+    density: Positive | None = None
+    mass: Positive | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _mass_once(self) -> Self:
+        if self.density is not None and self.mass is not None:
+            raise ValueError("Both `density` and `mass` are given. Give one of them.")
+        return self
+
+
+class FillTable(SpeciesTable):
+    """The table [fill]: many bodies in the box, reproducible by seed.
+
+    With `temperature` (kT) their velocities are thermal and volume fractions up to 0.6 can be filled; without, they
+    are put one by one at random places, and `speed` and `spin` are root mean squares of the velocity components.
+    """
+
+    others: list[SpeciesTable] = []
+    volume_fraction: Fraction | None = None
+    temperature: Positive | None = None
+    thermal_spin: bool = False
+    start: Literal["random", "crystal"] = "random"
+    speed: Nonnegative = 1.0
+    spin: Nonnegative = 1.0
+    seed: Annotated[int, pydantic.Field(ge=0)] = 0
+
+    @pydantic.model_validator(mode="after")
+    def _thermal_keys(self) -> Self:
+        if self.temperature is None:
+            keys = ("others", "start", "thermal_spin", "volume_fraction")
+            given = [key for key in keys if getattr(self, key) != type(self).model_fields[key].default]
+            if given:
+                raise ValueError(f"`{given[0]}` needs thermal velocities. Give `fill.temperature` (kT) too.")
+        elif given := {"speed", "spin"} & self.model_fields_set:
+            raise ValueError(f"Both `temperature` and `{min(given)}` are given. The temperature sets all velocities.")
+        if self.start == "crystal" and self.others:
+            raise ValueError("A crystal has one kind of bodies. Leave out `fill.others`, or take a random start.")
+        return self
+
+    def species(self) -> list[Species]:
+        """What bodies."""
+        from saltus.gas import Species
+
+        found = []
+        for table in (self, *self.others):
+            if not table.shape.is_ellipsoid:
+                raise ValueError(
+                    f"A gas is made of ellipsoids and balls, got the exponents {table.shape.exponents}. "
+                    "Leave out `exponents`, or give each body under [[bodies]]."
+                )
+            mass = table.mass
+            if mass is None:
+                density = 1.0 if table.density is None else table.density
+                mass = density * 4.0 / 3.0 * math.pi * math.prod(table.shape.axes)
+            found.append(Species(table.shape.axes, table.count, mass=mass))
+        return found
+
+    def box_size(self, size: list[float] | None) -> list[float]:
+        """Edges of the box: as given, or the cube with the wanted volume fraction."""
+        if self.volume_fraction is None:
+            if size is None:
+                raise ValueError("The box has no size. Give `box.size`, or `fill.volume_fraction` for a cube.")
+            return size
+        if size is not None:
+            raise ValueError("Both `box.size` and `fill.volume_fraction` are given. Give one of them.")
+        volume = sum(table.count * 4.0 / 3.0 * math.pi * math.prod(table.shape.axes) for table in (self, *self.others))
+        return [(volume / self.volume_fraction) ** (1 / 3)] * 3
+
+
+class MeasureTable(Model):
+    """The table [measure]: what of a gas enters the averages."""
+
+    equilibrate: Annotated[int, pydantic.Field(ge=0)] | None = None
+    collisions: Annotated[int, pydantic.Field(ge=1)] | None = None
+
+
+class CompressTable(Model):
+    """The table [compress]: bodies grow until they jam."""
+
+    rate: Positive = 0.02
+    compressibility: Annotated[float, pydantic.Field(gt=10)] = 2000.0
+
+
+def start_of(scenario: BodiesScenario) -> Bodies:
+    """The bodies of a thermal filling."""
+    from saltus.gas import crystal, random_start
+
+    fill, box = scenario.fill, scenario.box_edges()
+    options = {"temperature": fill.temperature, "seed": fill.seed, "spins": _spins(scenario)}
+    if fill.start == "crystal":
+        return crystal(fill.species()[0], box, **options)
+    return random_start(fill.species(), box, periodic=scenario.box.periodic, **options)
+
+
+def _spins(scenario: BodiesScenario) -> bool:
+    """Friction turns bodies of revolution about their axes too."""
+    return scenario.fill.thermal_spin or scenario.impact.mu > 0.0
+
+
+def gas_of(scenario: BodiesScenario) -> Gas:
+    """The gas of a scenario at its start."""
+    from saltus.gas import Gas, HardBodies
+
+    hard = HardBodies(
+        start_of(scenario),
+        scenario.box_edges(),
+        periodic=scenario.box.periodic,
+        walls=[(wall.normal, wall.offset) for wall in scenario.walls],
+        gravity=scenario.gravity,
+        law=scenario.impact.law(),
+    )
+    # Spins that nothing changes enter no average.
+    return Gas(hard, spins=scenario.impact.mu > 0.0)
+
+
+def measured(scenario: BodiesScenario, report, checkpoint: Path | None, resume: bool, identity: str) -> GasRun:
+    """Run the gas of a scenario."""
+    from saltus.gas.run import Checkpoint, run
+
+    table, count = scenario.measure, sum(one.count for one in (scenario.fill, *scenario.fill.others))
+    saved = None if checkpoint is None else Checkpoint(checkpoint, identity, resume=resume)
+    return run(
+        lambda: gas_of(scenario),
+        equilibrate=EQUILIBRATION * count // 2 if table.equilibrate is None else table.equilibrate,
+        collisions=math.inf if table.collisions is None else table.collisions,
+        until=scenario.end_time,
+        report=report,
+        checkpoint=saved,
+    )
+
+
+def compressed(scenario: BodiesScenario, report: Callable[[float, int], None] | None) -> GasRun:
+    """Compress the bodies of a scenario until they jam."""
+    from saltus.gas import Gas, HardBodies
+    from saltus.gas.packing import compressed
+    from saltus.gas.run import GasRun
+    from saltus.hybrid import Outcome
+
+    began, table = time.perf_counter(), scenario.compress
+    packing = compressed(
+        scenario.fill.species(),
+        rate=table.rate,
+        compressibility=table.compressibility,
+        seed=scenario.fill.seed,
+        report=report,
+    )
+    name = "finished" if packing.jammed else "stalled"
+    text = (
+        f"{'Jammed' if packing.jammed else 'Not jammed'} at a volume fraction of {packing.volume_fraction:.5g} after "
+    )
+    text += f"{packing.collisions} collisions, with {packing.contacts_per_body:.3g} contacts per body."
+    units = {"units": "1"}
+    more = {
+        "jammed_volume_fraction": ((), packing.volume_fraction, units | {"long_name": "volume fraction"}),
+        "contacts_per_body": ((), packing.contacts_per_body, units | {"long_name": "near contacts of a body"}),
+        "compressibility": ((), packing.compressibility, units | {"long_name": "p V / (N kT) at the end"}),
+    }
+    return GasRun(Gas(HardBodies(packing.bodies, packing.box)), Outcome(name, text), time.perf_counter() - began, more)

@@ -1,0 +1,216 @@
+"""Scenarios of kind "ground_body": one rigid convex body on a surface."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+import pydantic
+
+from saltus.scenarios.base import EndTime, Model, Nonnegative, Pair, Positive, Scenario, Solve, Triple
+from saltus.scenarios.bodies import Quadruple, ShapeTable
+from saltus.scenarios.contact_law import ContactLawModel
+from saltus.scenarios.surfaces import AnySurface
+
+if TYPE_CHECKING:
+    from saltus.hybrid import State
+    from saltus.systems import BodyOnGround
+
+FORMS = ("axes", "radius", "disc", "balls")
+
+
+class BallOfBody(Model):
+    """One of several balls that a body is made of."""
+
+    radius: Positive
+    center: Triple = [0.0, 0.0, 0.0]
+
+
+class GroundShape(Model):
+    """The body's shape: `axes` (and `exponents`) of an ellipsoid or superellipsoid, `radius` of a ball, `disc` (radius
+    of a thin disc, with `rounding` of its rim) or `balls`.
+    """
+
+    axes: Triple | None = None
+    exponents: list[float] | float = 2.0
+    radius: Positive | None = None
+    disc: Positive | None = None
+    rounding: Nonnegative = 0.0
+    balls: Annotated[list[BallOfBody], pydantic.Field(min_length=1)] | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _one_form(self) -> Self:
+        given = [name for name in FORMS if getattr(self, name) is not None]
+        if len(given) != 1:
+            said = " and ".join(f"`{name}`" for name in given) if given else "none of them"
+            raise ValueError(f"`body.shape` needs one of axes, radius, disc or balls, got {said}.")
+        if self.axes is not None:
+            ShapeTable(axes=self.axes, exponents=self.exponents)
+        return self
+
+    def build(self) -> tuple[list, list[list[float]]]:
+        """The shapes and their centres."""
+        from saltus.shapes import Ball, Disc
+
+        if self.balls is not None:
+            return [Ball(ball.radius) for ball in self.balls], [ball.center for ball in self.balls]
+        if self.radius is not None:
+            return [Ball(self.radius)], [[0.0, 0.0, 0.0]]
+        if self.disc is not None:
+            return [Disc(self.disc, self.rounding)], [[0.0, 0.0, 0.0]]
+        return [ShapeTable(axes=self.axes, exponents=self.exponents).build()], [[0.0, 0.0, 0.0]]
+
+
+class GroundBodyTable(Model):
+    """The table [body]."""
+
+    advice: ClassVar[dict[str, str]] = {"position": "Give x and y; the body is put on the ground, or `height` above."}
+
+    shape: GroundShape
+    density: Positive | None = None
+    mass: Positive | None = None
+    principal_inertia: Triple | None = None
+    principal_axes: Quadruple = [1.0, 0.0, 0.0, 0.0]
+    center_of_mass: Triple = [0.0, 0.0, 0.0]
+    position: Pair = [0.0, 0.0]
+    height: Nonnegative | None = None
+    velocity: Triple = [0.0, 0.0, 0.0]
+    quaternion: Quadruple = [1.0, 0.0, 0.0, 0.0]
+    angular_velocity: Triple = [0.0, 0.0, 0.0]
+
+    @pydantic.model_validator(mode="after")
+    def _mass_once(self) -> Self:
+        if (self.density is None) == (self.mass is None):
+            raise ValueError("Give `body.mass` or `body.density`, one of them.")
+        for name in ("quaternion", "principal_axes"):
+            if not math.hypot(*getattr(self, name)) > 0.0:
+                raise ValueError(f"`body.{name}` must not be zero. For no rotation use [1, 0, 0, 0].")
+        if self.density is not None and (self.shape.balls is not None or self.shape.disc is not None):
+            raise ValueError("`body.density` is for ellipsoids, superellipsoids and balls. Give `body.mass` instead.")
+        return self
+
+    def build(self):
+        """The body without its place and motion; the physics checks its inertia."""
+        from saltus.shapes import Solid
+
+        shapes, centers = self.shape.build()
+        return Solid(
+            shapes,
+            density=self.density,
+            mass=self.mass,
+            principal_inertia=self.principal_inertia,
+            principal_axes=self.principal_axes,
+            center_of_mass=self.center_of_mass,
+            centers=centers,
+        )
+
+
+class GroundFriction(ContactLawModel):
+    """The table [friction]: `spot_radius` may be "hertz", with the reduced modulus of body and ground."""
+
+    modulus: Positive | None = None
+    rolling_friction: Nonnegative = 0.0
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _hertz(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        by_hertz = data.get("spot_radius") == "hertz"
+        if by_hertz and "modulus" not in data:
+            raise ValueError('`friction.spot_radius` is "hertz": give `friction.modulus` as well, the reduced modulus.')
+        if "modulus" in data and data.get("spot_radius", 0.0) not in (0.0, "hertz"):
+            raise ValueError("Both `friction.modulus` and a number for `friction.spot_radius` are given. Give one.")
+        if "modulus" in data and data.get("model") == "coulomb":
+            raise ValueError("`friction.modulus` gives a spot its radius, but model 'coulomb' is a point contact.")
+        return {**data, "spot_radius": 0.0} if by_hertz else data
+
+
+class GroundImpact(Model):
+    """The table [impact]: which law, and its numbers; `mu` is that of [friction] if left out."""
+
+    law: Literal["newton", "poisson", "stronge", "soil"] = "stronge"
+    restitution: Annotated[float, pydantic.Field(ge=0, le=1)] = 0.0
+    mu: Nonnegative | None = None
+    reference_speed: Positive | None = None
+    reference_mass: Positive | None = None
+    tangential_restitution: Annotated[float, pydantic.Field(ge=-1, le=1)] | None = None
+    settle_height: Positive = 1e-10
+
+    @pydantic.model_validator(mode="after")
+    def _own_keys(self) -> Self:
+        for name in ("reference_speed", "reference_mass", "tangential_restitution"):
+            if self.law != "soil" and getattr(self, name) is not None:
+                raise ValueError(f"`impact.{name}` belongs to law 'soil', got law {self.law!r}. Leave it out.")
+        return self
+
+    def build(self, mu: float):
+        """The law of the library, with this friction where none is given."""
+        from saltus.laws import impact
+
+        mu = mu if self.mu is None else self.mu
+        if self.law == "soil":
+            names = ("reference_speed", "reference_mass", "tangential_restitution")
+            given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+            return impact.Soil(self.restitution, mu, **given)
+        laws = {"newton": impact.RoughNewton, "poisson": impact.Poisson, "stronge": impact.Stronge}
+        return laws[self.law](self.restitution, mu)
+
+
+class GroundSolve(Solve):
+    """The table [solve]: `until` may be "rest"; a body that does not rest is left after `patience` seconds."""
+
+    until: EndTime | Literal["rest"] = "rest"
+    patience: Positive = 600.0
+
+    @pydantic.field_validator("until", mode="before")
+    @classmethod
+    def _time_or_rest(cls, value: Any) -> Any:
+        if isinstance(value, str) and value != "rest":
+            raise ValueError(f'`solve.until` must be a time > 0 in seconds or "rest", got {value!r}.')
+        if isinstance(value, int | float) and not value > 0:
+            raise ValueError(f'`solve.until` must be > 0, or "rest", got {value}.')
+        return value
+
+
+class GroundBodyScenario(Scenario):
+    """One rigid convex body on a surface: it flies, bounces, slides, rolls, spins and rests."""
+
+    paths: ClassVar[tuple[str, ...]] = ("surface.file",)
+
+    kind: Literal["ground_body"]
+    gravity: Positive = 9.81
+    surface: AnySurface
+    body: GroundBodyTable
+    friction: GroundFriction
+    impact: GroundImpact = GroundImpact()
+    solve: GroundSolve = GroundSolve()
+
+    @property
+    def end_time(self) -> float:
+        """When the run ends at the latest [s]; infinite if it ends at rest."""
+        return math.inf if self.solve.until == "rest" else float(self.solve.until)
+
+    def build(self) -> tuple[BodyOnGround, State]:
+        from saltus.systems import BodyOnGround
+
+        body, friction = self.body, self.friction
+        system = BodyOnGround(
+            self.surface.build(),
+            body.build(),
+            friction.build(),
+            self.impact.build(friction.mu),
+            gravity=self.gravity,
+            rolling_friction=friction.rolling_friction,
+            modulus=friction.modulus,
+            settle_height=self.impact.settle_height,
+            patience=self.solve.patience if self.solve.until == "rest" else 1e12,
+        )
+        start = system.start(
+            body.position,
+            velocity=body.velocity,
+            quaternion=body.quaternion,
+            angular_velocity=body.angular_velocity,
+            height=body.height,
+        )
+        return system, start

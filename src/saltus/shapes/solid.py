@@ -1,0 +1,102 @@
+"""A rigid body without place and motion: what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from saltus import checks
+from saltus.numerics import rotation
+from saltus.shapes.alike import alike
+from saltus.shapes.base import AbstractShape
+from saltus.shapes.body import check_inertia
+
+
+class Solid(eqx.Module):
+    """A rigid body: one smooth convex shape or several, mass, centre of mass and inertia.
+
+    Several shapes (a tippe top: two balls) make a body that touches the ground with one of them at a time. All
+    vectors are in the frame of the (first) shape, which is the frame of the body's quaternion.
+
+    Args:
+        shape: Extent of the body, or a list of shapes of one kind.
+        density: Mass per volume of a homogeneous single shape, > 0 [kg m-3].
+        mass: Mass, > 0 [kg]; give it or `density`.
+        principal_inertia: Principal moments of inertia about the centre of mass, > 0, none larger than the sum of
+            the other two [kg m2]; those of the homogeneous single shape if left out.
+        principal_axes: Quaternion that turns the shape's axes to the principal axes.
+        center_of_mass: In the frame of the shape [m].
+        centers: Where the centres of several shapes lie [m].
+    """
+
+    pieces: AbstractShape
+    offsets: Float[Array, "k 3"]
+    mass: Array
+    inertia: Float[Array, "3 3"]
+    n_pieces: int = eqx.field(static=True)
+
+    def __init__(
+        self,
+        shape: AbstractShape | Sequence[AbstractShape],
+        *,
+        density=None,
+        mass=None,
+        principal_inertia=None,
+        principal_axes=(1.0, 0.0, 0.0, 0.0),
+        center_of_mass=(0.0, 0.0, 0.0),
+        centers=None,
+    ):
+        shapes = [shape] if isinstance(shape, AbstractShape) else list(shape)
+        centers = np.zeros((len(shapes), 3)) if centers is None else centers
+        checks.shaped("centers", centers, (len(shapes), 3), "Give one centre per shape.")
+        checks.finite("centers", centers)
+        checks.shaped("center_of_mass", center_of_mass, (3,))
+        checks.finite("center_of_mass", center_of_mass)
+        checks.shaped("principal_axes", principal_axes, (4,))
+        if (density is None) == (mass is None):
+            raise ValueError("Give the `mass` of the body or its `density`, one of them.")
+        if len(shapes) > 1 and (mass is None or principal_inertia is None):
+            raise ValueError("A body of several shapes needs `mass` and `principal_inertia`: its density is not known.")
+        checks.positive("density", 1.0 if density is None else density)
+        checks.positive("mass", 1.0 if mass is None else mass)
+        self.n_pieces = len(shapes)
+        self.pieces = alike(shapes)
+        self.offsets = jnp.asarray(centers, float) - jnp.asarray(center_of_mass, float)
+        self.mass = jnp.asarray(mass if density is None else shapes[0].volume() * density, float)
+        if principal_inertia is None:
+            moments = self.mass * shapes[0].gyration()
+        else:
+            check_inertia(principal_inertia)
+            moments = jnp.asarray(principal_inertia, float)
+        axes = rotation.matrix(rotation.normalised(jnp.asarray(principal_axes, float)))
+        self.inertia = (axes * moments) @ axes.T
+
+    def piece(self, index: Array | int) -> tuple[AbstractShape, Array]:
+        """One of the shapes, and where its centre lies from the centre of mass."""
+        if self.n_pieces == 1:
+            index = 0
+        arrays, rest = eqx.partition(self.pieces, eqx.is_array)
+        return eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest), self.offsets[index]
+
+    def radius(self) -> Array:
+        """Radius of a ball about the centre of mass that holds the body [m]."""
+        reach = [self.piece(i)[0].radius() + jnp.sqrt(jnp.sum(self.offsets[i] ** 2)) for i in range(self.n_pieces)]
+        return jnp.max(jnp.stack(reach))
+
+    def lab_inertia(self, turn: Float[Array, "3 3"]) -> tuple[Float[Array, "3 3"], Float[Array, "3 3"]]:
+        """Inertia tensor in the lab and its inverse, for a rotation matrix body to lab."""
+        return turn @ self.inertia @ turn.T, turn @ inverse_symmetric(self.inertia) @ turn.T
+
+
+def inverse_symmetric(m: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
+    """Inverse of a symmetric 3 x 3 matrix, by cofactors."""
+    a, b, c, d, e, f = m[0, 0], m[0, 1], m[0, 2], m[1, 1], m[1, 2], m[2, 2]
+    xx, xy, xz = d * f - e * e, c * e - b * f, b * e - c * d
+    yy, yz, zz = a * f - c * c, b * c - a * e, a * d - b * b
+    rows = [jnp.stack([xx, xy, xz]), jnp.stack([xy, yy, yz]), jnp.stack([xz, yz, zz])]
+    return jnp.stack(rows) / (a * xx + b * xy + c * xz)

@@ -1,0 +1,104 @@
+"""The fields of a scenario, from its own schema: type, limits, choices, and help as in the commented template."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pydantic
+
+from saltus.errors import ScenarioError
+from saltus.scenarios.kinds import model_of
+from saltus.scenarios.templates import template
+
+LIMITS = {"minimum": "min", "exclusiveMinimum": "above", "maximum": "max", "exclusiveMaximum": "below"}
+HELP = re.compile(r"^\s*#?\s*([A-Za-z_]+)\s*=\s*.*?\s{2,}#\s*(.+)$")
+LONGEST = 12  # numbers of a list that are shown as fields
+
+
+def fields(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """A flat list of fields for the values of a scenario; each has its key, value, type, limits and help."""
+    model = model_of(data.get("kind"))
+    schema = model.model_json_schema()
+    told = _help(str(data["kind"]))
+    found: list[dict[str, Any]] = []
+    _walk(data, schema, schema.get("$defs", {}), (), told, found)
+    return [field for field in found if field["key"] != "kind"]
+
+
+def _help(kind: str) -> dict[str, str]:
+    """What the template of a kind says of each key."""
+    try:
+        lines = template(kind).splitlines()
+    except ScenarioError:  # a kind without a template
+        return {}
+    return {match[1]: match[2] for match in map(HELP.match, reversed(lines)) if match}
+
+
+def _walk(value: Any, schema: dict, definitions: dict, path: tuple[str, ...], told: dict, found: list) -> None:
+    schema = _resolved(schema, definitions, value)
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        for name, inner in value.items():
+            _walk(inner, properties.get(name, {}), definitions, (*path, name), told, found)
+    elif isinstance(value, list) and ((value and isinstance(value[0], dict | list)) or len(value) <= LONGEST):
+        for index, inner in enumerate(value):
+            _walk(inner, schema.get("items", {}), definitions, (*path, str(index)), told, found)
+    elif not isinstance(value, list):
+        found.append(_field(value, schema, path, told))
+
+
+def _field(value: Any, schema: dict, path: tuple[str, ...], told: dict) -> dict[str, Any]:
+    names = [part for part in path if not part.isdecimal()]
+    field: dict[str, Any] = {"key": ".".join(path), "value": value, "help": told.get(names[-1] if names else "", "")}
+    field["group"], field["label"] = _place(path)
+    if isinstance(value, bool):
+        field["type"] = "switch"
+    elif isinstance(value, int | float):
+        whole = schema.get("type") == "integer"
+        field["type"] = "whole" if whole else "number"
+        field.update({ours: schema[name] for name, ours in LIMITS.items() if name in schema})
+    else:
+        field["type"] = "text"
+        choices = schema.get("enum") or ([schema["const"]] if "const" in schema else None)
+        if choices:
+            field.update(type="choice", choices=choices)
+    return field
+
+
+def _place(path: tuple[str, ...]) -> tuple[str, str]:
+    """The heading under which a field stands, and what it is called there: masses 1, position y."""
+    *above, last = path
+    depth = 2 if len(above) > 1 and above[1].isdecimal() else 1
+    component = "xyz"[int(last)] if above and last.isdecimal() and int(last) < 3 else last
+    return " ".join(above[:depth]), " ".join([*above[depth:], component]).replace("_", " ")
+
+
+def _resolved(schema: dict, definitions: dict, value: Any) -> dict:
+    """The schema behind references and alternatives, chosen by what the value is."""
+    while "$ref" in schema:
+        schema = definitions.get(schema["$ref"].rpartition("/")[2], {})
+    alternatives = schema.get("anyOf") or schema.get("oneOf")
+    if not alternatives:
+        return schema
+    fitting = [_resolved(one, definitions, value) for one in alternatives]
+    fitting = [one for one in fitting if _fits(one, value)]
+    return fitting[0] if fitting else {}
+
+
+def _fits(schema: dict, value: Any) -> bool:
+    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "number": (int, float), "integer": int}
+    expected = kinds.get(schema.get("type", ""))
+    if expected is None or not isinstance(value, expected):
+        return False
+    if isinstance(value, dict):
+        told = schema.get("properties", {}).get("type", {})
+        return "const" not in told or told["const"] == value.get("type")
+    return True
+
+
+def checked(data: dict[str, Any]) -> pydantic.BaseModel:
+    """The scenario of plain data; `ScenarioError` in the words of the command line."""
+    from saltus.scenarios.loader import validate
+
+    return validate(data)

@@ -1,0 +1,22 @@
+"""The page of the studio, put together from its parts and the player."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from saltus.views import pages
+
+WEB = Path(__file__).parent / "web"
+
+
+def page(token: str) -> str:
+    """The whole page; it loads nothing from elsewhere."""
+    parts = {
+        "style": pages.style() + (WEB / "studio.css").read_text(encoding="utf-8"),
+        "script": pages.script() + (WEB / "studio.js").read_text(encoding="utf-8"),
+        "token": json.dumps(token),
+    }
+    text = (WEB / "studio.html").read_text(encoding="utf-8")
+    pieces = text.split("{{")
+    return pieces[0] + "".join(parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces[1:]))

@@ -1,0 +1,208 @@
+"""When a body touches the first of its neighbours: certified steps, the most urgent neighbour first."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from saltus.numerics import tournament
+from saltus.numerics.components import Vec
+from saltus.systems.gas.arena import (
+    BITS,
+    HOME,
+    LEAVE,
+    LOOK,
+    LOST,
+    Arena,
+    Fluid,
+    Terms,
+    image_of,
+    partner_of,
+    put,
+    read,
+    reverse,
+    row_of,
+)
+from saltus.systems.gas.flight import BEND, CLOCK, DRIFT, LASTS, PLACE, RADIUS, SQUARES, SWAY, Pose, vector
+from saltus.systems.gas.separation import Separation, certain_time, separation
+
+FIRST_TURNS, LATER_TURNS = 3, 2  # of Newton's method for the direction between two bodies
+CONVERGED = 1e-6  # last change of the weight; the next one would be about its square
+MOST_LOOKS = 20_000
+
+
+class _Search(eqx.Module):
+    """How far each neighbour is known not to touch."""
+
+    safe: Array  # per neighbour, the time up to which it certainly does not touch
+    weight: Array
+    found: Array  # index of the neighbour that touches, -1 for none yet
+    at: Array
+    looks: Array
+
+
+def forecast(arena: Arena, terms: Terms, fluid: Fluid, i: Array, t: Array) -> Fluid:
+    """The fluid in which body `i`, whose clock is at `t`, knows what it waits for."""
+    row = row_of(fluid.rows, i)
+    keys = row_of(fluid.near, i)
+    if arena.walls:
+        faces = (arena.n + jnp.arange(arena.walls, dtype=jnp.int32)) << BITS | HOME
+        keys = jnp.concatenate([keys, faces])
+    valid = keys >= 0
+    who = jnp.where(valid, partner_of(keys), arena.spare)
+    leave = t + _skin_time(arena, terms, fluid, i, row)
+    known = t + row[LASTS]
+    limit = jnp.minimum(leave, known)
+    half = fluid.due.size // 2
+    until = jnp.where(who < arena.n, fluid.due[half + jnp.minimum(who, half - 1)], jnp.inf)
+    search = _first_look(arena, terms, fluid, row, keys, t, limit)
+    search = eqx.tree_at(lambda s: s.safe, search, jnp.where(valid & (search.safe < until), search.safe, jnp.inf))
+
+    def going(search: _Search) -> Array:
+        return (search.found < 0) & (jnp.min(search.safe) < limit) & (search.looks < MOST_LOOKS)
+
+    def look(search: _Search) -> _Search:
+        return _look(arena, terms, fluid, row, keys, until, limit, search)
+
+    search = jax.lax.while_loop(going, look, search)
+    return _noted(arena, fluid, i, keys, limit, jnp.where(leave <= known, LEAVE, LOOK), search)
+
+
+def _skin_time(arena: Arena, terms: Terms, fluid: Fluid, i: Array, row: Array) -> Array:
+    """How long the body certainly stays within its skin."""
+    anchor = row_of(fluid.anchors, i)
+    gone = (vector(row, PLACE) - Vec.of(anchor[:3])).norm()
+    size, growth = terms.size(row[CLOCK])
+    spread = _spread(row)
+    gone = gone + size * spread * arena.flight.tilt(row, anchor[3:7])
+    speed = row[DRIFT] + (size - 1.0) * row[SWAY] + jnp.maximum(growth, 0.0) * row[RADIUS]
+    pull = terms.pull().norm()
+    left = jnp.maximum(terms.skin - gone, 0.0)
+    return 2.0 * left / (speed + jnp.sqrt(speed * speed + 2.0 * pull * left))
+
+
+def _spread(row: Array) -> Array:
+    """Largest less smallest semi-axis."""
+    squares = row[SQUARES]
+    return jnp.sqrt(jnp.max(squares)) - jnp.sqrt(jnp.min(squares))
+
+
+def shifted(pose: Pose, terms: Terms, key: Array) -> Pose:
+    """The image of a partner that a key names."""
+    image = image_of(key)
+    edges = Vec.of(jnp.where(jnp.isfinite(terms.box), terms.box, 0.0))
+    return Pose(pose.center + image.times(edges), pose.velocity, pose.form, pose.omega)
+
+
+def _wall(arena: Arena, terms: Terms, who: Array):
+    if not arena.walls:
+        return None
+    face = jnp.clip(who - arena.n, 0, arena.walls - 1)
+    return (who >= arena.n) & (who < arena.spare), -Vec.of(terms.normals[face])
+
+
+def looked(
+    arena: Arena,
+    terms: Terms,
+    row: Array,
+    other: Array,
+    key: Array,
+    t: Array,
+    weight: Array,
+    *,
+    turns: int,
+    limit: Array,
+) -> tuple[Separation, Array]:
+    """The separation of a body from its partner (or from many) at a time, and for how long they stay apart.
+
+    The second answer is certain up to the time `limit`.
+    """
+    gravity = terms.pull()
+    mine = arena.flight.pose(row, t, gravity)
+    theirs = shifted(arena.flight.pose(other, t, gravity), terms, key)
+    wall = _wall(arena, terms, partner_of(key))
+    size, growth = terms.size(t)
+    apart = separation(mine, theirs, (size, growth), weight, turns, wall)
+    # Bodies that grow are largest at the end.
+    largest, _ = terms.size(limit)
+    bend = largest * (row[BEND] + other[..., BEND]) + 2.0 * jnp.abs(growth) * (row[SWAY] + other[..., SWAY])
+    if wall is not None:
+        bend = bend + jnp.where(wall[0], jnp.maximum(apart.normal.dot(gravity), 0.0), 0.0)
+    sure = certain_time(apart.gap, apart.rate, bend)
+    # Balls about both bodies part or meet uniformly: far away that is the longer step.
+    closing = -apart.normal.dot(theirs.velocity - mine.velocity)
+    far = apart.normal.dot(theirs.center - mine.center) - size * (row[RADIUS] + other[..., RADIUS])
+    closing = closing + growth * (row[RADIUS] + other[..., RADIUS])
+    balls = jnp.where(closing > 0.0, far / jnp.where(closing > 0.0, closing, 1.0), jnp.inf)
+    balls = jnp.where(far > 0.0, balls, 0.0)
+    if wall is not None:
+        balls = jnp.where(wall[0], 0.0, balls)
+    return apart, jnp.maximum(sure, balls)
+
+
+def _touches(terms: Terms, apart: Separation) -> tuple[Array, Array]:
+    """Whether a pair touches, and whether that cannot be told yet since the direction has not converged."""
+    close = (apart.gap <= terms.touching) & (apart.rate < 0.0)
+    settled = jnp.abs(apart.change) < CONVERGED
+    return close & settled, close & ~settled
+
+
+def _first_look(arena: Arena, terms: Terms, fluid: Fluid, row: Array, keys: Array, t: Array, limit: Array) -> _Search:
+    """All neighbours at once at the present moment."""
+    who = jnp.where(keys >= 0, partner_of(keys), arena.spare)
+    others = fluid.rows[who]
+    apart, sure = looked(arena, terms, row, others, keys, t, jnp.full(keys.shape, 0.5), turns=FIRST_TURNS, limit=limit)
+    touches, unclear = _touches(terms, apart)
+    safe = jnp.where(touches | unclear, t, t + sure)
+    return _Search(safe, apart.weight, jnp.int32(-1), t, jnp.int64(0))
+
+
+def _look(arena, terms: Terms, fluid: Fluid, row: Array, keys: Array, until: Array, limit: Array, search: _Search):
+    """One more look at the neighbour that may touch first."""
+    k = jnp.argmin(search.safe).astype(jnp.int32)
+    t, key = search.safe[k], keys[k]
+    other = row_of(fluid.rows, partner_of(key))
+    apart, sure = looked(arena, terms, row, other, key, t, search.weight[k], turns=LATER_TURNS, limit=limit)
+    touches, unclear = _touches(terms, apart)
+    safe = jnp.where(touches | unclear, t, t + sure)
+    safe = jnp.where(safe < until[k], safe, jnp.inf)
+    return _Search(
+        put(search.safe, k, safe),
+        put(search.weight, k, apart.weight),
+        jnp.where(touches, k, search.found),
+        jnp.where(touches, t, search.at),
+        search.looks + 1,
+    )
+
+
+def _noted(arena: Arena, fluid: Fluid, i: Array, keys: Array, limit: Array, reason: Array, search: _Search) -> Fluid:
+    """Write down what body `i` waits for; a partner that waited for somebody else lets that one look again."""
+    found = search.found >= 0
+    k = jnp.maximum(search.found, 0)
+    key = jnp.where(found, keys[k], reason).astype(jnp.int32)
+    t = jnp.where(found, search.at, limit)
+    who = jnp.where(found, partner_of(key), arena.spare)
+    pair = who < arena.n
+    partner = jnp.where(pair, who, arena.spare)
+
+    def waiting(partner, waits):
+        left = waits[partner]
+        jilted = jnp.where((partner < arena.n) & (left >= 0), partner_of(left), arena.spare)
+        # Only one that still waits for this partner is concerned.
+        theirs = waits[jilted]
+        concerned = (theirs >= 0) & (partner_of(theirs) == partner) & (jilted < arena.n)
+        return jnp.where(concerned, jilted, arena.spare)
+
+    waits = put(fluid.waits, read(partner, waiting, fluid.waits), LOOK)
+    waits = put(waits, partner, reverse(key, i))
+    waits = put(waits, i, key)
+    weight = search.weight[k]
+    hints = put(put(fluid.hints, partner, 1.0 - weight), i, weight)
+    due = tournament.replaced(fluid.due, i, t)
+    due = tournament.replaced(due, jnp.where(pair, partner, i), t)
+    tally = fluid.tally
+    tally = eqx.tree_at(lambda y: (y.forecasts, y.looks), tally, (tally.forecasts + 1, tally.looks + search.looks))
+    stop = jnp.where(search.looks >= MOST_LOOKS, LOST, fluid.stop)
+    return eqx.tree_at(lambda f: (f.waits, f.hints, f.due, f.tally, f.stop), fluid, (waits, hints, due, tally, stop))

@@ -1,0 +1,267 @@
+"""Hard bodies that fly and collide: the loop over contacts, driven in pieces."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from saltus.hybrid import Outcome
+from saltus.laws.impact import AbstractImpactLaw, Elastic
+from saltus.numerics import tournament
+from saltus.numerics.components import Vec
+from saltus.systems.gas.arena import LEAVE, LISTS_FULL, LOST, RUNNING, Arena, Fluid, Grid, Tally, Terms
+from saltus.systems.gas.bodies import Bodies, matrices, rows_of
+from saltus.systems.gas.flight import CLOCK, MOMENTUM, PLACE, QUATERNION, VELOCITY, moved, settled
+from saltus.systems.gas.loop import advanced
+from saltus.systems.gas.neighbours import anchor_of, cell_of, seat_of
+from saltus.systems.gas.overlap import gaps
+from saltus.systems.gas.sizes import larger, sizes
+
+TOUCHING = 1e-14  # gap that counts as a contact, in units of the box or of the bodies
+PATIENCE = 100  # contacts per body without progress in time that count as a collapse
+
+
+class HardBodies:
+    """Hard ellipsoids in a box, with all that the loop over their contacts needs.
+
+    Args:
+        bodies: The bodies; they must not overlap.
+        box: Edge lengths of the box about the origin [m].
+        periodic: Whether the box has no walls; for all edges, or for each.
+        walls: Further walls as (normal, offset): bodies are where normal . x > offset.
+        gravity: Uniform acceleration [m s-2].
+        law: Law of impact; elastic if not given.
+        scale: Factor of all semi-axes.
+        growth: Its rate [s-1].
+        largest: The largest scale that will be reached.
+        log: How many contacts are kept of each call of `advance`; 0 keeps none.
+    """
+
+    def __init__(
+        self,
+        bodies: Bodies,
+        box: Sequence[float],
+        *,
+        periodic: bool | Sequence[bool] = True,
+        walls: Sequence[tuple[Sequence[float], float]] = (),
+        gravity: Sequence[float] = (0.0, 0.0, 0.0),
+        law: AbstractImpactLaw | None = None,
+        scale: float = 1.0,
+        growth: float = 0.0,
+        largest: float | None = None,
+        log: int = 0,
+    ):
+        self.bodies, self.box = bodies, np.asarray(box, float)
+        self.periodic = np.broadcast_to(np.asarray(periodic, bool), (3,))
+        self.walls = np.array([[*np.asarray(normal, float), offset] for normal, offset in [*walls, *self._faces()]])
+        self.walls = self.walls.reshape(-1, 4)
+        self.time, self.outcome = 0.0, None
+        most = max(scale, largest or scale)
+        found = sizes(bodies, self.box, self.periodic, len(self.walls), scale=most, log=log)
+        self.arena = found.arena
+        self.terms = Terms(
+            box=jnp.asarray(np.where(self.periodic, self.box, np.inf)),
+            origin=jnp.asarray(-0.5 * self.box),
+            region=jnp.asarray(self.box),
+            gravity=jnp.asarray(gravity, float),
+            skin=jnp.asarray(found.skin),
+            scale=jnp.asarray(float(scale)),
+            growth=jnp.asarray(float(growth)),
+            touching=jnp.asarray(TOUCHING * float(max(self.box.max(), bodies.axes.max() * most))),
+            normals=jnp.asarray(self.walls[:, :3]),
+            law=Elastic() if law is None else law,
+        )
+        self._refuse_overlap(scale)
+        self.fluid = self._begun(rows_of(self.arena.flight, bodies, self.walls), Tally.empty())
+
+    def _refuse_overlap(self, scale: float) -> None:
+        """Bodies may touch at the start, but not overlap."""
+        bodies = self.bodies
+        edges = np.where(self.periodic, self.box, np.inf)
+        depth = -float(gaps(bodies.axes * scale, bodies.place, bodies.quaternion, edges).min())
+        allowed = 1e-9 * float(bodies.axes.max())
+        if depth > allowed:
+            raise ValueError(
+                f"Two bodies overlap by {depth:.3g} m at the start (allowed {allowed:.1g} m). Move them apart."
+            )
+        turns = matrices(bodies.quaternion)
+        for normal, offset in zip(self.walls[:, :3], self.walls[:, 3], strict=True):
+            reach = np.linalg.norm(np.einsum("nij,i->nj", turns, normal) * bodies.axes * scale, axis=1)
+            deep = float(np.max(offset + reach - bodies.place @ normal))
+            if deep > allowed:
+                raise ValueError(
+                    f"A body overlaps a wall by {deep:.3g} m at the start (allowed {allowed:.1g} m). Move it inside."
+                )
+
+    def _faces(self) -> list[tuple[np.ndarray, float]]:
+        """The faces of the box along the edges that are not periodic."""
+        faces = []
+        for axis in np.flatnonzero(~self.periodic):
+            faces += [(sign * np.eye(3)[axis], -0.5 * self.box[axis]) for sign in (1.0, -1.0)]
+        return faces
+
+    def _begun(self, rows, tally: Tally, laps=None) -> Fluid:
+        """A fluid in which every body makes its list at time 0."""
+        while True:
+            try:
+                return begun(self.arena, self.terms, rows, tally, laps)
+            except OverflowError:
+                self.arena = larger(self.arena, lists=False)
+
+    # ---- going on ------------------------------------------------------------------------------
+
+    def advance(self, duration: float = np.inf, contacts: int | None = None) -> Tally:
+        """Let the bodies move for a time, or for a number of contacts; what happened is summed up.
+
+        A run that cannot go on has an `outcome` afterwards.
+        """
+        before, left = self.fluid.tally, duration
+        goal = np.inf if contacts is None else int(before.contacts) + contacts
+        patience = PATIENCE * self.arena.n + 1000
+        while left > 0.0 and int(self.fluid.tally.contacts) < goal and self.outcome is None:
+            had = int(self.fluid.tally.contacts)
+            self._step(left, min(goal, had + patience))
+            if self.outcome is not None:
+                break
+            passed = self._rebase(left)
+            left -= passed
+            if int(self.fluid.tally.contacts) - had >= patience and passed < 1e-9 * self._pace():
+                self.outcome = Outcome(
+                    "accumulation",
+                    f"Stopped at t = {self.time:.9g} s: inelastic collapse, {patience} contacts within {passed:.3g} s.",
+                )
+        return jax.tree.map(lambda now, then: np.asarray(now) - np.asarray(then), self.fluid.tally, before)
+
+    def _pace(self) -> float:
+        """Time in which a body of mean speed moves by its radius."""
+        speed = float(np.sqrt(np.mean(np.asarray(self.fluid.rows)[: self.arena.n, VELOCITY] ** 2)))
+        return float(self.bodies.axes.mean()) / max(speed, 1e-300)
+
+    def _step(self, until: float, goal: float) -> None:
+        """One call of the loop; lists that get full are made larger and the call is made again."""
+        most = jnp.asarray(int(min(goal, 2**62)))
+        while True:
+            fluid = advanced(self.arena, self.terms, self.fluid, jnp.asarray(float(until)), most)
+            stop = int(fluid.stop)
+            if stop in (RUNNING, LOST):
+                break
+            self.arena = larger(self.arena, lists=stop == LISTS_FULL)
+            self.fluid = self._begun(self._rows_now(), self.fluid.tally, self.fluid.laps)
+        self.fluid = fluid
+        if stop == LOST:
+            self.time += float(jnp.max(fluid.rows[: self.arena.n, CLOCK]))
+            self.outcome = self._stuck()
+
+    def _stuck(self) -> Outcome:
+        """Two bodies touch again before time can tell the two touches apart."""
+        at = f"Stopped at t = {self.time:.9g} s"
+        if isinstance(self.terms.law, Elastic):
+            return Outcome("stalled", f"{at}: two bodies stay in contact without bouncing. Give them under [[bodies]].")
+        return Outcome("accumulation", f"{at}: inelastic collapse, contacts follow each other within rounding.")
+
+    def _rows_now(self):
+        return _moved(self.arena.flight, self.fluid.rows, self.terms.gravity)
+
+    def _rebase(self, until: float) -> float:
+        """Count time from now on: clocks stay small and keep their digits. Returns the time that has passed."""
+        passed = min(until, float(self.fluid.due[1]))
+        if not np.isfinite(passed):
+            self.outcome = Outcome("at_rest", f"Nothing moves any more at t = {self.time:.9g} s.")
+            return 0.0
+        self.fluid = _rebased(self.fluid, jnp.asarray(passed))
+        self.terms = eqx.tree_at(lambda t: t.scale, self.terms, self.terms.scale + self.terms.growth * passed)
+        self.time += passed
+        return passed
+
+    def restart(self, bodies: Bodies, *, scale: float | None = None, growth: float | None = None) -> None:
+        """Go on from other bodies of the same shapes, at another scale or growth."""
+        self.bodies = bodies
+        if scale is not None:
+            self.terms = eqx.tree_at(lambda t: t.scale, self.terms, jnp.asarray(float(scale)))
+        if growth is not None:
+            self.terms = eqx.tree_at(lambda t: t.growth, self.terms, jnp.asarray(float(growth)))
+        self.fluid = self._begun(rows_of(self.arena.flight, bodies, self.walls), self.fluid.tally)
+
+    # ---- what there is -------------------------------------------------------------------------
+
+    @property
+    def scale(self) -> float:
+        """Factor of all semi-axes now."""
+        return float(self.terms.scale)
+
+    def snapshot(self) -> Bodies:
+        """The bodies now, with places that go on across the faces of a periodic box."""
+        rows = np.asarray(self._rows_now())[: self.arena.n]
+        laps = np.asarray(self.fluid.laps)[: self.arena.n] * np.where(self.periodic, self.box, 0.0)
+        return dataclasses.replace(
+            self.bodies,
+            place=rows[:, PLACE] + laps,
+            velocity=rows[:, VELOCITY],
+            quaternion=rows[:, QUATERNION],
+            momentum=rows[:, MOMENTUM],
+        )
+
+    def contacts(self) -> np.ndarray:
+        """The contacts kept of the last call: time since its beginning, two bodies, normal impulse, loss of energy."""
+        return np.asarray(self.fluid.log)[: self.arena.log]
+
+
+def begun(arena: Arena, terms: Terms, rows, tally: Tally, laps=None) -> Fluid:
+    """A fluid in which every body makes its list at time 0."""
+    n, total = arena.n, arena.spare + 1
+    laps = jnp.zeros((total, 3)) if laps is None else laps
+    periodic = jnp.isfinite(terms.box)
+    more = jnp.where(periodic, jnp.floor((rows[:, PLACE] - terms.origin) / terms.box), 0.0).at[n:].set(0.0)
+    rows = rows.at[:, PLACE].add(-more * jnp.where(periodic, terms.box, 0.0))
+    anchors = jax.vmap(anchor_of)(rows)
+    homes = np.asarray(jax.vmap(lambda place: cell_of(arena, terms, place))(anchors[:n, :3]))
+    due = np.full(total, np.inf)
+    due[:n] = 0.0
+    return Fluid(
+        rows=rows,
+        due=tournament.tree(jnp.asarray(due)),
+        waits=jnp.full(total, LEAVE, jnp.int32),
+        hints=jnp.full(total, 0.5),
+        near=jnp.full((total, arena.room), -1, jnp.int32),
+        count=jnp.zeros(total, jnp.int32),
+        anchors=anchors,
+        laps=laps + more,
+        grid=_grid(arena, homes, np.asarray(jax.vmap(seat_of)(anchors)), total),
+        tally=tally,
+        log=jnp.zeros((arena.log + 1, 5)),
+        stop=jnp.asarray(RUNNING, jnp.int32),
+    )
+
+
+def _grid(arena: Arena, homes: np.ndarray, seat: np.ndarray, total: int) -> Grid:
+    """Bodies by cell, and the place of each."""
+    flat = np.ravel_multi_index(tuple(homes.T), arena.cells)
+    cells = np.full((arena.n_cells + 1, arena.cell_room), -1, np.int32)
+    seats = np.zeros((len(cells), 9, arena.cell_room))
+    filled = np.zeros(len(cells), int)
+    place = np.full(total, arena.n_cells * arena.cell_room, np.int32)
+    for i, c in enumerate(flat):
+        if filled[c] >= arena.cell_room:
+            raise OverflowError("A cell is full.")
+        cells[c, filled[c]], seats[c, :, filled[c]] = i, seat[i]
+        place[i] = c * arena.cell_room + filled[c]
+        filled[c] += 1
+    return Grid(jnp.asarray(cells), jnp.asarray(seats), jnp.asarray(place))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _moved(flight, rows, gravity):
+    """Rows with all clocks at zero."""
+    return jax.vmap(lambda row: settled(flight, moved(flight, row, jnp.zeros(()), Vec.of(gravity))))(rows)
+
+
+@jax.jit
+def _rebased(fluid: Fluid, passed) -> Fluid:
+    clocks = fluid.rows[:, CLOCK] - passed
+    return eqx.tree_at(lambda f: (f.rows, f.due), fluid, (fluid.rows.at[:, CLOCK].set(clocks), fluid.due - passed))

@@ -1,0 +1,95 @@
+"""The loop over contacts, compiled as one piece: no interpreter between two collisions."""
+
+from __future__ import annotations
+
+import functools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from saltus.numerics import tournament
+from saltus.systems.gas.arena import LEAVE, RUNNING, Arena, Fluid, Terms, partner_of, put, read, row_of
+from saltus.systems.gas.flight import moved, settled
+from saltus.systems.gas.forecast import forecast
+from saltus.systems.gas.neighbours import relist
+from saltus.systems.gas.strike import Blow, struck
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def advanced(arena: Arena, terms: Terms, fluid: Fluid, until: Array, contacts: Array) -> Fluid:
+    """The fluid after all that happens before the time `until`, or after so many contacts.
+
+    Args:
+        arena: Sizes.
+        terms: Numbers.
+        fluid: What moves.
+        until: Time on the clocks of the fluid.
+        contacts: Number of contacts in `fluid.tally` at which to stop.
+    """
+
+    def going(fluid: Fluid) -> Array:
+        return (fluid.due[1] < until) & (fluid.tally.contacts < contacts) & (fluid.stop == RUNNING)
+
+    return jax.lax.while_loop(going, functools.partial(_turn, arena, terms), fluid)
+
+
+def _turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
+    """The next body that needs attention, and its partner."""
+    i, t = tournament.smallest(fluid.due)
+
+    def found(i, waits, hints, rows):
+        key = waits[i]
+        who = jnp.where(key >= 0, partner_of(key), arena.spare)
+        return key, who, hints[i], row_of(rows, i), row_of(rows, who)
+
+    key, who, weight, row, other = read(i, found, fluid.waits, fluid.hints, fluid.rows)
+    row, other, blow = _met(arena, terms, row, other, key, t, weight)
+    fluid = _counted(arena, fluid, i, who, key >= 0, t, blow)
+    fluid, row = relist(arena, terms, fluid, row, i, key == LEAVE)
+    partner = jnp.where(who < arena.n, who, arena.spare)
+    fluid = eqx.tree_at(lambda f: f.rows, fluid, put(put(fluid.rows, partner, other), i, row))
+
+    def each(m, fluid):
+        return forecast(arena, terms, fluid, jnp.where(m == 0, i, partner), t)
+
+    return jax.lax.fori_loop(0, jnp.where(partner < arena.n, 2, 1), each, fluid)
+
+
+def _met(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, weight: Array):
+    """A body with its clock at `t`; if it waits for a contact, both bodies after that."""
+    gravity = terms.pull()
+
+    def alone(row, other):
+        zero = jnp.zeros(())
+        return settled(arena.flight, moved(arena.flight, row, t, gravity)), other, Blow(zero, zero, zero, zero)
+
+    def together(row, other):
+        row, other, blow = struck(arena, terms, row, other, key, t, weight)
+        pair = jax.vmap(lambda one: settled(arena.flight, one))(jnp.stack([row, other]))
+        return pair[0], pair[1], blow
+
+    return jax.lax.cond(key >= 0, together, alone, row, other)
+
+
+def _counted(arena: Arena, fluid: Fluid, i: Array, who: Array, touches: Array, t: Array, blow: Blow) -> Fluid:
+    tally = fluid.tally
+    wall = touches & (who >= arena.n)
+    log = fluid.log
+    if arena.log:
+        entry = jnp.stack([t, i.astype(float), who.astype(float), blow.normal_impulse, blow.loss])
+        at = jnp.where(touches, tally.contacts % arena.log, arena.log).astype(jnp.int32)
+        log = put(log, at, entry)
+    tally = eqx.tree_at(
+        lambda y: (y.contacts, y.virial, y.wall_impulse, y.loss, y.deepest),
+        tally,
+        (
+            tally.contacts + touches,
+            tally.virial + jnp.where(wall, 0.0, blow.virial),
+            tally.wall_impulse + jnp.where(wall, blow.normal_impulse, 0.0),
+            tally.loss + blow.loss,
+            jnp.minimum(tally.deepest, blow.gap),
+        ),
+    )
+    return eqx.tree_at(lambda f: (f.tally, f.log), fluid, (tally, log))

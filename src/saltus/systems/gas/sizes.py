@@ -1,0 +1,102 @@
+"""How large the lists, cells and skins of a fluid are made."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from scipy import special
+
+from saltus.systems.gas.arena import Arena
+from saltus.systems.gas.bodies import Bodies, flight_of
+from saltus.systems.gas.neighbours import WORD
+
+NEIGHBOURS = 14  # wanted on average; fewer cost more new lists, more cost more looks
+LARGEST_SKIN = 1.5  # in units of the mean radius
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """The skin, and the arena that goes with it."""
+
+    skin: float
+    arena: Arena
+
+
+def sizes(bodies: Bodies, region: np.ndarray, periodic: np.ndarray, n_walls: int, *, scale=1.0, log=0) -> Sizes:
+    """Sizes for bodies in a box.
+
+    Args:
+        bodies: The bodies.
+        region: Edge lengths of the box, or of what the bodies fill.
+        periodic: Along which edges it is periodic.
+        n_walls: How many walls there are.
+        scale: The largest factor by which the bodies will have grown.
+        log: How many contacts of a call are to be kept.
+    """
+    axes = bodies.axes * scale
+    radius, mean = float(axes.max()), float(np.mean(np.prod(axes, axis=1) ** (1 / 3)))
+    skin = _skin(axes, len(axes) / float(np.prod(region)), mean)
+    room = float(np.min(np.where(periodic, region, np.inf)))
+    # Where the box is large enough, the nearest image of a body is the only one that matters.
+    alone = room / 4.0 - radius
+    if alone > 0.15 * mean:
+        skin = min(skin, alone)
+    reach = 2.0 * (radius + skin)
+    many = tuple(bool(p and edge < 2.0 * reach) for p, edge in zip(periodic, region, strict=True))
+    shape = tuple(1 if m else max(1, int(edge // reach)) for m, edge in zip(many, region, strict=True))
+    expected = len(axes) / np.prod(shape)
+    seats = min(len(axes), int(np.ceil(expected + 6.0 * np.sqrt(expected) + 4.0)))
+    arena = Arena(
+        n=len(axes),
+        walls=n_walls,
+        flight=flight_of(axes),
+        room=32,
+        cells=shape,
+        cell_room=_rounded(seats),
+        many=many,
+        log=log,
+    )
+    return Sizes(skin, arena)
+
+
+def larger(arena: Arena, lists: bool) -> Arena:
+    """The arena with more room in the lists, or in the cells."""
+    if lists:
+        return dataclasses.replace(arena, room=arena.room + max(16, arena.room // 2 // 16 * 16))
+    return dataclasses.replace(arena, cell_room=arena.cell_room + WORD)
+
+
+def _rounded(seats: int) -> int:
+    return -(-seats // WORD) * WORD
+
+
+def _skin(axes: np.ndarray, density: float, mean: float) -> float:
+    """The skin with which a body has about NEIGHBOURS of them in a random arrangement."""
+    low, high = 0.0, LARGEST_SKIN * mean
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if density * excluded_volume(axes, middle) < NEIGHBOURS else (low, middle)
+    return max(0.5 * (low + high), 0.02 * mean)
+
+
+def excluded_volume(axes: np.ndarray, skin: float = 0.0) -> float:
+    """Mean volume in which the centre of one body cannot be for another, over all orientations (Isihara and Hadwiger).
+
+    Args:
+        axes: Semi-axes of the bodies (n, 3); their means enter.
+        skin: By what each body is inflated.
+    """
+    kinds, counts = np.unique(axes, axis=0, return_counts=True)
+    parts = np.array([_measures(kind) for kind in kinds])
+    volume, surface, curvature = np.average(parts, axis=0, weights=counts)
+    volume = volume + surface * skin + curvature * skin**2 + 4.0 / 3.0 * np.pi * skin**3
+    surface, curvature = surface + 2.0 * curvature * skin + 4.0 * np.pi * skin**2, curvature + 4.0 * np.pi * skin
+    return 2.0 * volume + surface * curvature / (2.0 * np.pi)
+
+
+def _measures(axes: np.ndarray) -> tuple[float, float, float]:
+    """Volume, surface, and integral of the mean curvature of an ellipsoid, by Carlson's elliptic integrals."""
+    a, b, c = (float(square) for square in axes**2)
+    surface = 4.0 * np.pi * special.elliprg(a * b, b * c, a * c)
+    return 4.0 / 3.0 * np.pi * float(np.prod(axes)), float(surface), float(4.0 * np.pi * special.elliprg(a, b, c))

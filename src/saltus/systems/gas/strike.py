@@ -1,0 +1,76 @@
+"""What a contact does to two bodies."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from saltus.contacts.impact import spin_matrix
+from saltus.laws.impact import Elastic
+from saltus.numerics.components import Turn, Vec
+from saltus.systems.gas.arena import Arena, Terms
+from saltus.systems.gas.flight import FREEDOM, LIGHTNESS, MOMENTUM, PLACE, QUATERNION, VELOCITY, moved, vector
+from saltus.systems.gas.forecast import looked
+
+TURNS = 3
+
+
+class Blow(eqx.Module):
+    """What happened at a contact."""
+
+    virial: Array
+    normal_impulse: Array
+    loss: Array
+    gap: Array
+
+
+def struck(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, weight: Array):
+    """Both rows, with their clocks put forward to `t`, after the contact, and what happened; `settled` must follow."""
+    apart, _ = looked(arena, terms, row, other, key, t, weight, turns=TURNS, limit=t)
+    gravity = terms.pull()
+    mine, theirs = (arena.flight.pose(body, t, gravity) for body in (row, other))
+    row, other = (moved(arena.flight, body, t, gravity) for body in (row, other))
+    normal = apart.normal
+    size, growth = terms.size(t)
+    near, far = mine.form @ normal, theirs.form @ normal
+    support1, support2 = jnp.sqrt(near.dot(normal)), jnp.sqrt(far.dot(normal))
+    arm = (near * (size / support1)).array()
+    arm2 = (far * (-size / jnp.where(support2 > 0.0, support2, 1.0))).array()
+    free, free2 = _inverse_inertia(row), _inverse_inertia(other)
+    n = normal.array()
+    velocity = other[VELOCITY] + jnp.cross(free2 @ other[MOMENTUM], arm2)
+    velocity = velocity - row[VELOCITY] - jnp.cross(free @ row[MOMENTUM], arm)
+    # Surfaces of growing bodies move towards each other.
+    velocity = velocity - growth * (support1 + support2) * n
+    mobility = _mobility(row, free, arm) + _mobility(other, free2, arm2)
+    impulse = terms.law.impulse(velocity, n, mobility)
+    # From contact to centre to centre: what the images are apart, not the stored places.
+    centers = arm - arm2 + apart.gap * n
+    lost = -(impulse @ velocity + 0.5 * impulse @ mobility @ impulse)
+    lost = jnp.zeros(()) if isinstance(terms.law, Elastic) else lost
+    blow = Blow(impulse @ centers, impulse @ n, lost, apart.gap)
+    return _kicked(row, -impulse, arm), _kicked(other, impulse, arm2), blow
+
+
+def _inverse_inertia(row: Array) -> Array:
+    spread = Turn.of_quaternion(row[QUATERNION]).spread(vector(row, FREEDOM))
+    return jnp.stack(
+        [
+            jnp.stack([spread.xx, spread.xy, spread.xz]),
+            jnp.stack([spread.xy, spread.yy, spread.yz]),
+            jnp.stack([spread.xz, spread.yz, spread.zz]),
+        ]
+    )
+
+
+def _mobility(row: Array, free: Array, arm: Array) -> Array:
+    spin = spin_matrix(arm)
+    return row[LIGHTNESS] * jnp.eye(3) - spin @ free @ spin
+
+
+def _kicked(row: Array, impulse: Array, arm: Array) -> Array:
+    """A wall, without lightness, stays as it is."""
+    velocity = row[VELOCITY] + impulse * row[LIGHTNESS]
+    momentum = row[MOMENTUM] + Vec.of(arm).cross(Vec.of(impulse)).array()
+    return jnp.concatenate([row[: PLACE.stop], velocity, row[QUATERNION], momentum, row[MOMENTUM.stop :]])

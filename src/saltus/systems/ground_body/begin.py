@@ -1,0 +1,118 @@
+"""Where a body on the ground begins: its height, and the right mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from saltus import checks
+from saltus.hybrid import State
+from saltus.numerics import rotation
+from saltus.numerics.components import Vec
+from saltus.systems.ball_common import changed, choose, of_type, size
+from saltus.systems.ground_body import jumps
+from saltus.systems.ground_body.mechanics import FLIGHT, REST, SLIDE, active_piece, look, wrench
+
+if TYPE_CHECKING:
+    from saltus.systems.ground_body.system import BodyOnGround
+
+DIRECTIONS = 400  # points of the body's lower side that are held against the ground to find where it faces it
+LOOKS = 12  # steps of Newton's method from the lowest of them
+
+
+def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> State:
+    """See `BodyOnGround.start`."""
+    for name, value, n in (
+        ("position", position, 2), ("velocity", velocity, 3), ("quaternion", quaternion, 4),
+        ("angular_velocity", angular_velocity, 3),
+    ):  # fmt: skip
+        checks.shaped(name, value, (n,))
+        checks.finite(name, value)
+    turned = checks.concrete(quaternion)
+    if turned is not None and not np.linalg.norm(turned) > 0.0:
+        raise ValueError(f"`quaternion` must not be zero, got {turned.tolist()}. For no rotation use [1, 0, 0, 0].")
+    checks.nonnegative("height", 0.0 if height is None else height, "It is the height over the ground in metres.")
+    margin = checks.concrete(system.surface.margin(position[0], position[1]))
+    if margin is not None and not margin > 0.0:
+        raise ValueError(f"The body starts at x, y = {list(position)}, where the ground is not defined.")
+    numbers = [jnp.asarray(part, float) for part in (position, velocity, quaternion, angular_velocity)]
+    state = _begin(system, *numbers, jnp.asarray(0.0 if height is None else height, float))
+    finite = checks.concrete(jnp.isfinite(state.q).all())
+    if finite is not None and not finite:
+        raise ValueError(
+            f"The body cannot be put on the ground at x, y = {list(position)}: the ground is not defined under it."
+        )
+    return state
+
+
+def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> State:
+    """The right mode; numbers that are known need only the program for their case."""
+    flying, closing = _placed(system, position, velocity, quaternion, angular_velocity, height)
+    above, leaving = checks.concrete(height), checks.concrete(closing)
+    if above is not None and leaving is not None:
+        slow = 1e-9 * float(system.speed)
+        if above > 0.0 or leaving > slow:
+            return flying
+        return _hit(system, flying) if leaving < -slow else _lying(system, flying)
+    slow = 1e-9 * system.speed
+    on_ground = choose(closing < -slow, _hit(system, flying), _lying(system, flying))
+    return choose((height > 0.0) | (closing > slow), flying, on_ground)
+
+
+@eqx.filter_jit
+def _placed(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> tuple[State, Array]:
+    """The body at its height, as if it flew, and how fast it leaves the ground."""
+    q = jnp.concatenate([position, jnp.zeros(1), rotation.normalised(quaternion)])
+    places = [_lowest(system, q, i) for i in range(system.solid.n_pieces)]
+    v = jnp.concatenate([velocity, angular_velocity])
+    flying = State.of(0.0, jnp.concatenate([q, *places]), v, [0.0, 0.0], FLIGHT)
+    sights = [look(system, flying, i, LOOKS) for i in range(system.solid.n_pieces)]
+    heights = jnp.stack([sight.touch.height for sight in sights])
+    touching = jnp.argmin(heights)
+    q = flying.q.at[2].add(height - jnp.min(heights))
+    q = q.at[7:].set(jnp.concatenate([sight.touch.place for sight in sights]))
+    placed = changed(flying, q=q, ledger=flying.ledger.at[1].set(touching.astype(float)))
+    closing = jnp.stack([sight.closing for sight in sights])[touching]
+    return of_type(placed, flying), closing
+
+
+def _lowest(system: BodyOnGround, q: Array, piece: int) -> Array:
+    """x, y of the point of a piece that is lowest over the ground, among many."""
+    shape, offset = system.solid.piece(piece)
+    turn = rotation.matrix(q[3:7])
+    k = np.arange(DIRECTIONS) + 0.5
+    down, angle = -k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
+    flat = np.sqrt(1.0 - down**2)
+    directions = jnp.asarray(np.stack([flat * np.cos(angle), flat * np.sin(angle), down], axis=-1))
+    points = jax.vmap(lambda n: turn @ shape.supported(Vec.of(n @ turn))[1].array())(directions)
+    points = points + (q[:3] + turn @ offset)
+    over = points[:, 2] - system.surface.height(points[:, 0], points[:, 1])
+    return points[jnp.argmin(jnp.where(jnp.isfinite(over), over, jnp.inf)), :2]
+
+
+@eqx.filter_jit
+def _hit(system: BodyOnGround, flying: State) -> State:
+    """A body that begins with an impact."""
+    return of_type(jumps.landing(system, flying, active_piece(flying)), flying)
+
+
+@eqx.filter_jit
+def _lying(system: BodyOnGround, flying: State) -> State:
+    """A body that begins in contact, in its right mode."""
+    sight = look(system, flying)
+    slow = 1e-9 * system.speed
+    slipless = (size(system.slip_and_rim(sight, jumps.weight(system))) <= slow) & system.has_friction
+    turnless = (size(system.turning(sight)) * system.solid.radius() <= slow) & system.resisted
+    lying = changed(flying, mode=jnp.asarray(SLIDE))
+    now = wrench(system, sight, SLIDE)
+    stays = choose(slipless | turnless, jumps.in_contact(system, lying, slipless, turnless), system.project(lying))
+    stays = choose(now.load > 0.0, stays, flying)
+    # A body that is not moved at all and has no reason to begin rests, whatever the laws.
+    gain = jnp.concatenate([now.acceleration, now.angular_acceleration * system.solid.radius()])
+    rests = ~jnp.any(flying.v != 0.0) & (jnp.max(jnp.abs(gain)) <= 1e-12 * system.gravity)
+    return of_type(choose(rests, changed(lying, mode=jnp.asarray(REST)), stays), flying)

@@ -1,0 +1,302 @@
+"""What happens to a body on the ground at each event: one function per guard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from saltus.hybrid import Rate, State
+from saltus.numerics import rotation
+from saltus.systems.ball_common import changed, choose, size
+from saltus.systems.ground_body.mechanics import (
+    FLIGHT,
+    HELD,
+    REST,
+    ROLL,
+    SKID,
+    SLIDE,
+    Motion,
+    Sight,
+    Wrench,
+    active_piece,
+    free_gain,
+    grip_use,
+    hold,
+    look,
+    point_mobility,
+    turn_use,
+    with_velocity,
+    wrench,
+)
+
+if TYPE_CHECKING:
+    from saltus.systems.ground_body.system import BodyOnGround
+
+NEAR = 1e-9  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
+NUDGE = 1e-12  # [s]; what sets off from rest does so with the velocity that it has after this time
+HAIR = 1e-13  # of its coordinates [m]; how deep a body that hardly falls may be when it lands
+# A contact that loses its grip slips as time cubed and is let go after so long a path: earlier it would be too stiff.
+RELEASE_PATH = 1e-9  # [m]; at least
+RELEASE_SHARE = 0.01  # of the settle height; who takes bounces less exactly has no use for more here
+PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
+ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins
+
+
+def hair(state: State) -> Array:
+    """A length just above the rounding of a gap [m]."""
+    return HAIR * jnp.maximum(jnp.max(jnp.abs(state.q[:3])), 1.0)
+
+
+def weight(system: BodyOnGround) -> Array:
+    """Weight of the body [N]."""
+    return system.solid.mass * system.gravity
+
+
+def settle_speed(system: BodyOnGround) -> Array:
+    """Speed of a bounce that is no higher than the settle height [m s-1]."""
+    return jnp.sqrt(2.0 * system.gravity * system.settle_height)
+
+
+# ---- which mode -------------------------------------------------------------------------------------------
+
+
+class Onset(eqx.Module):
+    """A mode of contact that may follow: its forces, and whether the laws allow it."""
+
+    now: Wrench
+    allowed: Array
+
+
+def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turnless: Array) -> Onset:
+    """Forces in a mode whose slip or turning may be just beginning, in the direction in which it then grows.
+
+    Where a speed is zero the law does not tell the direction of its force; it is against the motion that begins, and
+    that is along the acceleration. Found by iteration, which contracts since friction is monotone.
+    """
+    held = jnp.asarray(HELD[system.point])[mode]
+    own = Motion(sight.slip, sight.rolling, sight.spin)
+    slides, turns = slipless & ~held[1], turnless & ~held[3]
+
+    def moved(slip, turn, radius):
+        rim_turn = slip[2] / jnp.maximum(radius, 1e-300)
+        spins, spin = (turns, turn[2]) if system.point else (slides, rim_turn)
+        return Motion(
+            jnp.where(slides, slip[:2], own.slip),
+            jnp.where(turns, turn[:2], own.rolling),
+            jnp.where(spins, spin, own.spin),
+        )
+
+    def improve(_, carry):
+        slip, turn, load, _ = carry
+        radius = jnp.zeros(()) if system.point else system.spot_radius(load, sight.touch)
+        now = wrench(system, sight, mode, moved(slip, turn, radius))
+        load = jnp.maximum(now.load, 1e-3 * weight(system))
+        # How much friction changes the accelerations at most: longer steps of the iteration would overshoot.
+        slip_scale = 4.0 * system.law.capacity(load) * (1.0 / system.solid.mass + _spread(system, sight))
+        turn_scale = 4.0 * load * system.resistance(load, sight.touch) * jnp.trace(sight.mobility)
+        slipping = jnp.append(now.gain[1:3], radius * now.gain[5])
+        turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
+        return _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn), load, now
+
+    # The first round is without friction: its directions are zero.
+    _, _, _, now = jax.lax.fori_loop(
+        0, ONSET_ROUNDS, improve, (jnp.zeros(3), jnp.zeros(3), weight(system), Wrench.nothing())
+    )
+    grips = ~held[1] | (slipless & (grip_use(system, now, sight) <= 1.0))
+    lies = ~held[3] | (turnless & (turn_use(system, now, sight) <= 1.0))
+    return Onset(now, grips & lies)
+
+
+def _spread(system: BodyOnGround, sight: Sight) -> Array:
+    """Largest possible acceleration of the contact by turning, per force there [1/kg]."""
+    return jnp.trace(sight.mobility) * jnp.sum(sight.arm**2)
+
+
+def _unit(vector: Array) -> Array:
+    length = size(vector)
+    return vector / jnp.where(length > 0.0, length, 1.0)
+
+
+def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Array) -> State:
+    """The right mode of contact for a body without slip or without turning, with what is zero set to zero."""
+    turnless = turnless & system.resisted
+    sight = look(system, state)
+    held = jnp.asarray(HELD[system.point])
+    stopped = held[SLIDE] | (slipless & held[ROLL]) | (turnless & held[SKID])
+    dv, dw = hold(system, sight, stopped)
+    state = changed(state, v=state.v + jnp.concatenate([dv, dw]))
+    sight = with_velocity(sight, state.v)
+    modes = jnp.asarray([REST, ROLL, SKID, SLIDE] if system.resisted else [ROLL, SLIDE])
+    tried = jax.vmap(lambda mode: onset(system, sight, mode, slipless, turnless))(modes)
+    chosen = jnp.argmax(tried.allowed)  # the first that the laws allow; sliding always is
+    now = jax.tree.map(lambda part: part[chosen], tried.now)
+    mode, kept = modes[chosen], held[modes[chosen]]
+    begins = (slipless & ~kept[1]) | (turnless & ~kept[3])
+    state = _nudged(state, now, jnp.where(begins & (now.load > 0.0), NUDGE, 0.0))
+    v = jnp.where(mode == REST, 0.0, state.v)
+    return changed(state, v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
+
+
+def _nudged(state: State, now: Wrench, moment: Array) -> State:
+    """The state a moment later, when what begins to move does so."""
+    gained = moment * _accelerations(now)
+    q = state.q.at[:3].add(moment * state.v[:3])
+    turned = rotation.rate_of_quaternion(state.q[3:7], state.v[3:])
+    return changed(state, t=state.t + moment, q=q.at[3:7].add(moment * turned), v=state.v + gained)
+
+
+# ---- events -----------------------------------------------------------------------------------------------
+
+
+def landing(system: BodyOnGround, state: State, index: Array) -> State:
+    """The body hits the ground: it bounces, or stays if the bounce would be too low to tell."""
+    sight = look(system, state, index)
+    after = _struck(system, state, sight, index)
+    leaving = with_velocity(sight, after.v)
+    falls = -free_gain(system, leaving)[0]
+    lies = (leaving.closing**2 < 2.0 * falls * system.settle_height) & (falls > 0.0)
+    flying = changed(after, mode=jnp.full_like(state.mode, FLIGHT))
+    return _on_both(system, state, choose(lies, _laid(system, after, leaving), flying), index)
+
+
+def _on_both(system: BodyOnGround, before: State, after: State, index: Array) -> State:
+    """Marks a body of several pieces that comes to lie on two of them."""
+    if system.solid.n_pieces == 1:
+        return after
+    old = active_piece(before)
+    parts = look(system, after, old).closing > settle_speed(system)
+    both = (before.mode != FLIGHT) & (after.mode != FLIGHT) & (old != index) & ~parts
+    return changed(after, ledger=after.ledger.at[1].set(jnp.where(both, -1.0, after.ledger[1])))
+
+
+def settled(system: BodyOnGround, state: State, index: Array) -> State:
+    """Bounces that pile up end here."""
+    sight = look(system, state, index)
+    after = _struck(system, state, sight, index)
+    return _laid(system, after, with_velocity(sight, after.v))
+
+
+def _struck(system: BodyOnGround, state: State, sight: Sight, index: Array) -> State:
+    """Just after the impulse of an impact at a piece, which is put right onto the ground."""
+    impulse = system.impact.impulse(sight.drift, sight.touch.normal, point_mobility(system, sight))
+    turned = sight.mobility @ jnp.cross(sight.arm, impulse)
+    v = state.v + jnp.concatenate([impulse / system.solid.mass, turned])
+    q = state.q.at[2].add(-sight.touch.height)
+    after = changed(state, q=q, v=v)
+    return _booked(system, state, changed(after, ledger=state.ledger.at[1].set(jnp.asarray(index, float))))
+
+
+def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
+    """A body that does not leave the ground any more, in its mode of contact."""
+    dv, dw = hold(system, sight, jnp.asarray(HELD[system.point])[SLIDE])
+    lying = changed(state, v=state.v + jnp.concatenate([dv, dw]), mode=jnp.full_like(state.mode, SLIDE))
+    sight = with_velocity(sight, lying.v)
+    slipless = size(system.slip_and_rim(sight, weight(system))) <= 2.0 * NEAR * system.speed
+    turnless = size(system.turning(sight)) * system.solid.radius() <= 2.0 * NEAR * system.speed
+    slipless = slipless & system.has_friction
+    found = in_contact(system, lying, slipless, turnless)
+    return _booked(system, state, choose(slipless | turnless, found, lying))
+
+
+def _booked(system: BodyOnGround, before: State, after: State) -> State:
+    """The state after with the energy that is gone in its ledger."""
+    lost = sum(system.energies(before)) - sum(system.energies(after))
+    return changed(after, ledger=after.ledger.at[0].add(lost))
+
+
+def lift_off(system: BodyOnGround, state: State, index: Array) -> State:
+    """The body leaves the ground."""
+    return changed(state, mode=jnp.full_like(state.mode, FLIGHT))
+
+
+def grips(system: BodyOnGround, state: State, index: Array) -> State:
+    """Slip (and with a spot the spin) has come to its end."""
+    sight, now = system.seen(state)
+    speed, gain = system.slip_and_rim(sight, now.load), now.gain[1:3]
+    if not system.point:
+        gain = jnp.append(gain, system.spot_radius(jnp.maximum(now.load, 1e-300), sight.touch) * now.gain[5])
+    after = _run_out(system, state, speed, gain)
+    turnless = size(system.turning(with_velocity(sight, after.v))) * system.solid.radius() <= 2.0 * NEAR * system.speed
+    return _booked(system, after, in_contact(system, after, jnp.asarray(True), turnless))
+
+
+def stops_turning(system: BodyOnGround, state: State, index: Array) -> State:
+    """The body has come to the end of its turning."""
+    sight, now = system.seen(state)
+    gain = now.gain[3:6] if system.point else now.gain[3:5]
+    after = _run_out(system, state, system.turning(sight), gain)
+    slipless = (state.mode == ROLL) | (size(with_velocity(sight, after.v).slip) <= 2.0 * NEAR * system.speed)
+    return _booked(system, after, in_contact(system, after, slipless & system.has_friction, jnp.asarray(True)))
+
+
+def _run_out(system: BodyOnGround, state: State, speed: Array, gain: Array) -> State:
+    """The last stretch before some speeds vanish together, which they do in a straight line."""
+    rate = system.rate(state)
+    left = -jnp.sum(speed * speed) / jnp.minimum(jnp.sum(speed * gain), -1e-300)
+    left = jnp.clip(left, 0.0, 1e-6)
+    moved = _moved(state, rate, left)
+    return changed(moved, ledger=state.ledger + 0.5 * left * rate.ledger)
+
+
+def slips(system: BodyOnGround, state: State, index: Array) -> State:
+    """The contact loses its grip; the body goes on holding for a moment, by which the slip has begun.
+
+    At this instant the acceleration of the slip is still zero and grows with time. By the end of the moment the slip
+    has gained half of that acceleration times the moment.
+    """
+    return _released(system, state, jnp.where(state.mode == ROLL, SLIDE, SKID), True, False)
+
+
+def turns(system: BodyOnGround, state: State, index: Array) -> State:
+    """The resistance to rolling is overcome; as for the loss of grip."""
+    return _released(system, state, jnp.full_like(state.mode, SLIDE), False, True)
+
+
+def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, turnless: bool) -> State:
+    less = jnp.asarray(slipless), jnp.asarray(turnless)
+    path = jnp.maximum(RELEASE_PATH, RELEASE_SHARE * system.settle_height)
+
+    def try_moment(_, carry):
+        moment, *_ = carry
+        later = _runge_kutta(system, state, moment)
+        sight = look(system, later)
+        now, kept = onset(system, sight, mode, *less).now, wrench(system, sight, state.mode)
+        gained = _accelerations(now) - _accelerations(kept)
+        growth = size(gained[:3]) / moment
+        longer = jnp.clip(jnp.cbrt(6.0 * path / jnp.maximum(growth, 1e-9)), 1e-6, 1e-2)
+        return longer, later, changed(later, v=later.v + 0.5 * moment * gained), now.load
+
+    # First for a short time, which tells how long the moment may be, then for that moment.
+    start = (jnp.asarray(PROBE), state, state, jnp.zeros(()))
+    _, later, after, load = jax.lax.fori_loop(0, 2, try_moment, start)
+    after = system.project(changed(after, mode=jnp.broadcast_to(mode, state.mode.shape)))
+    # Where the ground has ceased to press within the moment, grip and ground are lost together.
+    return choose(load > 0.0, _booked(system, later, after), lift_off(system, state, jnp.zeros((), int)))
+
+
+def _accelerations(now: Wrench) -> Float[Array, " 6"]:
+    return jnp.concatenate([now.acceleration, now.angular_acceleration])
+
+
+def _moved(state: State, rate: Rate, h: Array) -> State:
+    q, v, ledger = state.q + h * rate.q, state.v + h * rate.v, state.ledger + h * rate.ledger
+    return State(state.t + h, q, v, ledger, state.mode)
+
+
+def _runge_kutta(system: BodyOnGround, state: State, h: Array | float) -> State:
+    """The state a short time later in the same mode."""
+
+    def stage(total, k):
+        rate, mean = total
+        ahead, weight = k
+        rate = system.rate(_moved(state, rate, ahead * h))
+        return (rate, jax.tree.map(lambda m, r: m + weight * r, mean, rate)), None
+
+    none = jax.tree.map(jnp.zeros_like, Rate(state.q, state.v, state.ledger))
+    stages = jnp.array([0.0, 0.5, 0.5, 1.0]), jnp.array([1.0, 2.0, 2.0, 1.0]) / 6.0
+    (_, mean), _ = jax.lax.scan(stage, (none, none), stages)
+    return system.project(_moved(state, mean, jnp.asarray(h)))

@@ -1,0 +1,275 @@
+"""Forces at the one contact of a body with the ground, in every mode.
+
+A contact has six rows: along the normal n; slip along e1, e2; turning about e1, e2; turning about n. In each the
+motion is held (the row's acceleration is given, its force follows) or obeys a law (its force is a known share of the
+normal force). Held and lawful rows together are one linear system for all forces at once, so that normal force and
+friction are right together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from saltus.contacts.ground import FacingMotion, GroundTouch, facing_motion, ground_touch
+from saltus.laws.friction import PointLimit
+from saltus.laws.friction.base import direction
+from saltus.numerics import rotation
+from saltus.systems.ball_common import size
+
+if TYPE_CHECKING:
+    from saltus.hybrid import State
+    from saltus.systems.ground_body.system import BodyOnGround
+
+MODES = ("flight", "slide", "skid", "roll", "rest")
+FLIGHT, SLIDE, SKID, ROLL, REST = range(5)
+SPOT_ROUNDS = 12  # of the radius of a spot that grows with the load: each round cuts the error by 3 and more
+
+# Which rows each mode holds: normal, slip, slip, turning about e1, e2, turning about n.
+_POINT = [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]]
+_SPOT = [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 0, 1, 1, 0], [1, 1, 1, 0, 0, 1], [1, 1, 1, 1, 1, 1]]
+HELD = {True: np.array(_POINT, bool), False: np.array(_SPOT, bool)}
+
+
+class Sight(eqx.Module):
+    """A body and the ground below it, as far as geometry and velocities tell.
+
+    Args:
+        touch: The facing points of the piece that touches.
+        arm: From the centre of mass to the body's facing point [m].
+        facing: How the facing points move.
+        drift: Velocity of the body's material at its facing point [m/s].
+        omega: Angular velocity, lab [rad/s].
+        inertia: In the lab [kg m2].
+        mobility: Inverse of it.
+    """
+
+    touch: GroundTouch
+    arm: Float[Array, " 3"]
+    facing: FacingMotion
+    drift: Float[Array, " 3"]
+    omega: Float[Array, " 3"]
+    inertia: Float[Array, "3 3"]
+    mobility: Float[Array, "3 3"]
+
+    @property
+    def slip(self) -> Float[Array, " 2"]:
+        """Slip along e1, e2 [m/s]."""
+        return self.touch.tangents @ self.drift
+
+    @property
+    def rolling(self) -> Float[Array, " 2"]:
+        """Angular velocity along e1, e2 [rad/s]."""
+        return self.touch.tangents @ self.omega
+
+    @property
+    def spin(self) -> Array:
+        """Angular velocity about the normal [rad/s]."""
+        return self.touch.normal @ self.omega
+
+    @property
+    def closing(self) -> Array:
+        """Rate of the gap [m/s]."""
+        return self.touch.normal @ self.drift
+
+
+class Motion(eqx.Module):
+    """What a law of friction is asked with: slip, rolling and spin, or only their directions."""
+
+    slip: Float[Array, " 2"]
+    rolling: Float[Array, " 2"]
+    spin: Array
+
+
+class Wrench(eqx.Module):
+    """What the ground does to the body, and what follows.
+
+    Args:
+        load: Normal force [N].
+        force: Friction force along e1, e2 [N].
+        moment: Moment about e1, e2 at the contact [N m].
+        torque: Moment about the normal [N m].
+        acceleration: Of the centre of mass [m/s2].
+        angular_acceleration: In the lab [rad/s2].
+        gain: Accelerations of the six rows.
+        stiffness: Acceleration of the gap per normal force, friction included [1/kg]; unique while it is > 0.
+    """
+
+    load: Array
+    force: Float[Array, " 2"]
+    moment: Float[Array, " 2"]
+    torque: Array
+    acceleration: Float[Array, " 3"]
+    angular_acceleration: Float[Array, " 3"]
+    gain: Float[Array, " 6"]
+    stiffness: Array
+
+    @staticmethod
+    def nothing() -> Wrench:
+        """No force at all; what a search begins with."""
+        return Wrench(*(jnp.zeros(n) for n in ((), 2, 2, (), 3, 3, 6, ())))
+
+
+def look(system: BodyOnGround, state: State, piece: Array | int | None = None, looks: int = 2) -> Sight:
+    """Where the body faces the ground, with the piece that touches or a given one."""
+    index = active_piece(state) if piece is None else piece
+    shape, offset = system.solid.piece(index)
+    center = state.q[:3]
+    turn = rotation.matrix(rotation.normalised(state.q[3:7]))
+    place = state.q[7:].reshape(-1, 2)[0 if system.solid.n_pieces == 1 else index]
+    touch = ground_touch(system.surface, shape, center + turn @ offset, turn, place, looks)
+    arm = touch.point - center
+    return _sight(touch, arm, state.v, *system.solid.lab_inertia(turn))
+
+
+def with_velocity(sight: Sight, v: Float[Array, " 6"]) -> Sight:
+    """The same place with other velocities."""
+    return _sight(sight.touch, sight.arm, v, sight.inertia, sight.mobility)
+
+
+def _sight(touch: GroundTouch, arm: Array, v: Array, inertia: Array, mobility: Array) -> Sight:
+    velocity, omega = v[:3], v[3:]
+    facing = facing_motion(touch, arm, velocity, omega)
+    return Sight(touch, arm, facing, velocity + jnp.cross(omega, arm), omega, inertia, mobility)
+
+
+def active_piece(state: State) -> Array:
+    """Which of the body's pieces touches the ground, or touched it last; the first where it would lie on two."""
+    return jnp.maximum(state.ledger[1], 0.0).astype(int)
+
+
+def rows(sight: Sight) -> tuple[Float[Array, "6 3"], Float[Array, "6 3"]]:
+    """For unit forces and moments of the six rows: the force, and the moment about the centre of mass."""
+    pushes = jnp.concatenate([sight.touch.normal[None], sight.touch.tangents])
+    turns = jnp.concatenate([sight.touch.tangents, sight.touch.normal[None]])
+    return jnp.concatenate([pushes, jnp.zeros((3, 3))]), jnp.concatenate([jnp.cross(sight.arm, pushes), turns])
+
+
+def row_mobility(system: BodyOnGround, sight: Sight) -> Float[Array, "6 6"]:
+    """Accelerations of the rows per force in the rows; symmetric and positive."""
+    pushes, turns = rows(sight)
+    return pushes @ pushes.T / system.solid.mass + turns @ sight.mobility @ turns.T
+
+
+def point_mobility(system: BodyOnGround, sight: Sight) -> Float[Array, "3 3"]:
+    """Change of the velocity at the contact per impulse there, in the lab [1/kg]."""
+    x, y, z = sight.arm
+    zero = jnp.zeros_like(x)
+    cross = jnp.stack([jnp.stack([zero, -z, y]), jnp.stack([z, zero, -x]), jnp.stack([-y, x, zero])])
+    return jnp.eye(3) / system.solid.mass - cross @ sight.mobility @ cross
+
+
+def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> Float[Array, " 6"]:
+    """Forces of the rows per normal force, as the laws have them."""
+    law = system.law_under(load, sight.touch)
+    reaction = jax.tree.map(lambda part: part / load, law.reaction(motion.slip, motion.spin, load, motion.rolling))
+    moment, torque = reaction.rolling_moment, reaction.spin_torque
+    if system.resisted:
+        if system.point:
+            against = system.rolling_friction * direction(jnp.append(motion.rolling, motion.spin))
+            moment, torque = moment - against[:2], torque - against[2]
+        else:
+            moment = moment - system.rolling_friction * direction(motion.rolling)
+    return jnp.concatenate([jnp.ones(1), reaction.force, moment, torque[None]])
+
+
+def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion | None = None) -> Wrench:
+    """Forces and accelerations in a mode of contact; `motion` stands in for the body's own in the laws."""
+    held = jnp.asarray(HELD[system.point])[mode]
+    motion = Motion(sight.slip, sight.rolling, sight.spin) if motion is None else motion
+    mobility, free = row_mobility(system, sight), free_gain(system, sight)
+    if not system.load_matters:
+        return _solved(system, sight, held, shares(system, motion, sight, jnp.ones(())), mobility, free)
+    weight = system.solid.mass * system.gravity
+
+    def again(_, carry):
+        now = _solved(system, sight, held, shares(system, motion, sight, carry[0]), mobility, free)
+        return jnp.maximum(now.load, 1e-12 * weight), now
+
+    return jax.lax.fori_loop(0, SPOT_ROUNDS, again, (weight, Wrench.nothing()))[1]
+
+
+def free_gain(system: BodyOnGround, sight: Sight) -> Float[Array, " 6"]:
+    """Accelerations of the rows without the ground."""
+    weight, gyro = free_acceleration(system, sight)
+    pushes, turns = rows(sight)
+    carried = jnp.cross(sight.omega, sight.facing.arm_rate)
+    turning = sight.facing.normal_rate @ sight.drift
+    frame = pushes[:3] @ carried
+    return pushes @ weight + turns @ gyro + jnp.concatenate([(frame[0] + turning)[None], frame[1:], jnp.zeros(3)])
+
+
+def free_acceleration(system: BodyOnGround, sight: Sight) -> tuple[Array, Array]:
+    """Acceleration and angular acceleration in flight."""
+    weight = jnp.stack([jnp.zeros_like(system.gravity), jnp.zeros_like(system.gravity), -system.gravity])
+    return weight, -sight.mobility @ jnp.cross(sight.omega, sight.inertia @ sight.omega)
+
+
+def _solved(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> Wrench:
+    """All forces at once, from the rows that are held and those that obey a law."""
+    normal_rate = sight.facing.normal_rate
+    # What is held stays so while the normal turns: an angular velocity along the normal, or one across it.
+    turning = sight.spin * (sight.touch.tangents @ normal_rate)
+    target = jnp.concatenate([jnp.zeros(3), turning, -(normal_rate @ sight.omega)[None]])
+    n = 6 if system.resisted or not system.point else 3
+    lawful = jnp.eye(n) - jnp.outer(share[:n] * (jnp.arange(n) > 0), jnp.eye(n)[0])
+    matrix = jnp.where(held[:n, None], mobility[:n, :n], lawful)
+    wanted = jnp.stack([jnp.where(held, target - free, 0.0)[:n], jnp.eye(n)[0]], axis=-1)
+    answer = solve3(matrix, wanted) if n == 3 else jnp.linalg.solve(matrix, wanted)
+    forces = jnp.concatenate([answer[:, 0], jnp.zeros(6 - n)])
+    pushes, turns = rows(sight)
+    weight, gyro = free_acceleration(system, sight)
+    return Wrench(
+        load=forces[0],
+        force=forces[1:3],
+        moment=forces[3:5],
+        torque=forces[5],
+        acceleration=weight + forces @ pushes / system.solid.mass,
+        angular_acceleration=gyro + sight.mobility @ (forces @ turns),
+        gain=free + mobility @ forces,
+        stiffness=1.0 / answer[0, 1],
+    )
+
+
+def solve3(m: Float[Array, "3 3"], b: Float[Array, "3 k"]) -> Float[Array, "3 k"]:
+    """Solution of a 3 x 3 system by cofactors."""
+    rows_of = (jnp.cross(m[1], m[2]), jnp.cross(m[2], m[0]), jnp.cross(m[0], m[1]))
+    return jnp.stack(rows_of, axis=-1) @ b / (m[0] @ rows_of[0])
+
+
+def power(sight: Sight, now: Wrench) -> Array:
+    """Power that the contact takes from the body [W]."""
+    return -(now.force @ sight.slip + now.moment @ sight.rolling + now.torque * sight.spin)
+
+
+def hold(system: BodyOnGround, sight: Sight, held: Array) -> tuple[Array, Array]:
+    """Smallest change of the velocities (weighted with the inertia) after which the held rows stand still."""
+    n = 6 if system.resisted or not system.point else 3
+    held = held[:n]
+    mobility = row_mobility(system, sight)[:n, :n]
+    turning = jnp.concatenate([sight.closing[None], sight.slip, sight.rolling, sight.spin[None]])[:n]
+    matrix = jnp.where(held[:, None] & held[None, :], mobility, jnp.eye(n))
+    wanted = jnp.where(held, -turning, 0.0)[:, None]
+    impulse = (solve3(matrix, wanted) if n == 3 else jnp.linalg.solve(matrix, wanted))[:, 0]
+    pushes, turns = rows(sight)
+    return impulse @ pushes[:n] / system.solid.mass, sight.mobility @ (impulse @ turns[:n])
+
+
+def grip_use(system: BodyOnGround, now: Wrench, sight: Sight) -> Array:
+    """Share of the friction that a contact without slip uses; it slips at 1."""
+    load = jnp.maximum(now.load, 1e-300)
+    law = system.law_under(load, sight.touch)
+    limit = PointLimit(law.capacity(load)) if system.point else law.limit(load)
+    return limit.use(now.force, now.torque)
+
+
+def turn_use(system: BodyOnGround, now: Wrench, sight: Sight) -> Array:
+    """Share of the resistance to rolling that a body which does not turn uses; it turns at 1."""
+    load = jnp.maximum(now.load, 1e-300)
+    turned = jnp.append(now.moment, now.torque) if system.point else now.moment
+    return size(turned) / jnp.maximum(system.resistance(load, sight.touch) * load, 1e-300)

@@ -1,0 +1,121 @@
+"""What a body on the ground shows."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from saltus.hybrid import Quantity, State
+from saltus.numerics import rotation
+from saltus.systems.ground_body.mechanics import FLIGHT, MODES, REST, look
+
+if TYPE_CHECKING:
+    from saltus.systems.ground_body.system import BodyOnGround
+
+QUANTITIES = {
+    "position": Quantity(("axis",), "m", "position of the centre of mass"),
+    "velocity": Quantity(("axis",), "m s-1", "velocity of the centre of mass"),
+    "quaternion": Quantity(("quaternion",), "1", "orientation, body to lab"),
+    "angular_velocity": Quantity(("axis",), "rad s-1", "angular velocity, lab frame"),
+    "contact_point": Quantity(("axis",), "m", "the body's point that faces the ground"),
+    "contact_normal": Quantity(("axis",), "1", "normal of the ground below that point"),
+    "gap": Quantity((), "m", "distance of that point from the ground's tangent plane below it"),
+    "jump_height": Quantity((), "m", "height of that point over the ground, along z"),
+    "slip": Quantity(("axis",), "m s-1", "slip velocity at the contact; 0 in flight"),
+    "spin": Quantity((), "rad s-1", "turning about the normal"),
+    "normal_force": Quantity((), "N", "normal force"),
+    "friction_force": Quantity(("axis",), "N", "friction force on the body"),
+    "friction_torque": Quantity(("axis",), "N m", "moment of friction and rolling resistance at the contact"),
+    "kinetic_energy": Quantity((), "J", "kinetic energy"),
+    "potential_energy": Quantity((), "J", "potential energy, 0 at z = 0"),
+    "dissipated_energy": Quantity((), "J", "energy lost to friction and impacts"),
+    "mode": Quantity((), "1", "mode"),
+}
+
+
+def energies(system: BodyOnGround, state: State) -> tuple[Array, Array]:
+    """Kinetic and potential energy [J]."""
+    omega = rotation.rotate_back(rotation.normalised(state.q[3:7]), state.v[3:])
+    kinetic = 0.5 * (system.solid.mass * jnp.sum(state.v[:3] ** 2) + omega @ system.solid.inertia @ omega)
+    return kinetic, system.solid.mass * system.gravity * state.q[2]
+
+
+def observe(system: BodyOnGround, state: State) -> dict[str, Array]:
+    """Everything worth showing of one state; at rest the forces are those that hold the body."""
+    sight, now = system.seen(state)
+    touches = state.mode != FLIGHT
+    touch = sight.touch
+    kinetic, potential = energies(system, state)
+    torque = touch.in_space(now.moment) + now.torque * touch.normal
+    height = jnp.where(touches, 0.0, jnp.maximum(touch.height, 0.0))
+    return {
+        "position": state.q[:3],
+        "velocity": state.v[:3],
+        "quaternion": state.q[3:7],
+        "angular_velocity": state.v[3:],
+        "contact_point": touch.point,
+        "contact_normal": touch.normal,
+        "gap": touch.gap,
+        "jump_height": height,
+        "slip": jnp.where(touches, touch.in_space(sight.slip), 0.0),
+        "spin": sight.spin,
+        "normal_force": jnp.where(touches, now.load, 0.0),
+        "friction_force": jnp.where(touches, touch.in_space(now.force), 0.0),
+        "friction_torque": jnp.where(touches, torque, 0.0),
+        "kinetic_energy": kinetic,
+        "potential_energy": potential,
+        "dissipated_energy": state.ledger[0],
+        "mode": state.mode,
+    }
+
+
+def attributes(system: BodyOnGround) -> dict[str, str | int | float]:
+    """The shapes, as meshes of points in the body's frame about the centre of mass, so that they can be drawn."""
+    return {"mass": float(system.solid.mass), "mesh": json.dumps(meshes(system))}
+
+
+def meshes(system: BodyOnGround, n: int = 17) -> list:
+    """For each piece a grid of points of its surface: the support points of a grid of directions."""
+    from saltus.numerics.components import Vec
+
+    # Rays evenly over the proxy ellipsoid: normals would crowd at the edges.
+    polar, around = np.meshgrid(np.linspace(0.0, np.pi, n), np.linspace(0.0, 2.0 * np.pi, 2 * n - 1), indexing="ij")
+    rays = np.stack([np.sin(polar) * np.cos(around), np.sin(polar) * np.sin(around), np.cos(polar)], axis=-1)
+    grids = []
+    for i in range(system.solid.n_pieces):
+        shape, offset = system.solid.piece(i)
+        normals = rays / np.asarray(shape.proxy_axes())
+        normals = normals / np.linalg.norm(normals, axis=-1, keepdims=True)
+        points = np.asarray(shape.supported(Vec.of(jnp.asarray(normals)))[1].array()) + np.asarray(offset)
+        grids.append(np.round(points, 12).tolist())
+    return grids
+
+
+def event_data(system: BodyOnGround, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
+    """Mode, energy lost; for impacts point, normal, impulse and speeds."""
+    data: dict[str, Any] = {
+        "t": float(after.t),
+        "into": MODES[int(after.mode)],
+        "energy_loss": float(after.ledger[0] - before.ledger[0]),
+    }
+    if guard.startswith("landing"):
+        point, normal, impulse, closing = (np.asarray(part) for part in _blow(system, before, after, index))
+        data |= {"point": point, "normal": normal, "impulse": impulse, "normal_speed": float(-closing)}
+    return data
+
+
+@eqx.filter_jit
+def _blow(system: BodyOnGround, before: State, after: State, index):
+    sight = look(system, before, index)
+    impulse = system.solid.mass * (after.v[:3] - before.v[:3])
+    return sight.touch.point, sight.touch.normal, impulse, sight.closing
+
+
+def at_rest(state: State) -> bool:
+    """Whether the body rests."""
+    return int(state.mode) == REST

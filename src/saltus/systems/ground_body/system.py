@@ -1,0 +1,359 @@
+"""A rigid convex body on a surface z = f(x, y)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from saltus import checks
+from saltus.contacts.ground import GroundTouch, determinant
+from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.hybrid.guard import once
+from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
+from saltus.laws.impact import AbstractImpactLaw
+from saltus.numerics import rotation
+from saltus.shapes.disc import Disc
+from saltus.shapes.solid import Solid
+from saltus.surfaces.base import AbstractSurface
+from saltus.systems.ball_common import atol_limit, changed, is_point, number, size
+from saltus.systems.ground_body import begin, jumps, results
+from saltus.systems.ground_body.mechanics import (
+    FLIGHT,
+    HELD,
+    MODES,
+    REST,
+    ROLL,
+    SKID,
+    SLIDE,
+    Sight,
+    Wrench,
+    active_piece,
+    free_acceleration,
+    grip_use,
+    hold,
+    look,
+    power,
+    turn_use,
+    wrench,
+)
+
+ILL_POSED = 1e-6  # stiffness of the contact, against that without friction, that counts as none
+SINGLE = 1e-6  # how much more than the ground a body must curve
+FLAT = 1e4  # radius of curvature over the radius of a disc from which on it counts as lying on its face
+RIM = 1e-6  # margin of the surface that counts as its border
+
+
+class BodyOnGround(AbstractSystem):
+    """A rigid body that flies over the ground, bounces, slides on it, rolls, spins and comes to rest.
+
+    The body touches the ground in one point (or small spot) at a time, always exactly: the contact is a constraint,
+    not a spring. The modes are "flight", "slide" (the contact slips), "skid" (it slips, and the resistance to rolling
+    keeps the body from turning), "roll" (no slip; with a finite spot no spin either) and "rest".
+
+    State: q = centre of mass, quaternion, x and y of the facing point of each piece; v = velocity, angular velocity
+    in the lab; ledger = energy lost, number of the piece that touches.
+
+    Args:
+        surface: The ground.
+        solid: The body.
+        law: Friction law of the contact. A spot law without a rolling shift resists slip and spin only.
+        impact: Law of impact.
+        gravity: [m s-2].
+        rolling_friction: Lever of the normal force against turning, >= 0 [m]. At a point contact it resists every
+            turning, with a spot only rolling: the spot has its own moment against spin.
+        modulus: If given, the radius of the spot follows from Hertz: reduced modulus E* of body and ground [Pa].
+        settle_height: Bounces lower than this end in contact [m].
+        patience: Time at which a run ends that was to go on until rest [s].
+    """
+
+    kind: ClassVar[str] = "ground_body"
+    mode_names: ClassVar[tuple[str, ...]] = MODES
+
+    surface: AbstractSurface
+    solid: Solid
+    law: AbstractFrictionLaw
+    impact: AbstractImpactLaw
+    gravity: Float[Array, ""]
+    rolling_friction: Float[Array, ""]
+    modulus: Float[Array, ""] | None
+    settle_height: Float[Array, ""]
+    patience: Float[Array, ""]
+    point: bool = eqx.field(static=True)
+    resisted: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        surface: AbstractSurface,
+        solid: Solid,
+        law: AbstractFrictionLaw,
+        impact: AbstractImpactLaw,
+        *,
+        gravity=9.81,
+        rolling_friction=0.0,
+        modulus=None,
+        settle_height=1e-10,
+        patience=1e12,
+    ):
+        checks.positive("gravity", gravity)
+        checks.nonnegative("rolling_friction", rolling_friction, "It is a length in metres.")
+        checks.positive("settle_height", settle_height, "It is a length in metres.")
+        checks.positive("patience", patience, "It is a time in seconds.")
+        if modulus is not None:
+            checks.positive("modulus", modulus, "It is the reduced modulus of elasticity in pascal.")
+            if not isinstance(law, AbstractSpotLaw):
+                raise ValueError("`modulus` gives the radius of a contact spot, but the law is that of a point.")
+        self.surface, self.solid, self.law, self.impact = surface, solid, law, impact
+        self.gravity, self.rolling_friction = number(gravity), number(rolling_friction)
+        self.modulus = None if modulus is None else number(modulus)
+        self.settle_height, self.patience = number(settle_height), number(patience)
+        self.point = modulus is None and is_point(law, solid.radius())
+        shift = checks.concrete(law.rolling_shift) if isinstance(law, AbstractSpotLaw) and not self.point else 0.0
+        known = checks.concrete(rolling_friction)
+        self.resisted = known is None or bool(known > 0.0) or shift is None or bool(shift > 0.0)
+
+    # ---- laws -----------------------------------------------------------------------------------------
+
+    def atol_limit(self) -> float:
+        """A tenth of the speed at which slip and turning count as none [m s-1]."""
+        return atol_limit(jumps.NEAR, self.speed, self.solid.radius())
+
+    @property
+    def speed(self) -> Array:
+        """An ordinary speed of this body, by which small ones are measured [m s-1]."""
+        return jnp.sqrt(self.gravity * self.solid.radius())
+
+    @property
+    def load_matters(self) -> bool:
+        """Whether friction is not simply proportional to the load, as where the spot grows with it."""
+        return self.modulus is not None or not self.law.proportional
+
+    def law_under(self, load: Array, touch: GroundTouch) -> AbstractFrictionLaw:
+        """The law; by Hertz with the radius that its spot has under this load."""
+        if self.modulus is None:
+            return self.law
+        return eqx.tree_at(lambda law: law.spot_radius, self.law, self.hertz_radius(load, touch, self.modulus))
+
+    @staticmethod
+    def hertz_radius(load: Array, touch: GroundTouch, modulus: Array) -> Array:
+        """Radius of the circle with the area of Hertz's ellipse, nearly: from the geometric mean of the curvatures."""
+        # Curvature of the body less that of the hollow, K = W^-1 - S = W^-1 (1 - W S).
+        product = determinant(touch.follow) / jnp.maximum(determinant(touch.radii), 1e-300)
+        return jnp.cbrt(0.75 * load / modulus * jax.lax.rsqrt(jnp.maximum(product, 1e-300)))
+
+    def spot_radius(self, load: Array, touch: GroundTouch) -> Array:
+        """Radius of the contact spot [m]."""
+        return self.law_under(load, touch).radius(load)
+
+    def resistance(self, load: Array, touch: GroundTouch) -> Array:
+        """Lever of the normal force against turning [m]."""
+        if self.point:
+            return self.rolling_friction
+        law = self.law_under(load, touch)
+        return self.rolling_friction + law.rolling_capacity(load) / jnp.maximum(load, 1e-300)
+
+    @property
+    def has_friction(self) -> Array:
+        """Whether there is any friction."""
+        return self.law.capacity(jnp.ones(())) > 0.0
+
+    # ---- motion ---------------------------------------------------------------------------------------
+
+    def start(self, position, velocity=(0.0, 0.0, 0.0), quaternion=(1.0, 0.0, 0.0, 0.0),
+              angular_velocity=(0.0, 0.0, 0.0), height=None) -> State:  # fmt: skip
+        """The body on the ground, or above it.
+
+        Args:
+            position: x, y of the centre of mass [m].
+            velocity: Of the centre of mass [m s-1]; towards the ground it means an impact at once.
+            quaternion: Orientation (w, x, y, z), body to lab; normalised here.
+            angular_velocity: In the lab [rad s-1].
+            height: Of the body's lowest point over the ground along z, >= 0; on the ground if left out [m].
+        """
+        return begin.start(self, position, velocity, quaternion, angular_velocity, height)
+
+    def seen(self, state: State) -> tuple[Sight, Wrench]:
+        """The contact and its forces, as if the body touched the ground."""
+        sight = look(self, state)
+        return sight, wrench(self, sight, jnp.maximum(state.mode, SLIDE))
+
+    def rate(self, state: State) -> Rate:
+        """Velocities and accelerations in the present mode, and the power lost."""
+        sight, now = self.seen(state)
+        flies, rests = state.mode == FLIGHT, state.mode == REST
+        weight, gyro = free_acceleration(self, sight)
+        a = jnp.concatenate(
+            [jnp.where(flies, weight, now.acceleration), jnp.where(flies, gyro, now.angular_acceleration)]
+        )
+        turning = rotation.rate_of_quaternion(state.q[3:7], sight.omega)
+        q = jnp.concatenate([state.v[:3], turning, self._place_rates(state, sight)])
+        lost = jnp.stack([jnp.where(flies, 0.0, power(sight, now)), jnp.zeros(())])
+        return Rate(*(jnp.where(rests, 0.0, part) for part in (q, a, lost)))
+
+    def _place_rates(self, state: State, sight: Sight) -> Array:
+        if self.solid.n_pieces == 1:
+            return sight.facing.place_rate
+        sights = [look(self, state, i) for i in range(self.solid.n_pieces)]
+        return jnp.concatenate([each.facing.place_rate for each in sights])
+
+    def project(self, state: State) -> State:
+        """The quaternion of length one; in contact no gap, and nothing moves that the mode holds."""
+        q = state.q.at[3:7].set(rotation.normalised(state.q[3:7]))
+        state = changed(state, q=q)
+        sight = look(self, state)
+        touches = state.mode != FLIGHT
+        q = q.at[2].add(jnp.where(touches, -sight.touch.height, 0.0))
+        places = sight.touch.place if self.solid.n_pieces == 1 else self._places(state)
+        dv, dw = hold(self, sight, jnp.asarray(HELD[self.point])[state.mode])
+        v = state.v + jnp.where(touches & (state.mode != REST), jnp.concatenate([dv, dw]), 0.0)
+        return changed(state, q=q.at[7:].set(places), v=v)
+
+    def _places(self, state: State) -> Array:
+        return jnp.concatenate([look(self, state, i).touch.place for i in range(self.solid.n_pieces)])
+
+    # ---- events ---------------------------------------------------------------------------------------
+
+    def guards(self) -> tuple[Guard, ...]:
+        """Landing and lift-off, slip and turning that end or begin, borders of validity."""
+        see = once(self.seen)
+
+        def slips(state):
+            return (state.mode == SLIDE) | (state.mode == SKID)
+
+        def load(state):
+            return see(state)[1].load / (self.solid.mass * self.gravity)
+
+        def jump(rule):
+            return lambda state, index: rule(self, state, index)
+
+        contact = [
+            Guard(
+                "landing",
+                lambda s: self._clearance(s, see),
+                self._may_land,
+                jump=jump(jumps.landing),
+                settle=jump(jumps.settled),
+            ),
+            Guard("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jump(jumps.lift_off)),
+        ]
+        slip = [
+            Guard("grips", lambda s: self._slip_left(*see(s)), lambda s: slips(s) & self.has_friction, singular=True,
+                  jump=jump(jumps.grips)),
+            Guard("slips", lambda s: self._grip_left(*see(s)), lambda s: s.mode == ROLL, jump=jump(jumps.slips)),
+        ]  # fmt: skip
+        turning = [
+            Guard("stops_turning", lambda s: self._turning_left(see(s)[0]),
+                  lambda s: (s.mode == ROLL) | (s.mode == SLIDE), singular=True, jump=jump(jumps.stops_turning)),
+            Guard("turns", lambda s: 1.0 - turn_use(self, see(s)[1], see(s)[0]), lambda s: s.mode == SKID,
+                  jump=jump(jumps.turns)),
+        ]  # fmt: skip
+        return (*contact, *slip, *(turning if self.resisted else ()), *self._borders(see))
+
+    def _borders(self, see) -> list[Guard]:
+        """Where the equations or the surface end."""
+        where = "t = {t:.6g} s"
+        borders = []
+        if not self.surface.flat:
+            borders = [
+                Guard("left_domain", lambda s: self.surface.margin(*see(s)[0].touch.place) - RIM, ends="left_domain",
+                      message=f"The body left the region where the ground is known at {where}.", border=True),
+                Guard("several_contacts", lambda s: see(s)[0].touch.singleness - SINGLE, ends="several_contacts",
+                      message=f"At {where} the ground curves as much as the body that touches it: they would touch in "
+                      "more than one place, which is not modelled. Take a smaller body or a smoother ground.",
+                      border=True),
+            ]  # fmt: skip
+        paradox = Guard(
+            "ill_posed", lambda s: self._uniqueness(*see(s)), lambda s: (s.mode == SLIDE) | (s.mode == SKID),
+            ends="ill_posed", border=True,
+            message=f"At {where} the normal force is not determined any more: friction turns the body into the ground "
+            "as fast as the ground can push it out (the paradox of Painlevé).",
+        )  # fmt: skip
+        patience = Guard(
+            "patience", lambda s: (self.patience - s.t) / self.patience, lambda s: s.mode != REST, ends="finished",
+            message="Still moving at t = {t:g} s: it did not come to rest in the time given. Without rolling friction "
+            "or a spot that resists spin, rolling and spinning go on for ever.",
+        )  # fmt: skip
+        if isinstance(self.solid.pieces, Disc):
+            borders.append(
+                Guard("lies_flat", lambda s: 1.0 - jnp.max(see(s)[0].touch.radii) / (FLAT * self.solid.radius()),
+                      lambda s: s.mode != REST, ends="lies_flat",
+                      message=f"At {where} the disc has come down onto its face: tilted by less than {1 / FLAT:g} rad, "
+                      "it touches with more than its rim.")
+            )  # fmt: skip
+        if self.solid.n_pieces > 1:
+            borders.append(
+                Guard("on_two_pieces", lambda s: s.ledger[1] + 0.5, ends="several_contacts", border=True,
+                      message=f"At {where} the body comes to lie on two of its pieces, which is not modelled.")
+            )  # fmt: skip
+        return [*borders, paradox, patience]
+
+    def _clearance(self, state: State, see) -> Array:
+        """Gap of each piece; a body that hardly falls is let in by a hair, so that rounding does not land it."""
+        values = []
+        for i in range(self.solid.n_pieces):
+            sight = see(state)[0] if self.solid.n_pieces == 1 else look(self, state, i)
+            slow = jnp.clip(1.0 + sight.closing / (0.5 * jumps.settle_speed(self)), 0.0, 1.0)
+            values.append(sight.touch.gap + jumps.hair(state) * slow)
+        return jnp.stack(values)
+
+    def _may_land(self, state: State) -> Array:
+        others = jnp.arange(self.solid.n_pieces) != active_piece(state)
+        return (state.mode == FLIGHT) | (others & (state.mode != REST))
+
+    def _slip_left(self, sight: Sight, now: Wrench) -> Array:
+        return size(self.slip_and_rim(sight, now.load)) / self.speed - jumps.NEAR
+
+    def slip_and_rim(self, sight: Sight, load: Array) -> Array:
+        """Slip and the speed of the spot's rim by spin, which vanish together [m s-1]; slip alone at a point."""
+        if self.point:
+            return sight.slip
+        radius = self.spot_radius(jnp.maximum(load, 1e-300), sight.touch)
+        return jnp.append(sight.slip, radius * sight.spin)
+
+    def _grip_left(self, sight: Sight, now: Wrench) -> Array:
+        return 1.0 - grip_use(self, now, sight)
+
+    def _turning_left(self, sight: Sight) -> Array:
+        return self.solid.radius() * size(self.turning(sight)) / self.speed - jumps.NEAR
+
+    def turning(self, sight: Sight) -> Array:
+        """The part of the angular velocity that the resistance to rolling acts on [rad s-1]."""
+        return jnp.append(sight.rolling, sight.spin) if self.point else sight.rolling
+
+    def _uniqueness(self, sight: Sight, now: Wrench) -> Array:
+        n, arm = sight.touch.normal, jnp.cross(sight.arm, sight.touch.normal)
+        smooth = n @ n / self.solid.mass + arm @ sight.mobility @ arm
+        return now.stiffness / smooth - ILL_POSED
+
+    # ---- results --------------------------------------------------------------------------------------
+
+    def quantities(self) -> dict[str, Quantity]:
+        """Name and meaning of everything that `observe` returns."""
+        return results.QUANTITIES
+
+    def observe(self, state: State) -> dict[str, Array]:
+        """Everything worth showing of one state."""
+        return results.observe(self, state)
+
+    def energies(self, state: State) -> tuple[Array, Array]:
+        """Kinetic and potential energy [J]."""
+        return results.energies(self, state)
+
+    def coordinates(self) -> dict[str, list[Any]]:
+        """Labels of the axes."""
+        return {"axis": ["x", "y", "z"]}
+
+    def attributes(self) -> dict[str, str | int | float]:
+        """The shape, so that it can be drawn."""
+        return results.attributes(self)
+
+    def event_quantities(self) -> dict[str, Quantity]:
+        """Units of what only these events tell."""
+        return {"normal_speed": Quantity((), "m s-1", "normal speed just before the impact")}
+
+    def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
+        """Mode, energy lost; for impacts point, normal, impulse and speeds."""
+        return results.event_data(self, guard, index, before, after)

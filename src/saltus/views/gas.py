@@ -1,0 +1,109 @@
+"""Pictures of a gas of hard bodies: its last state, its structure, how it forgets, and its averages."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import xarray as xr
+from matplotlib.animation import FuncAnimation
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from saltus.views.bodies import surface
+from saltus.views.motion import rotation_matrix
+from saltus.views.style import FAINT, INK, colour, new_figure
+
+MOST_DRAWN = 400  # bodies in the picture of the last state
+
+
+def figure(dataset: xr.Dataset) -> Figure:
+    """The bodies at the end, g(r), the mean squared displacement, autocorrelations, and the rate over time."""
+    drawing = new_figure(10.5, 6.4)
+    grid = drawing.add_gridspec(2, 3, width_ratios=[1.5, 1.0, 1.0])
+    scene = drawing.add_subplot(grid[:, 0], projection="3d")
+    _bodies(scene, dataset)
+    _structure(drawing.add_subplot(grid[0, 1]), dataset)
+    _displacement(drawing.add_subplot(grid[0, 2]), dataset)
+    _memory(drawing.add_subplot(grid[1, 1]), dataset)
+    _rate(drawing.add_subplot(grid[1, 2]), dataset)
+    return drawing
+
+
+def animation(dataset: xr.Dataset) -> FuncAnimation:
+    """The bodies as they fly, over the last states that were kept."""
+    drawing = new_figure(6.4, 5.6, constrained=False)
+    scene = drawing.add_subplot(projection="3d")
+
+    def show(frame: int):
+        scene.clear()
+        _bodies(scene, dataset, frame)
+        return []
+
+    return FuncAnimation(drawing, show, frames=dataset.sizes["time"], blit=False)
+
+
+def _bodies(scene, dataset: xr.Dataset, row: int = -1) -> None:
+    box = np.asarray(json.loads(dataset.attrs["box"]))
+    periodic = bool(json.loads(dataset.attrs["period"]))
+    axes = dataset["semi_axes"].values
+    kinds = np.unique(axes, axis=0, return_inverse=True)[1].reshape(-1)
+    for i in range(min(len(axes), MOST_DRAWN)):
+        x, y, z = surface(axes[i], np.full(3, 2.0), 6)
+        turn = rotation_matrix(dataset["quaternion"].values[row, i])
+        center = dataset["position"].values[row, i]
+        if periodic:
+            center = center - box * np.round(center / box)
+        points = np.stack([x, y, z], axis=-1) @ turn.T + center
+        scene.plot_surface(
+            points[..., 0], points[..., 1], points[..., 2], color=colour(int(kinds[i])), alpha=0.8, linewidth=0.05,
+            edgecolor=FAINT,
+        )  # fmt: skip
+    half = box / 2.0
+    scene.set(xlim=(-half[0], half[0]), ylim=(-half[1], half[1]), zlim=(-half[2], half[2]))
+    scene.set_box_aspect(box)
+    scene.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
+    scene.set_title(_title(dataset))
+
+
+def _title(dataset: xr.Dataset) -> str:
+    text = f"{dataset.attrs['count']} bodies, volume fraction {dataset.attrs['volume_fraction']:.4g}"
+    factor = float(dataset["compressibility"])
+    if np.isfinite(factor):
+        error = float(dataset["compressibility_error"])
+        spread = f" $\\pm$ {error:.2g}" if np.isfinite(error) else ""
+        text += f"\n$Z$ = {factor:.5g}{spread}"
+    return text
+
+
+def _structure(axes: Axes, dataset: xr.Dataset) -> None:
+    axes.plot(dataset["distance"], dataset["pair_correlation"], color=colour(0))
+    axes.axhline(1.0, color=INK, linewidth=0.6)
+    axes.set(xlabel="distance of centres [m]", ylabel="g(r)", title="pair correlation")
+
+
+def _displacement(axes: Axes, dataset: xr.Dataset) -> None:
+    axes.plot(dataset["lag"], dataset["mean_squared_displacement"], color=colour(0))
+    slope = 6.0 * float(dataset["diffusion"])
+    if np.isfinite(slope):
+        late = dataset["lag"].values
+        end = float(dataset["mean_squared_displacement"].values[-1])
+        axes.plot(late, end + slope * (late - late[-1]), color=INK, linewidth=0.7, linestyle="--")
+    axes.set(xlabel="time between [s]", ylabel="mean squared displacement [m$^2$]", title="diffusion", ylim=(0, None))
+
+
+def _memory(axes: Axes, dataset: xr.Dataset) -> None:
+    velocity = dataset["velocity_autocorrelation"].values
+    axes.plot(dataset["lag"], velocity / velocity[0] if velocity[0] else velocity, color=colour(0), label="velocity")
+    axes.plot(dataset["lag"], dataset["orientation_autocorrelation"], color=colour(1), label="orientation, P2")
+    axes.axhline(0.0, color=INK, linewidth=0.6)
+    axes.set(xlabel="time between [s]", ylabel="autocorrelation", title="memory")
+    axes.legend()
+
+
+def _rate(axes: Axes, dataset: xr.Dataset) -> None:
+    axes.plot(dataset["bin_time"], dataset["bin_collision_rate"], color=FAINT, linewidth=0.6)
+    mean = float(dataset["collision_rate"])
+    if np.isfinite(mean):
+        axes.axhline(mean, color=colour(0))
+    axes.set(xlabel="time [s]", ylabel="collisions per body [s$^{-1}$]", title="collision rate")

@@ -1,0 +1,159 @@
+"""A page of rigid bodies: colliding ones, and one on the ground."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from saltus.views.motion import rotation_matrix
+from saltus.views.pages.arrays import pack
+from saltus.views.pages.panels import Panel, each, energies, labels, of_each, speeds
+from saltus.views.pages.scene import Scene, add_ground, inks, of_attribute
+
+NEEDS = ("position", "quaternion")
+FEW = 12  # bodies that are drawn with arrows and trails
+
+
+def scene(dataset: xr.Dataset, rows: np.ndarray) -> Scene:
+    """The bodies, walls, box or ground around them, and the points of contact."""
+    drawn = Scene(rows, view=view_of(dataset))
+    position = each_body(dataset["position"].values, 3)
+    quaternion = each_body(dataset["quaternion"].values, 4)
+    count = position.shape[1]
+    shapes, which, reach = _drawn_shapes(dataset, count)
+    period, walls = of_attribute(dataset, "period"), of_attribute(dataset, "walls")
+    if period.size:
+        drawn.around(np.array([-period / 2, period / 2]))
+        drawn.add("box", low=(-period / 2).tolist(), high=(period / 2).tolist(), periodic=True)
+    else:
+        drawn.around(position, margin=reach)
+    if "ground_height" in dataset:
+        add_ground(drawn, dataset, exaggerate=False)
+    elif walls.size:
+        _walls(drawn, walls)
+    place, few = position[rows], count <= FEW
+    drawn.add(
+        "bodies",
+        name="bodies",
+        position=drawn.place(place),
+        quaternion=pack(quaternion[rows]),
+        shapes=shapes,
+        which=which,
+        inks=inks(count),
+        trail=few and not period.size,
+        period=period.tolist(),
+        labels=[f"body {index}" for index in range(count)] if count > 1 else ["body"],
+        clear=False,
+    )
+    if few:
+        drawn.arrows_of(dataset, "velocity", place, 5)
+        drawn.arrows_of(dataset, "angular_velocity", place, 3)
+    _contact(drawn, dataset, rows, reach)
+    if count == 1:
+        drawn.follow_if_small(reach)
+    return drawn
+
+
+def each_body(values: np.ndarray, parts: int) -> np.ndarray:
+    """With a dimension for the bodies, also where there is one alone."""
+    return values.reshape(len(values), -1, parts)
+
+
+def shapes_of(dataset: xr.Dataset, count: int) -> tuple[list[dict[str, Any]], list[int]]:
+    """The different shapes, and which one each body has."""
+    axes, exponents = of_attribute(dataset, "shape_axes"), of_attribute(dataset, "shape_exponents")
+    axes = np.broadcast_to(axes.reshape(-1, 3), (count, 3)) if axes.size else np.ones((count, 3))
+    exponents = np.broadcast_to(exponents.reshape(-1, 3), (count, 3)) if exponents.size else np.full((count, 3), 2.0)
+    found: dict[tuple[float, ...], int] = {}
+    which = [found.setdefault((*a, *p), len(found)) for a, p in zip(axes.tolist(), exponents.tolist(), strict=True)]
+    return [{"axes": list(one[:3]), "exponents": list(one[3:])} for one in found], which
+
+
+def _drawn_shapes(dataset: xr.Dataset, count: int) -> tuple[list[dict[str, Any]], list[int], float]:
+    """Shapes for the player, which one each body has, and the largest radius [m]; a body may be made of pieces."""
+    if "mesh" not in dataset.attrs:
+        shapes, which = shapes_of(dataset, count)
+        return shapes, which, max(max(shape["axes"]) for shape in shapes)
+    pieces = [np.asarray(piece, float) for piece in json.loads(dataset.attrs["mesh"])]
+    reach = max(float(np.linalg.norm(piece, axis=-1).max()) for piece in pieces)
+    return [{"pieces": [pack(piece) for piece in pieces]}], [0] * count, reach
+
+
+def view_of(dataset: xr.Dataset) -> tuple[float, float]:
+    """Azimuth and elevation [deg] from which the motion is well seen."""
+    quaternion = each_body(dataset["quaternion"].values, 4)
+    if quaternion.shape[1] != 1 or "shape_axes" not in dataset.attrs:
+        return -58.0, 20.0
+    return _broadside(shapes_of(dataset, 1)[0][0]["axes"], quaternion[:, 0]), 20.0
+
+
+def _broadside(axes: list[float], quaternion: np.ndarray) -> float:
+    """The azimuth [deg] from which the longest axis of a turning body is seen least end-on."""
+    longest = np.array(
+        [rotation_matrix(one)[:, int(np.argmax(axes))] for one in quaternion[:: len(quaternion) // 50 + 1]]
+    )
+    azimuths = np.arange(-150.0, 30.0, 10.0)
+    towards = np.stack([np.cos(np.radians(azimuths)), np.sin(np.radians(azimuths))])
+    return float(azimuths[int(np.argmin(np.mean((longest[:, :2] @ towards) ** 2, axis=0)))])
+
+
+def _walls(drawn: Scene, walls: np.ndarray) -> None:
+    """Six walls of a box as its edges; others as sheets, seen from inside."""
+    normals, offsets = walls[:, :3], walls[:, 3]
+    axes = [np.flatnonzero(np.isclose(np.abs(normals[:, axis]), 1.0)) for axis in range(3)]
+    if len(walls) == 6 and all(len(pair) == 2 for pair in axes):
+        low = [float(max(offsets[i] for i in pair if normals[i, axis] > 0)) for axis, pair in enumerate(axes)]
+        high = [float(min(-offsets[i] for i in pair if normals[i, axis] < 0)) for axis, pair in enumerate(axes)]
+        drawn.around(np.array([low, high]))
+        drawn.add("box", low=low, high=high, periodic=False)
+        return
+    middle, half = 0.5 * (drawn.low + drawn.high), 0.75 * float(np.max(drawn.high - drawn.low))
+    for normal, offset in zip(normals, offsets, strict=True):
+        foot = middle + (offset - middle @ normal) * normal
+        across = np.eye(3)[int(np.argmin(np.abs(normal)))]
+        first = np.cross(normal, across)
+        first /= np.linalg.norm(first)
+        second = np.cross(normal, first)
+        corner = foot - half * (first + second)
+        drawn.add(
+            "sheet", corner=corner.tolist(), along=(2 * half * first).tolist(), across=(2 * half * second).tolist()
+        )
+        drawn.around(np.array([foot]))
+
+
+def _contact(drawn: Scene, dataset: xr.Dataset, rows: np.ndarray, reach: float) -> None:
+    """Where one body touches the ground, and the forces there."""
+    if "contact_point" not in dataset or dataset["contact_point"].values.shape[-1] != 3:
+        return
+    at = dataset["contact_point"].values[rows].reshape(len(rows), -1, 3)
+    load = np.nan_to_num(dataset["normal_force"].values[rows]).reshape(len(rows), -1)
+    touching = load > 0 if load.shape[1] == at.shape[1] else np.linalg.norm(load, axis=1, keepdims=True) > 0
+    at = np.where(touching[..., None], at, np.nan)
+    drawn.add("contacts", name="contact", at=drawn.place(at), radius=0.04 * reach)
+    drawn.arrows_of(dataset, "friction_force", at, 1)
+
+
+def panels(dataset: xr.Dataset) -> list[Panel | None]:
+    """Gaps, speeds, turning, forces of contact and energies."""
+    # Of a body on the ground the height over it is told, which is zero in contact without rounding.
+    gap = dataset["gap"].values if "gap" in dataset and "jump_height" not in dataset else None
+    found: list[Panel | None] = []
+    if gap is not None and gap.ndim == 2 and gap.shape[1] > 2:
+        found.append(Panel("smallest gap", "m", {"of all": np.nanmin(gap, axis=1)}))
+    elif gap is not None:
+        found.append(each(gap, "gap", "m", labels(dataset, "gap", "body")))
+    found += [speeds(dataset, "body"), speeds(dataset, "body", "angular_velocity", "angular velocity")]
+    if "jump_height" in dataset:
+        found.insert(0, each(dataset["jump_height"].values, "height over the ground", "m", ["body"]))
+    for name in ("slip", "spin"):
+        if name in dataset:
+            found.append(speeds(dataset, "", name) if dataset[name].ndim > 1 else of_each(dataset, name, name, ""))
+    for name, title in (("contact_force", "force of sustained contact"), ("normal_force", "normal force")):
+        if name in dataset and np.nan_to_num(dataset[name].values).any():
+            found.append(of_each(dataset, name, title, "body"))
+    if "friction_force" in dataset:
+        found.append(speeds(dataset, "body", "friction_force", "friction force"))
+    return [*found, energies(dataset)]

@@ -1,0 +1,166 @@
+"""The page of a run, opened in a browser without network: what it shows is what the dataset has."""
+
+import base64
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from saltus import views
+from saltus.views.pages.arrays import chosen_rows
+from saltus.views.pages.document import document
+from tests.browser import opened, until
+from tests.pages.made import JUMP, MADE
+
+SEEN = "[...(player.space.byName.{0}.now)].map(Number)"
+
+
+@pytest.fixture
+def written(request, tmp_path):
+    """The dataset of a kind, and its page."""
+    data = MADE[request.param]()
+    path = tmp_path / "run.html"
+    views.save_page(data, path)
+    return data, path.as_uri()
+
+
+def drawn_share(page):
+    """Share of the scene's pixels that are not empty, and how many colours they have."""
+    text = page.evaluate(
+        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => "
+        "done(player.space.renderer.domElement.toDataURL()))))"
+    )
+    pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(text.partition(",")[2]))).convert("RGBA"))
+    seen = pixels[pixels[..., 3] > 0]
+    return len(seen) / pixels[..., 0].size, len(np.unique(seen[:, :3] // 16, axis=0))
+
+
+def shown_places(page):
+    """Places of what moves, back in metres [m]."""
+    name = page.evaluate("player.space.parts.find(part => part.now).thing.name")
+    now = np.array(page.evaluate(SEEN.format(name))).reshape(-1, 3)
+    return now + page.evaluate("player.data.scene.origin")
+
+
+@pytest.mark.parametrize("written", [name for name in MADE if name != "own"], indirect=True)
+def test_a_page_opens_offline_and_shows_the_bodies_where_the_dataset_has_them(browser, written):
+    data, where = written
+    with opened(browser, where) as page:
+        share, colours = drawn_share(page)
+        assert share > 0.005 and colours > 5
+        in_space = data["position"].values
+        if data.attrs["kind"] == "chain":
+            in_space = np.stack([in_space[..., 1], 0 * in_space[..., 0], -in_space[..., 0]], axis=-1)
+        for row in (0, 5, len(in_space) - 1):
+            page.evaluate(f"player.clock.seek({float(data.time[row])!r})")
+            # Coordinates are kept in float32 from the middle of the scene.
+            np.testing.assert_allclose(shown_places(page), in_space[row].reshape(-1, 3), atol=1e-5)
+
+
+@pytest.mark.parametrize("written", ["bodies"], indirect=True)
+def test_the_drawn_bodies_are_turned_and_placed_as_in_the_dataset(browser, written):
+    data, where = written
+    with opened(browser, where) as page:
+        page.evaluate(f"player.clock.seek({float(data.time[7])!r})")
+        for body in range(2):
+            matrix = (
+                np.array(
+                    page.evaluate(
+                        f"(() => {{ const m = new THREE.Matrix4(); player.space.byName.bodies.meshes[{body}].mesh"
+                        ".getMatrixAt(0, m); return m.elements; })()"
+                    )
+                )
+                .reshape(4, 4)
+                .T
+            )
+            scale, middle = page.evaluate("player.space.scale"), np.array(page.evaluate("player.space.middle"))
+            np.testing.assert_allclose(matrix[:3, 3] / scale + middle, data["position"].values[7, body], atol=1e-6)
+            w, x, _, _ = data["quaternion"].values[7, body]
+            turned = [[1, 0, 0], [0, w * w - x * x, -2 * w * x], [0, 2 * w * x, w * w - x * x]]
+            np.testing.assert_allclose(matrix[:3, :3], turned, atol=1e-6)
+
+
+@pytest.mark.parametrize("written", ["sliding"], indirect=True)
+def test_the_next_event_stops_before_and_then_after_the_jump(browser, written):
+    _, where = written
+    with opened(browser, where) as page:
+        page.get_by_label("next event (n)").click()
+        assert page.evaluate("[player.clock.t, player.clock.side]") == [JUMP, "before"]
+        assert "stop" in page.locator(".what").text_content()
+        assert page.evaluate("player.modeText()") == "slip, slip"
+        page.keyboard.press("n")
+        assert page.evaluate("[player.clock.t, player.clock.side]") == [JUMP, "after"]
+        assert page.evaluate("player.modeText()") == "stick, slip"
+        page.keyboard.press("p")
+        page.keyboard.press("p")
+        assert page.evaluate("player.clock.t") == 0.0
+
+
+@pytest.mark.parametrize("written", ["rails"], indirect=True)
+def test_play_moves_the_ball_and_states_its_speed(browser, written):
+    data, where = written
+    with opened(browser, where) as page:
+        assert page.locator(".speed").text_content() == "1/10 of real time"
+        page.keyboard.press("+")
+        assert page.locator(".speed").text_content() == "1/5 of real time"
+        page.get_by_label("play or pause (space)").click()
+        until(page, "player.clock.t > 0.02")
+        page.keyboard.press("Home")
+        page.keyboard.press("Space")
+        until(page, "player.clock.t > 0.05")
+        page.evaluate("player.clock.pause()")
+        t = page.evaluate("player.clock.t")
+        expected = np.interp(t, data.time, data["position"].values[:, 0])
+        assert shown_places(page)[0, 0] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("written", ["bodies"], indirect=True)
+def test_the_event_table_goes_to_its_event_and_all_tabs_open(browser, written):
+    data, where = written
+    with opened(browser, where, width=400, color_scheme="dark", has_touch=True) as page:
+        assert page.evaluate("player.root.dataset.theme") == "dark"
+        page.get_by_role("tab", name="Events (1)").click()
+        page.locator("tbody tr").first.click()
+        assert page.evaluate("player.clock.t") == JUMP
+        assert "2.5" in page.locator("tbody tr").first.text_content()
+        page.get_by_role("tab", name="Scenario").click()
+        assert page.locator("pre").text_content() == data.attrs["scenario"].strip()
+        page.get_by_role("tab", name="About").click()
+        assert "Reached t = 1 s." in page.locator(".about").text_content()
+        page.get_by_label("light or dark").click()
+        assert page.evaluate("player.root.dataset.theme") == "light"
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+@pytest.mark.parametrize("written", ["own"], indirect=True)
+def test_a_system_of_ones_own_gets_a_page_of_its_quantities(browser, written):
+    _, where = written
+    with opened(browser, where) as page:
+        assert page.evaluate("player.space") is None
+        assert page.locator(".panel h3").all_text_contents() == ["height [m]"]
+        page.keyboard.press("n")
+        assert page.evaluate("player.clock.t") == JUMP
+        assert page.locator(".legend output").first.text_content() == f"{np.sin(JUMP):.4f}"
+
+
+def test_a_page_holds_no_markup_of_the_scenario():
+    text = views.page(MADE["sliding"]())
+    assert "<script>alert" not in text
+    assert re.search(r"https?://(?!www\.w3\.org)", text.partition('id="data"')[2].partition("</script>")[0]) is None
+    assert json.loads(text.partition('id="data">')[2].partition("</script>")[0])["title"] == "made sliding"
+
+
+def test_a_kind_with_something_missing_still_gets_a_page():
+    data = MADE["chain"]().drop_vars("tension")
+    assert document(data)["curves"]["panels"]
+
+
+def test_rows_are_thinned_evenly_and_keep_both_sides_of_jumps():
+    data = MADE["sliding"]()
+    rows = chosen_rows(data, 10)
+    assert len(rows) <= 14 and rows[0] == 0 and rows[-1] == data.sizes["time"] - 1
+    side = data["jump_side"].values[rows]
+    assert side.tolist().count(-1) == side.tolist().count(1) == 1

@@ -1,0 +1,205 @@
+"""Gases of hard bodies: what is conserved, what never happens, what is measured, what is refused."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from saltus import gas as gases
+from saltus import scenarios
+from saltus.errors import ScenarioError
+from saltus.gas import Gas, HardBodies, Species
+from saltus.gas.run import Checkpoint, run
+from saltus.gas.series import Series, block_error
+from saltus.laws.impact import Newton
+from saltus.numerics import tournament
+from saltus.systems.gas.bodies import Bodies
+from saltus.systems.gas.overlap import gaps
+from saltus.systems.gas.separation import certain_time
+
+LONG = np.array([3.0, 1.0, 1.0]) * 0.5 / 3.0 ** (1 / 3)  # the volume of a ball of diameter 1
+COUNT, EDGE = 64, 4.816  # volume fraction 0.3
+
+
+@pytest.fixture(scope="module")
+def start() -> Bodies:
+    return gases.random_start([Species(LONG, COUNT, mass=1.0)], np.full(3, EDGE), temperature=1.0, seed=3)
+
+
+def energy(bodies: Bodies) -> float:
+    return float(sum(part.sum() for part in bodies.energies()))
+
+
+def test_impacts_keep_energy_and_momentum_and_nothing_overlaps(start):
+    hard = HardBodies(start, np.full(3, EDGE))
+    hard.advance(contacts=3000)
+    bodies = hard.snapshot()
+    # Rounding: 3000 impacts of 1e-16 each.
+    assert energy(bodies) == pytest.approx(energy(start), rel=1e-13)
+    assert np.abs(bodies.mass @ bodies.velocity).max() < 1e-12
+    assert np.abs(np.linalg.norm(bodies.quaternion, axis=1) - 1.0).max() < 1e-14
+    for _ in range(20):
+        hard.advance(0.01)
+        now = hard.snapshot()
+        assert gaps(now.axes, now.place, now.quaternion, hard.box).min() > -1e-12
+
+
+def test_the_same_start_gives_the_same_bits(start):
+    ends = []
+    for _ in range(2):
+        hard = HardBodies(start, np.full(3, EDGE))
+        hard.advance(contacts=500)
+        ends.append(hard.snapshot().place)
+    assert np.array_equal(*ends)
+
+
+def test_every_body_is_in_the_list_of_each_of_its_neighbours(start):
+    hard = HardBodies(start, np.full(3, EDGE))
+    hard.advance(contacts=1000)
+    near, count = np.asarray(hard.fluid.near), np.asarray(hard.fluid.count)
+    pairs = {(i, int(near[i, m]) >> 5, int(near[i, m]) & 31) for i in range(COUNT) for m in range(count[i])}
+    assert pairs
+    assert all((j, i, 26 - image) in pairs for i, j, image in pairs)
+
+
+def test_a_measured_gas_goes_on_from_a_checkpoint_bit_by_bit(start, tmp_path):
+    def fresh() -> Gas:
+        return Gas(HardBodies(start, np.full(3, EDGE)))
+
+    class CutError(Exception):
+        pass
+
+    path = tmp_path / "gas.npz"
+    whole = run(fresh, equilibrate=500, collisions=3000)
+    saving, calls = Checkpoint(path, "text", resume=False, every=0.0), []
+
+    def cut_off(t, n_events):
+        calls.append(n_events)
+        if n_events > 2200:
+            raise CutError
+
+    with pytest.raises(CutError):
+        run(fresh, equilibrate=500, collisions=3000, report=cut_off, checkpoint=saving)
+    assert path.exists()
+    resumed = run(fresh, equilibrate=500, collisions=3000, checkpoint=Checkpoint(path, "text", resume=True))
+    one, two = whole.to_dataset(), resumed.to_dataset()
+    assert one.drop_vars(["event_time", "event_name"]).equals(two.drop_vars(["event_time", "event_name"]))
+    assert not path.exists()
+
+
+def test_the_checkpoint_of_another_scenario_is_refused(start, tmp_path):
+    gas = Gas(HardBodies(start, np.full(3, EDGE)))
+    gas.measure(600)
+    Checkpoint(tmp_path / "gas.npz", "one", resume=False).save(gas)
+    with pytest.raises(ScenarioError, match="another scenario"):
+        Checkpoint(tmp_path / "gas.npz", "two", resume=True).restore(gas)
+
+
+def ball(height: float, speed: float = 0.0) -> Bodies:
+    one, three = np.ones(1), np.ones((1, 3))
+    return Bodies(
+        axes=0.5 * three, mass=one, inertia=0.1 * three, place=np.array([[0.0, 0.0, height]]),
+        velocity=np.array([[0.0, 0.0, speed]]), quaternion=np.array([[1.0, 0.0, 0.0, 0.0]]), momentum=0.0 * three,
+    )  # fmt: skip
+
+
+def test_a_ball_bounces_on_the_floor_at_the_times_of_free_fall():
+    hard = HardBodies(ball(0.5), (4.0, 4.0, 4.0), periodic=False, gravity=(0.0, 0.0, -9.81), log=16)
+    hard.advance(3.5)
+    times = hard.contacts()[:3, 0]
+    fall = np.sqrt(2.0 * 2.0 / 9.81)
+    assert times == pytest.approx(fall * np.array([1.0, 3.0, 5.0]), rel=1e-12)
+
+
+def test_restitution_takes_its_share_and_a_collapse_has_a_name():
+    law = Newton(0.5)
+    hard = HardBodies(ball(0.5), (4.0, 4.0, 4.0), periodic=False, gravity=(0.0, 0.0, -9.81), law=law, log=4)
+    done = hard.advance(contacts=1)
+    assert float(done.loss) == pytest.approx(0.75 * 9.81 * 2.0, rel=1e-12)
+    hard.advance(100.0)
+    assert hard.outcome is not None and hard.outcome.name == "accumulation"
+    # A geometric series of flights: the first fall, then 2 (e + e^2 + ...) of them.
+    assert hard.time == pytest.approx(np.sqrt(4.0 / 9.81) * 3.0, rel=1e-6)
+
+
+def test_the_smallest_number_is_found_after_any_change():
+    random = np.random.default_rng(0)
+    numbers = random.random(13)
+    tree = tournament.tree(jnp.asarray(numbers))
+    change = jax.jit(tournament.replaced)
+    for place, value in zip(random.integers(0, 13, 40), random.random(40), strict=True):
+        numbers[place] = value
+        tree = change(tree, jnp.asarray(place), jnp.asarray(value))
+        found, smallest = tournament.smallest(tree)
+        assert int(found) == int(np.argmin(numbers)) and float(smallest) == numbers.min()
+
+
+@pytest.mark.parametrize(
+    ("gap", "rate", "bend", "wanted"),
+    [
+        (1.0, -1.0, 0.0, 1.0),
+        (1.0, 1.0, 0.0, np.inf),
+        (1.0, 0.0, 2.0, 1.0),
+        (0.0, 1.0, 2.0, 1.0),
+        (-1e-15, 1.0, 2.0, 1.0),
+    ],
+)
+def test_the_certain_time_is_the_root_of_the_parabola(gap, rate, bend, wanted):
+    assert float(certain_time(jnp.asarray(gap), jnp.asarray(rate), jnp.asarray(bend))) == pytest.approx(
+        wanted, rel=1e-15
+    )
+
+
+def test_errors_by_blocking_see_correlations():
+    random = np.random.default_rng(1)
+    noise = np.repeat(random.standard_normal(512), 8)  # 8 alike in a row
+    duration = np.ones(noise.size)
+    assert block_error(noise, duration, 64) == pytest.approx(1 / np.sqrt(512), rel=0.25)
+    series = Series()
+    for _ in range(10_000):
+        series.add(**dict.fromkeys(("duration", "contacts", "virial", "wall_impulse", "loss"), 1.0),
+                   **dict.fromkeys(("heat", "translation", "rotation", "order"), 2.0))  # fmt: skip
+    assert len(series.bins) < 2048 and series.mean("heat") == (2.0, 0.0)
+
+
+def test_theory_knows_its_limits():
+    assert gases.second_virial([1.0, 1.0, 1.0]) == pytest.approx(4.0, rel=1e-14)
+    # Isihara: the same for inverse ratios.
+    assert gases.second_virial([3.0, 1.0, 1.0]) == pytest.approx(gases.second_virial([1.0, 3.0, 3.0]), rel=1e-12)
+    assert gases.second_virial([3.0, 1.0, 1.0]) == pytest.approx(5.453748974288609, rel=1e-13)
+    assert gases.carnahan_starling(1e-6) == pytest.approx(1.0 + 4e-6, abs=1.1e-11)
+    near = gases.dilute_collision_rate([0.5001, 0.49995, 0.49995], samples=4096)
+    assert near[0] == pytest.approx(gases.dilute_collision_rate([0.5, 0.5, 0.5])[0], rel=1e-3)
+
+
+def test_thermal_velocities_have_the_energy_of_their_temperature():
+    start = gases.states.bodies_of([Species(LONG, 50, mass=2.0), Species([0.3, 0.3, 0.3], 30)], 0)
+    moving = gases.thermal(start, 0.7, 5)
+    _, count = gases.states.freedoms(moving)
+    assert count == 3 * 79 + 2 * 50
+    assert 2.0 * energy(moving) / count == pytest.approx(0.7, rel=1e-13)
+    assert np.abs(moving.mass @ moving.velocity).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (["fill.volume_fraction=0.7"], "random starts reach 0.6 at most"),
+        (["fill.count=3", "fill.volume_fraction=0.4"], "must be at least twice the length"),
+        (["fill.volume_fraction=-0.1"], "must be > 0"),
+        (["fill.temperature=0.0"], "must be > 0"),
+        (["fill.shape.exponents=4.0"], "A gas is made of ellipsoids"),
+        (["fill.start=crystal", "fill.count=100"], "has 4 k^3 bodies"),
+        (["measure.collisions=-5"], "must be >= 1"),
+    ],
+)
+def test_gases_that_cannot_be_are_refused_in_one_sentence(changes, words):
+    with pytest.raises(ScenarioError, match=words.replace("^", r"\^")):
+        scenarios.load("gas", changes).scenario.simulate()
+
+
+def test_bodies_that_overlap_at_the_start_are_refused(start):
+    with pytest.raises(ValueError, match="overlap"):
+        HardBodies(dataclasses.replace(start, axes=start.axes * 1.2), np.full(3, EDGE))

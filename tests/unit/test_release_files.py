@@ -1,0 +1,105 @@
+"""What a release needs: one version everywhere, data in the wheel, types, a doctor, a public list that is true."""
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import saltus
+from saltus.cli import app, doctor
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_there_is_one_version():
+    assert saltus.__version__ == PROJECT["version"]
+    assert f"version: {PROJECT['version']}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f'{{% set version = "{PROJECT["version"]}" %}}' in (ROOT / "conda" / "meta.yaml").read_text()
+    assert f"## {PROJECT['version']}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_version_is_told(capsys):
+    assert app.call(["--version"]) == 0
+    assert capsys.readouterr().out == f"saltus {saltus.__version__}\n"
+
+
+def test_the_recipe_asks_for_what_the_package_asks_for():
+    recipe = (ROOT / "conda" / "meta.yaml").read_text().split("  run:\n")[1].split("\ntest:")[0]
+    asked = {line.split()[1].replace("-base", "").lower() for line in recipe.splitlines() if line.strip()} - {"python"}
+    assert asked == {re.split(r"[><=!~ ;\[]", one)[0].lower() for one in PROJECT["dependencies"]}
+
+
+def test_the_doctor_finds_the_extras_of_the_package():
+    ours = set(PROJECT["optional-dependencies"]) - {"test", "lint", "docs", "bench", "dev"}
+    assert set(doctor.EXTRAS) == ours
+
+
+def test_the_doctor_tells_versions_device_cache_and_a_test(capsys):
+    assert app.call(["doctor", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["works"] and facts["self_test"]["error"] < 1e-12
+    assert facts["packages"]["jax"] and "cpu" in facts["device"]
+    assert app.call(["doctor"]) == 0
+    assert "self-test" in capsys.readouterr().out
+
+
+def test_the_doctor_tells_what_fails(monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "FIRST_BOUNCE", 1.0)
+    assert app.call(["doctor"]) == 1
+    assert "FAIL" in capsys.readouterr().out
+
+
+def test_a_missing_extra_is_named_in_the_error(monkeypatch):
+    """Every error about a missing package tells what to install."""
+    for path in (ROOT / "src").rglob("*.py"):
+        for told in re.findall(r"MissingExtraError\(\s*f?(\".*?\"(?:\s*f?\".*?\")*)", path.read_text(), flags=re.S):
+            assert "pip install" in told or "not installed" in told, (path, told)
+
+
+def test_the_public_names_exist_and_are_documented():
+    """All that `saltus` and its documented packages export is there, and the site's reference shows it."""
+    pages = (ROOT / "docs" / "hooks.py").read_text()
+    shown = re.search(r"PACKAGES = \((.*?)\)\n", pages, flags=re.S)[1]
+    for name in saltus.__all__:
+        getattr(saltus, name)
+    for name in ("hybrid", "engines", "systems", "surfaces", "shapes", "links", "contacts"):
+        package = importlib.import_module(f"saltus.{name}")
+        assert f'"{name}"' in shown
+        for one in package.__all__:
+            assert getattr(package, one) is not None
+            if callable(getattr(package, one)) and not isinstance(getattr(package, one), dict):
+                assert getattr(package, one).__doc__, f"saltus.{name}.{one} has no docstring"
+
+
+def test_types_are_shipped():
+    assert (ROOT / "src" / "saltus" / "py.typed").exists()
+
+
+def test_workflows_try_the_versions_that_are_declared():
+    text = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+    declared = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
+    assert re.search(r"python: \[(.*?)\]", text)[1].replace('"', "").split(", ") == declared
+
+
+@pytest.mark.slow
+def test_wheel_and_sdist_hold_all_data(tmp_path):
+    pytest.importorskip("hatchling.build", reason="needs hatchling")
+    code = f"import hatchling.build as b; b.build_wheel({str(tmp_path)!r}); b.build_sdist({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    tracked = subprocess.run(["git", "ls-files", "src/saltus"], cwd=ROOT, capture_output=True, text=True, check=True)
+    wanted = {name.removeprefix("src/") for name in tracked.stdout.split()}
+    assert wanted <= held, sorted(wanted - held)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        inside = {name.split("/", 1)[-1] for name in archive.getnames()}
+    assert {"pyproject.toml", "LICENSE", "CITATION.cff", "src/saltus/validation/nonsmooth/cases.json"} <= inside

@@ -1,0 +1,65 @@
+"""Rockfall maps and barriers: sums over runs of stones."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from saltus.errors import ScenarioError
+from saltus.io.rockfall import MAPS, Barrier, RockfallMaps, read_line
+from saltus.surfaces.grid import Grid
+
+GRID = Grid((4, 6), 5.0, 5.0, 10.0, 10.0)
+
+
+def stone(y, x_end, energy, rests=True, n=3):
+    """A stone that goes east along y with a constant energy, looked at a few times only."""
+    x = np.linspace(5.0, x_end, n)
+    return xr.Dataset(
+        {
+            "position": (("time", "axis"), np.column_stack([x, np.full(n, y), np.zeros(n)])),
+            "velocity": (("time", "axis"), np.full((n, 3), 1.0)),
+            "kinetic_energy": ("time", np.full(n, energy)),
+            "jump_height": ("time", np.linspace(0.0, 2.0, n)),
+            "mode": ("time", np.full(n, 4 if rests else 0)),
+        },
+        attrs={"mode_names": "flight, slide, skid, roll, rest"},
+    )
+
+
+def test_passages_deposits_and_largest_values_fall_into_their_pixels():
+    maps = RockfallMaps(GRID)
+    for energy, end in ((10.0, 55.0), (20.0, 55.0), (40.0, 25.0), (5.0, 55.0)):
+        maps.add_run(stone(15.0, end, energy, rests=energy != 5.0))
+    found = maps.maps()
+    assert list(found) == list(MAPS)
+    np.testing.assert_allclose(found["passage_probability"][1], [1, 1, 1, 0.75, 0.75, 0.75])
+    assert found["passage_probability"][[0, 2, 3]].sum() == 0.0
+    np.testing.assert_allclose(found["deposit_probability"][1], [0, 0, 0.25, 0, 0, 0.5])
+    assert found["kinetic_energy_largest"][1, 0] == 40.0 and found["kinetic_energy_largest"][1, 5] == 20.0
+    assert found["kinetic_energy_p95"][1, 5] == pytest.approx(np.percentile([10.0, 20.0, 5.0], 95))
+    assert np.isnan(found["speed_p95"][0, 0]) and found["speed_largest"][1, 1] == pytest.approx(np.sqrt(3.0))
+
+
+def test_a_barrier_sees_each_stone_once_with_what_it_has_there():
+    barrier = Barrier(np.array([[30.0, 0.0], [30.0, 40.0]]))
+    for energy, end in ((10.0, 55.0), (20.0, 55.0), (40.0, 25.0)):
+        barrier.add_run(stone(15.0, end, energy))
+    values, share = barrier.exceedance("kinetic_energy")
+    np.testing.assert_allclose(values, [10.0, 20.0])
+    np.testing.assert_allclose(share, [2 / 3, 1 / 3])
+    assert barrier.exceedance("jump_height")[0] == pytest.approx([1.0, 1.0])  # halfway from 5 to 55 m
+    told = barrier.facts()
+    assert (told["runs"], told["reached"], told["kinetic_energy_largest"]) == (3, 2, 20.0)
+
+
+def test_a_line_is_read_from_wkt_and_geojson(tmp_path):
+    np.testing.assert_allclose(read_line("LINESTRING (1 2, 3 4)", (1.0, 1.0)), [[0, 1], [2, 3]])
+    file = tmp_path / "net.geojson"
+    line = {"type": "LineString", "coordinates": [[0, 0], [5, 5]]}
+    file.write_text(json.dumps({"type": "FeatureCollection", "features": [{"type": "Feature", "geometry": line}]}))
+    np.testing.assert_allclose(read_line(file), [[0, 0], [5, 5]])
+    for bad in ("LINESTRING (1 2)", "LINESTRING (a b, c d)", str(tmp_path / "none.json")):
+        with pytest.raises(ScenarioError):
+            read_line(bad)
