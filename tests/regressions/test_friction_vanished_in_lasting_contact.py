@@ -38,7 +38,8 @@ def test_a_ball_on_a_rough_ramp_rolls_with_five_sevenths_of_its_acceleration():
     # 1e-11 is the tolerance of the integration in contact.
     assert along == pytest.approx(5.0 / 7.0 * G * np.sin(SLOPE) * 0.5, rel=1e-11)
     assert turning == pytest.approx(along, rel=1e-11) and energy_balance(run) < 1e-11
-    assert float(run.end.ledger[0]) < 1e-20
+    # Rolling without slip loses nothing: what is booked is rounding of the slip.
+    assert abs(float(run.end.ledger[0])) < 1e-12 * float(run.system.observe(run.end)["kinetic_energy"])
 
 
 def test_a_ball_on_a_slippery_ramp_slips_and_friction_takes_what_it_should():

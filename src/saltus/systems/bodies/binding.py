@@ -10,7 +10,7 @@ import numpy as np
 
 from saltus.shapes.ball import Ball
 from saltus.shapes.ellipsoid import Ellipsoid
-from saltus.systems.bodies.bond import FLATNESS, ROW, Bond, Contacts
+from saltus.systems.bodies.bond import FLATNESS, PARTS, ROW, Bond, Contacts
 from saltus.systems.bodies.closed import filled
 from saltus.systems.bodies.searches import image_shift
 from saltus.systems.bodies.touch import met
@@ -112,7 +112,7 @@ def _set_out(bond: Bond, closed, c: int, marks: np.ndarray) -> None:
     """Move the marks of a contact on a flat to where a tilt below rounding would take them."""
     rows = bond.start[2 : 2 + ROW * bond.k].reshape(bond.k, ROW)
     second = bond.contacts.second[c]
-    body = _rows_of(bond.stock, second).moved(*(jnp.asarray(rows[second, part]) for part in _PARTS))
+    body = _rows_of(bond.stock, second).moved(*(jnp.asarray(rows[second, part]) for part in PARTS))
     n = closed.normal[c]
     omega = rows[second, 10:].copy()
     if c < bond.contacts.n_pairs:
@@ -124,11 +124,8 @@ def _set_out(bond: Bond, closed, c: int, marks: np.ndarray) -> None:
     marks[1] += moved
     if c < bond.contacts.n_pairs:
         first = bond.contacts.first[c]
-        one = _rows_of(bond.stock, first).moved(*(jnp.asarray(rows[first, part]) for part in _PARTS))
+        one = _rows_of(bond.stock, first).moved(*(jnp.asarray(rows[first, part]) for part in PARTS))
         marks[0] += np.asarray(one.turn().to_body(body.turn().to_lab(_vec(moved))).array())
-
-
-_PARTS = (slice(0, 3), slice(7, 10), slice(3, 7), slice(10, 13))
 
 
 def _vec(array):

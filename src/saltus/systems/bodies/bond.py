@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from saltus.shapes.body import Body
@@ -16,6 +17,7 @@ LEAST_RESISTANCE = 1e-3  # of a contact with friction, below which its force is 
 CREEP = 1e-4  # of the speed of the motion, below which slip that has just begun is taken to keep its direction
 BLEND = 1e-3  # of the stopping speed: how sharply friction turns round with the slip
 ROW = 13  # place, orientation, velocity, spin
+PARTS = (slice(0, 3), slice(7, 10), slice(3, 7), slice(10, 13))  # of a row, as `Body.moved` takes them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -298,7 +300,8 @@ class Bond:
         """Kinetic energy [J]."""
         rows, _ = self._unpacked(y)
         bodies = [jax.tree.map(lambda leaf, k=k: leaf[k], self.stock) for k in range(self.k)]
-        moving = (body.moved(row[:3], row[7:10], row[3:7], row[10:]) for body, row in zip(bodies, rows, strict=True))
+        places = [[jnp.asarray(row[part]) for part in PARTS] for row in rows]
+        moving = (body.moved(*place) for body, place in zip(bodies, places, strict=True))
         return sum(float(body.kinetic_energy()) for body in moving)
 
     def onward(self, y: np.ndarray) -> Bond:
