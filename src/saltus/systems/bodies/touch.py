@@ -148,6 +148,7 @@ def _conclude(partners, hit, code, impulse, before: Meeting, after: Meeting, set
     calm = jnp.where(stays, -(n @ relative_velocity(*hit, before.separation)) / before.inertness(), 0.0) * n
     ended = push(*hit, before.separation, calm)
     impulse = impulse + calm
+    escape = escape_time(motion, jnp.maximum(before.separation.gap, 0.0))
     # The work of an impulse is that at the mean of the velocities before and after.
     mean = relative_velocity(*partners, before.separation) + relative_velocity(*ended, before.separation)
     return Resolved(
@@ -157,7 +158,8 @@ def _conclude(partners, hit, code, impulse, before: Meeting, after: Meeting, set
         jnp.maximum(-0.5 * impulse @ mean, 0.0),
         stays,
         -before.motion.gap3 / before.inertness(),
-        jnp.where(motion.v > after.tolerances.v, 0.0, escape_time(motion, jnp.maximum(before.separation.gap, 0.0))),
+        # After an impact the search itself sees the gap open; bodies that part as they touch have come from such a search.
+        jnp.where((motion.v > after.tolerances.v) & (code == NORMAL), 0.0, escape),
         before,
     )
 
