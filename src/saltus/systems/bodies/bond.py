@@ -17,7 +17,7 @@ FLATNESS = 0.1  # see `closed`; for shapes with flats
 LEAST_RESISTANCE = 1e-3  # of a contact with friction, below which its force is taken to grow without bound
 CREEP = 1e-4  # of the speed of the motion, below which slip that has just begun is taken to keep its direction
 BLEND = 1e-3  # of the stopping speed: how sharply friction turns round with the slip
-LEFT = 0.05  # of the reach of a spot, by which a contact must be outside to have left it
+LEFT = 1e-3  # of the reach of a spot, by which a contact must be outside to have left it
 ROW = 13  # place, orientation, velocity, spin
 PARTS = (slice(0, 3), slice(7, 10), slice(3, 7), slice(10, 13))  # of a row, as `Body.moved` takes them
 
