@@ -238,11 +238,11 @@ class Schedule:
         stays, escape, lost, everyone = bool(came.stays), float(came.escape), float(came.energy_loss), members
         others = self._hanging_on(contact)
         self.bonds.pop(contact, None)
-        for other in others:
-            self.bonds[other].lies = self.bonds[other].rests = False
         if others:
             stays, escape, new_v, more, everyone = self._among(contact, others, q, new_v)
             lost += more
+            # What stuck may slip now, and who lay or rested is on the move.
+            self.bonds |= {other: self._hold(other, q, new_v) for other in others if other in self.bonds}
         if stays:
             self.bonds[contact] = self._hold(contact, q, new_v)
         if code in PARADOXES and system.paradox == "pass":
