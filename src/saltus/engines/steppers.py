@@ -92,7 +92,7 @@ class ImplicitStepper(eqx.Module):
 
     def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
         """The step from (t, y) over h."""
-        term = diffrax.ODETerm(lambda t, y, args: rate(t, y))
+        term = diffrax.ODETerm(lambda t, y, args: rate(jnp.asarray(t), y))
         memory = self.solver.init(term, t, t + h, y, None)
         y_new, error, _, _, result = self.solver.step(term, t, t + h, y, None, memory, jnp.asarray(False))
         good = result == diffrax.RESULTS.successful
