@@ -37,5 +37,3 @@ def test_it_goes_on_from_where_it_was_sure(monkeypatch):
     assert len(given_up) == 3 and run.outcome.name == "finished"
     assert [event.name for event in run.events] == ["impact"]
     assert run.events[0].t == pytest.approx(1.0, rel=1e-14)
-
-

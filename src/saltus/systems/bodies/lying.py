@@ -1,8 +1,8 @@
 """Bodies with faces on a wall: a face claps onto it, then lies on it, slides and turns on its spot, and rests.
 
-A smooth body that rocks on a flat part of its surface would do so for ever: its contact point runs over the flat in next
-to no time, under a force without bound. There, rigid and pointed contact is no model of a body any more. Where a face is
-nearer to a wall than a small part of its height it therefore touches with a spot, and
+A smooth body that rocks on a flat part of its surface would do so for ever: its contact point runs over the flat in
+next to no time, under a force without bound. There, rigid contact in a point is no model of a body any more. Where a
+face is nearer to a wall than a small part of its height it therefore touches with a spot, and
 - a contact point that runs into the spot is an impact of the face: of the rate of rocking, the part rho + (1 - rho) e
   is left, with restitution e and Housner's rho = (I + m (h^2 - r^2)) / (I + m (h^2 + r^2)) for a block of half width r;
 - a body that has too little energy to leave the spot lies; friction acts on the whole spot.

@@ -158,7 +158,7 @@ def _conclude(partners, hit, code, impulse, before: Meeting, after: Meeting, set
         jnp.maximum(-0.5 * impulse @ mean, 0.0),
         stays,
         -before.motion.gap3 / before.inertness(),
-        # After an impact the search itself sees the gap open; bodies that part as they touch have come from such a search.
+        # After an impact the search sees the gap open; bodies that part as they touch come from one that did not.
         jnp.where((motion.v > after.tolerances.v) & (code == NORMAL), 0.0, escape),
         before,
     )
