@@ -47,11 +47,7 @@ def command(
     if not keys:
         system, start = loaded.scenario.assemble()
         masses = getattr(system, "mass", None)
-        if (
-            system.kind == "sliding"
-            and getattr(system, "engine", "event_driven") == "event_driven"
-            and masses is not None
-        ):
+        if system.kind == "sliding" and masses is not None:
             modes = [system.mode_names[int(mode)] for mode in start.mode[: masses.size]]
     facts: dict[str, Any] = {
         "scenario": loaded.name,
