@@ -33,7 +33,8 @@ class FirstContact(eqx.Module):
         body2: Second body there.
         separation: Gap, normal and closest points there.
         n_steps: Safe steps that were taken.
-        certified: Whether the whole time was covered by safe steps; False only after `MAX_STEPS`.
+        certified: Whether the whole time was covered by safe steps; False only after `MAX_STEPS`
+            or in a motion that is not finite.
         first_width: Gap where the search first looked; infinite if it had no need to [m].
     """
 
@@ -54,8 +55,11 @@ def first_contact(body1: Body, body2: Body, until: Array | float, *, begin: Arra
     (`contacts.advance`), so no contact is missed, however short or grazing; the contact itself
     is then found with the derivatives of the gap. Bodies that touch at the start and are
     leaving each other are followed until they touch again. A pass closer than 4e-15 of the size (the sum of the
-    radii) counts as a touch. The certificate holds to rounding of the motion itself: a grazing dip deeper than
-    5e-13 of the size is found, a shallower one may pass for none. A common acceleration (gravity) changes nothing.
+    radii) counts as a touch. The certificate holds to rounding of the motion as `Body.after` computes it: a grazing dip
+    deeper than 5e-13 of the size is found, a shallower one may pass for none after turns by hundreds of radians. In
+    random passes of a needle and a plate that turn by some radians none was missed down to 1e-15 of the size, and none
+    farther than 6e-15 of it taken for a touch. A common acceleration (gravity) changes nothing. A motion that is not
+    finite is not certified.
 
     Args:
         body1: First body, at time 0.
@@ -140,8 +144,8 @@ def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Facing
     still = 1e-14 * (velocity.norm() + sum(one.turning * one.radius for one in agility))
 
     def going(carry):
-        *_, k, closed, over, _ = carry
-        return ~closed & ~over & (k < MAX_STEPS)
+        ahead, *_, k, closed, over, _ = carry
+        return ~closed & ~over & (k < MAX_STEPS) & ~jnp.isnan(ahead)
 
     def step(carry):
         ahead, flight, seen, k, _, _, first = carry
