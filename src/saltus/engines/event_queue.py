@@ -13,18 +13,15 @@ import itertools
 import math
 from typing import ClassVar
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 
+from saltus.engines.drift import drift
 from saltus.engines.recollection import Recollection
 from saltus.engines.stepwise import Leg
 from saltus.hybrid import AbstractQueuedSystem, Outcome, State
 from saltus.hybrid.crowd import Change, Upcoming
 
 STEP_OF_PROGRESS = 25  # events between two reports
-SIZES = (32, 256, 2048)  # of the batches in which members are moved
 AT_ONCE = 1000  # events at one instant, for each member, after which they are taken to pile up
 MAX_STEPS = 100_000  # legs of all bands together
 FINEST = 1e-11  # relative error of a step of members in contact, at most
@@ -216,21 +213,3 @@ class _Crowd:
             self._set_off(Leg(band, self.t, self.until, self.settings.finest))
         if self.outcome is None:
             self._foresee(members)
-
-
-def drift(system, members, q, v, durations) -> tuple[np.ndarray, np.ndarray]:
-    """Members moved on their own, each for its time; padded, so that few sizes are compiled."""
-    count = len(members)
-    size = next((size for size in SIZES if size >= count), SIZES[-1])
-    found = []
-    for begin in range(0, count, size):
-        rows = np.minimum(begin + np.arange(size), count - 1)
-        lags = np.where(begin + np.arange(size) < count, np.asarray(durations)[rows], 0.0)
-        found.append(_drift(system, np.asarray(members)[rows], np.asarray(q)[rows], np.asarray(v)[rows], lags))
-    return tuple(np.concatenate([np.asarray(part) for part in parts])[:count] for parts in zip(*found, strict=True))
-
-
-@eqx.filter_jit
-def _drift(system, members, q, v, durations):
-    q, v = jnp.asarray(q), jnp.asarray(v)
-    return jax.vmap(system.flow)(jnp.asarray(members), q, v, jnp.asarray(durations))

@@ -10,6 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from saltus.engines.drift import drift
 from saltus.engines.replay import Replay
 from saltus.engines.stepwise import Leg
 from saltus.hybrid import AbstractTrajectory, Event, Outcome, State
@@ -123,8 +124,6 @@ class Recollection(AbstractTrajectory):
 
     def _fill(self, times, side, q, v, mode) -> np.ndarray:
         """Fill in the rows; returns what the legs then under way have added to the ledger."""
-        from saltus.engines.event_queue import drift
-
         members, rows, lags, from_q, from_v = [], [], [], [], []
         legs: dict[tuple[int, int], tuple[Leg, list[int]]] = {}
         find = bisect.bisect_right if side == "after" else bisect.bisect_left

@@ -38,14 +38,16 @@ class RigidBodies(AbstractQueuedSystem):
         walls: Planes as (normal, offset): the bodies are where normal . x > offset.
         period: Edge lengths of a periodic box, or None [m].
         paradox: "sustain" (contact force), "pass" (conservation laws as they stand) or "stop".
-        settle_speed: Normal speed below which bounces end in contact [m s-1].
+        settle_speed: Normal speed below which bounces end in contact, and slip below which a body rests [m s-1].
+        rocking_limit: Part of its height by which a superellipsoid that rocks on a face may still rise to count as
+            lying on it, if restitution is below one; 0 for never [-].
 
     References:
         Palffy-Muhoray, Virga, Wilkinson & Zheng 2017, On a paradox in the impact dynamics of smooth rigid bodies.
     """
 
     kind: ClassVar[str] = "bodies"
-    mode_names: ClassVar[tuple[str, ...]] = ("free", "contact")
+    mode_names: ClassVar[tuple[str, ...]] = ("free", "contact", "rest")
 
     stock: Body  # stacked; only shape, mass and inertia matter
     gravity: Float[Array, " 3"]
@@ -53,6 +55,7 @@ class RigidBodies(AbstractQueuedSystem):
     period: Float[Array, " 3"] | None
     law: AbstractImpactLaw
     settle_speed: Array
+    rocking_limit: Array
     paradox: str = eqx.field(static=True)
     n: int = eqx.field(static=True)
 
@@ -66,11 +69,13 @@ class RigidBodies(AbstractQueuedSystem):
         period=None,
         paradox: str = "sustain",
         settle_speed: float = 1e-8,
+        rocking_limit: float = 1e-3,
     ):
         checks.one_of("paradox", paradox, PARADOX_POLICIES)
         checks.shaped("gravity", gravity, (3,))
         checks.finite("gravity", gravity)
         checks.nonnegative("settle_speed", settle_speed)
+        checks.between("rocking_limit", rocking_limit, 0.0, 0.1)
         bodies = _list_of_bodies(bodies)
         if not bodies:
             raise ValueError("There are no bodies. Give at least one.")
@@ -86,6 +91,7 @@ class RigidBodies(AbstractQueuedSystem):
         self.law = Elastic() if law is None else law
         self.paradox = paradox
         self.settle_speed = jnp.asarray(settle_speed, float)
+        self.rocking_limit = jnp.asarray(rocking_limit, float)
 
     @property
     def n_walls(self) -> int:
@@ -190,7 +196,7 @@ class RigidBodies(AbstractQueuedSystem):
             "kinetic_energy": Quantity((), "J", "kinetic energy"),
             "potential_energy": Quantity((), "J", "potential energy"),
             "dissipated_energy": Quantity((), "J", "energy lost in impacts"),
-            "mode": Quantity(("body",), "1", "free or in contact"),
+            "mode": Quantity(("body",), "1", "free, in contact or at rest"),
         }
 
     def observe(self, state: State) -> dict[str, Array]:
