@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from saltus._jax_settings import remind_of_configure
 from saltus.hybrid import Outcome
 from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import tournament
@@ -57,6 +58,7 @@ class HardBodies:
         largest: float | None = None,
         log: int = 0,
     ):
+        remind_of_configure()
         self.bodies, self.box = bodies, np.asarray(box, float)
         self.periodic = np.broadcast_to(np.asarray(periodic, bool), (3,))
         self.walls = np.array([[*np.asarray(normal, float), offset] for normal, offset in [*walls, *self._faces()]])
