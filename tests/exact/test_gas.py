@@ -6,6 +6,7 @@ import pytest
 import saltus
 from saltus import gas as gases
 from saltus import scenarios, shapes
+from saltus.ensembles import gas_boxes
 from saltus.gas import Gas, HardBodies, Species
 from saltus.gas.packing import compressed
 from saltus.systems import RigidBodies
@@ -162,3 +163,11 @@ def test_the_mixture_of_the_catalogue_runs_and_is_stored(tmp_path):
     again = saltus.io.read(tmp_path / "gas.nc")
     assert float(again["compressibility"]) == float(dataset["compressibility"]) > 1.0
     assert again.sizes["body"] == 384
+
+
+def test_boxes_side_by_side_agree_with_each_box_alone():
+    changes = ["fill.count=64", "measure.equilibrate=2000", "measure.collisions=4000"]
+    boxes = gas_boxes("gas", [1, 2], changes, workers=2)
+    alone = scenarios.load("gas", [*changes, "fill.seed=2"]).scenario.simulate().to_dataset()
+    assert float(boxes["compressibility"].sel(box=2)) == float(alone["compressibility"])
+    assert float(boxes["compressibility_over_boxes"]) == pytest.approx(float(boxes["compressibility"].mean()))

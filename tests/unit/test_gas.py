@@ -9,8 +9,10 @@ import pytest
 
 from saltus import gas as gases
 from saltus import scenarios
+from saltus.ensembles import gas_boxes
 from saltus.errors import ScenarioError
 from saltus.gas import Gas, HardBodies, Species
+from saltus.gas.correlation import PairCounts
 from saltus.gas.run import Checkpoint, run
 from saltus.gas.series import Series, block_error
 from saltus.laws.impact import Newton
@@ -198,6 +200,25 @@ def test_thermal_velocities_have_the_energy_of_their_temperature():
 def test_gases_that_cannot_be_are_refused_in_one_sentence(changes, words):
     with pytest.raises(ScenarioError, match=words.replace("^", r"\^")):
         scenarios.load("gas", changes).scenario.simulate()
+
+
+def test_one_box_alone_tells_no_scatter_between_boxes():
+    with pytest.raises(ValueError, match="two different numbers"):
+        gas_boxes("gas", [1, 1])
+    with pytest.raises(ScenarioError, match="measures no gas"):
+        gas_boxes("box-of-ellipsoids", [1, 2])
+
+
+def test_pairs_are_counted_as_by_looking_at_all_of_them():
+    random = np.random.default_rng(2)
+    box, periodic = np.array([5.0, 6.0, 7.0]), np.array([True, True, False])
+    place = (random.random((40, 3)) - 0.5) * box + [5.0, 0.0, 0.0]  # bodies that have gone round the box
+    counts = PairCounts(box, 2.5, bins=20)
+    counts.add(place, periodic)
+    one, two = np.triu_indices(40, 1)
+    apart = place[two] - place[one]
+    apart -= np.where(periodic, box * np.round(apart / box), 0.0)
+    assert np.array_equal(counts.counts, np.histogram(np.linalg.norm(apart, axis=1), counts.edges)[0])
 
 
 def test_bodies_that_overlap_at_the_start_are_refused(start):

@@ -4,7 +4,11 @@ import importlib
 
 from saltus.ensembles.errors import ChunkError, EnsembleError, Interrupted, WriteError
 
-_NAMES = {"ensemble": "saltus.ensembles.runner", "Store": "saltus.ensembles.store"}
+_NAMES = {
+    "ensemble": "saltus.ensembles.runner",
+    "Store": "saltus.ensembles.store",
+    "gas_boxes": "saltus.ensembles.boxes",
+}
 
 __all__ = ["ChunkError", "EnsembleError", "Interrupted", "WriteError", *_NAMES]
 

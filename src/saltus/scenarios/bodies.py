@@ -135,7 +135,7 @@ class BodiesScenario(Scenario):
         if self.bodies:
             raise ValueError(f"{table} is for a box with [fill] alone. Leave out [[bodies]].")
         if self.ensemble is not None:
-            raise ValueError(f"An ensemble of scenarios with {table} cannot be run. Run one for each `fill.seed`.")
+            raise ValueError(f"An ensemble of scenarios with {table} cannot be run. Use saltus.ensembles.gas_boxes in Python.")
         if self.measure is not None and self.compress is not None:
             raise ValueError("Both [measure] and [compress] are given. Give one of them.")
         if self.measure is not None and self.measure.collisions is None and math.isinf(self.solve.until):
