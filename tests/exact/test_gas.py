@@ -50,6 +50,7 @@ def test_a_million_events_keep_energy_and_momentum():
     assert last == pytest.approx(first, rel=1e-12)
     momentum = np.sqrt(2.0 * first * after.mass.sum())
     assert np.abs(after.mass @ after.velocity).max() < 1e-12 * momentum
+    assert float(gas.hard.fluid.tally.deepest) > -1e-12
     assert gaps(after.axes, after.place, after.quaternion, gas.hard.box).min() > -1e-12
 
 
