@@ -104,6 +104,7 @@ class MeasureTable(Model):
 
     equilibrate: Annotated[int, pydantic.Field(ge=0)] | None = None
     collisions: Annotated[int, pydantic.Field(ge=1)] | None = None
+    events: Annotated[int, pydantic.Field(ge=0, le=10_000_000)] = 0  # the last so many are kept one by one
 
 
 class CompressTable(Model):
@@ -140,6 +141,7 @@ def gas_of(scenario: BodiesScenario) -> Gas:
         walls=[(wall.normal, wall.offset) for wall in scenario.walls],
         gravity=scenario.gravity,
         law=scenario.impact.law(),
+        log=scenario.measure.events,
     )
     # Spins that nothing changes enter no average.
     return Gas(hard, spins=scenario.impact.mu > 0.0)
