@@ -7,16 +7,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import saltus
 from saltus import gas as gases
 from saltus import scenarios
 from saltus.ensembles import gas_boxes
 from saltus.errors import ScenarioError
 from saltus.gas import Gas, HardBodies, Species
 from saltus.gas.correlation import PairCounts
+from saltus.gas.dataset import dataset_of
 from saltus.gas.run import Checkpoint, run
 from saltus.gas.series import Series, block_error
+from saltus.hybrid import Outcome
 from saltus.laws.impact import Newton
 from saltus.numerics import tournament
+from saltus.scenarios.gas import start_of
+from saltus.scenarios.loader import validate
 from saltus.systems.gas.bodies import Bodies
 from saltus.systems.gas.overlap import gaps
 from saltus.systems.gas.separation import certain_time
@@ -216,6 +221,23 @@ def test_thermal_velocities_have_the_energy_of_their_temperature():
 def test_gases_that_cannot_be_are_refused_in_one_sentence(changes, words):
     with pytest.raises(ScenarioError, match=words.replace("^", r"\^")):
         scenarios.load("gas", changes).scenario.simulate()
+
+
+def test_a_gas_begins_where_a_stored_one_has_ended(start, tmp_path):
+    gas = Gas(HardBodies(start, np.full(3, EDGE)))
+    gas.measure(300)
+    ended = gas.film[-1][2]
+    saltus.io.write(dataset_of(gas, Outcome("finished", "")), tmp_path / "gas.nc")
+    fill = {"shape": {"axes": LONG.tolist()}, "count": COUNT, "mass": 1.0, "temperature": 2.0}
+    fill["file"] = str(tmp_path / "gas.nc")
+    data = {"kind": "bodies", "box": {"size": [EDGE] * 3, "periodic": True}, "fill": fill, "measure": {"collisions": 9}}
+    begun = start_of(validate(data))
+    assert np.array_equal(begun.place, ended.place)
+    assert energy(begun) == pytest.approx(2.0 * energy(ended), rel=1e-12)
+    assert begun.momentum == pytest.approx(np.sqrt(2.0) * ended.momentum, abs=1e-12)
+    data["box"]["size"] = [5.0] * 3
+    with pytest.raises(ValueError, match="holds a box of"):
+        start_of(validate(data))
 
 
 def test_one_box_alone_tells_no_scatter_between_boxes():

@@ -28,7 +28,7 @@ def dataset_of(
     attributes: dict[str, Any] | None = None,
     states: list[tuple[float, Bodies]] | None = None,
 ) -> xr.Dataset:
-    """Averages with their errors, bins over time, correlations, and the last states, or those given with their times."""
+    """Averages with their errors, bins over time, correlations, and the last states (or those given, with times)."""
     variables: dict[str, Any] = {}
     for name, value in gas.results().items():
         units, long_name = NAMES[name]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from saltus.systems.gas.bodies import Bodies, matrices
 from saltus.systems.gas.hard_bodies import HardBodies
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 DENSEST = 0.60  # volume fraction beyond which no random start is tried
 GROWTH = 0.4  # rate at which bodies grow to their size, in units of speed over radius
@@ -172,6 +177,33 @@ def lattice(n: int, box: np.ndarray, random: np.random.Generator) -> tuple[np.nd
     points = np.stack(np.meshgrid(*(np.arange(k) for k in per), indexing="ij"), axis=-1).reshape(-1, 3)
     chosen = points[random.permutation(len(points))[:n]]
     return (chosen + 0.5) * box / per - box / 2.0, float(np.min(box / per))
+
+
+def last_state(dataset: xr.Dataset, bodies: Bodies, box: Sequence[float], name: str) -> Bodies:
+    """The bodies where, and as fast as, they are at the end of a stored run.
+
+    Args:
+        dataset: Result of a run of the same bodies.
+        bodies: Their shapes and masses.
+        box: Edge lengths of the box that they are to be in [m].
+        name: What to call the dataset in messages.
+    """
+    wanted = ("position", "velocity", "quaternion", "angular_velocity", "semi_axes")
+    missing = [one for one in wanted if one not in dataset]
+    if missing:
+        raise ValueError(f"{name} has no {missing[0]!r}. Give the result of a run with [measure] or [compress].")
+    axes = np.asarray(dataset["semi_axes"].values, float)
+    if axes.shape != bodies.axes.shape or np.abs(axes / bodies.axes - 1.0).max() > 1e-9:
+        raise ValueError(f"{name} holds {len(axes)} bodies of other shapes or numbers than [fill]. Make them the same.")
+    edges = np.asarray(json.loads(dataset.attrs["box"]), float)
+    if np.abs(edges / np.asarray(box, float) - 1.0).max() > 1e-9:
+        found = edges.tolist()
+        raise ValueError(f"{name} holds a box of {found} m, not {list(box)} m. Give `box.size` as it is there.")
+    place, velocity, quaternion, omega = (np.asarray(dataset[one].values[-1], float) for one in wanted[:4])
+    turns = matrices(quaternion)
+    spin = np.einsum("nij,ni->nj", turns, omega) * bodies.inertia
+    momentum = np.einsum("nij,nj->ni", turns, spin)
+    return dataclasses.replace(bodies, place=place, velocity=velocity, quaternion=quaternion, momentum=momentum)
 
 
 def crystal(species: Species, box: np.ndarray, *, temperature: float, seed: int, spins: bool = False) -> Bodies:

@@ -45,6 +45,7 @@ class FillTable(SpeciesTable):
 
     With `temperature` (kT) their velocities are thermal and volume fractions up to 0.6 can be filled; without, they
     are put one by one at random places, and `speed` and `spin` are root mean squares of the velocity components.
+    `file` is the result of a run of the same bodies, which go on from its last state at this temperature.
     """
 
     others: list[SpeciesTable] = []
@@ -52,6 +53,7 @@ class FillTable(SpeciesTable):
     temperature: Positive | None = None
     thermal_spin: bool = False
     start: Literal["random", "crystal"] = "random"
+    file: str | None = None
     speed: Nonnegative = 1.0
     spin: Nonnegative = 1.0
     seed: Annotated[int, pydantic.Field(ge=0)] = 0
@@ -59,12 +61,14 @@ class FillTable(SpeciesTable):
     @pydantic.model_validator(mode="after")
     def _thermal_keys(self) -> Self:
         if self.temperature is None:
-            keys = ("others", "start", "thermal_spin", "volume_fraction")
+            keys = ("others", "start", "file", "thermal_spin", "volume_fraction")
             given = [key for key in keys if getattr(self, key) != type(self).model_fields[key].default]
             if given:
                 raise ValueError(f"`{given[0]}` needs thermal velocities. Give `fill.temperature` (kT) too.")
         elif given := {"speed", "spin"} & self.model_fields_set:
             raise ValueError(f"Both `temperature` and `{min(given)}` are given. The temperature sets all velocities.")
+        if self.file is not None and "start" in self.model_fields_set:
+            raise ValueError("Both `start` and `file` are given. Give one of them.")
         if self.start == "crystal" and self.others:
             raise ValueError("A crystal has one kind of bodies. Leave out `fill.others`, or take a random start.")
         return self
@@ -120,9 +124,22 @@ def start_of(scenario: BodiesScenario) -> Bodies:
 
     fill, box = scenario.fill, scenario.box_edges()
     options = {"temperature": fill.temperature, "seed": fill.seed, "spins": _spins(scenario)}
+    if fill.file is not None:
+        return _stored(scenario, box)
     if fill.start == "crystal":
         return crystal(fill.species()[0], box, **options)
     return random_start(fill.species(), box, periodic=scenario.box.periodic, **options)
+
+
+def _stored(scenario: BodiesScenario, box: list[float]) -> Bodies:
+    """The bodies in the last state of a stored run, with velocities scaled to the temperature."""
+    from saltus.gas.states import bodies_of, freedoms, last_state, scaled
+    from saltus.io import read
+
+    fill = scenario.fill
+    bodies = last_state(read(fill.file), bodies_of(fill.species(), fill.seed), box, repr(fill.file))
+    kept = 3 if scenario.box.periodic and not scenario.walls else 0
+    return scaled(bodies, fill.temperature, freedoms(bodies, _spins(scenario), kept)[1])
 
 
 def _spins(scenario: BodiesScenario) -> bool:

@@ -217,8 +217,10 @@ class HardBodies:
         )
 
     def contacts(self) -> np.ndarray:
-        """The last contacts in their order: time, two bodies (or a body and a wall, counted after all bodies), normal
-        impulse, loss of energy."""
+        """The last contacts in their order: time, body, partner, normal impulse, loss of energy.
+
+        Walls are counted after all bodies.
+        """
         size, total = self.arena.log, int(self.fluid.tally.contacts)
         if not size:
             return np.zeros((0, 5))
