@@ -1,16 +1,36 @@
 """Many runs of one scenario with values drawn for some of its keys: sampling, running, storing."""
 
 import importlib
+from typing import TYPE_CHECKING
 
 from saltus.ensembles.errors import ChunkError, EnsembleError, Interrupted, WriteError
 
+if TYPE_CHECKING:
+    from saltus.ensembles.analyse.report import summarize
+    from saltus.ensembles.boxes import gas_boxes
+    from saltus.ensembles.design import Design
+    from saltus.ensembles.execute.runner import ensemble
+    from saltus.ensembles.store import Store
+
 _NAMES = {
-    "ensemble": "saltus.ensembles.runner",
+    "Design": "saltus.ensembles.design",
     "Store": "saltus.ensembles.store",
+    "ensemble": "saltus.ensembles.execute.runner",
     "gas_boxes": "saltus.ensembles.boxes",
+    "summarize": "saltus.ensembles.analyse.report",
 }
 
-__all__ = ["ChunkError", "EnsembleError", "Interrupted", "WriteError", *_NAMES]
+__all__ = [
+    "ChunkError",
+    "Design",
+    "EnsembleError",
+    "Interrupted",
+    "Store",
+    "WriteError",
+    "ensemble",
+    "gas_boxes",
+    "summarize",
+]
 
 
 def __getattr__(name: str):

@@ -101,7 +101,13 @@ def scaled(bodies: Bodies, temperature: float, count: int) -> Bodies:
 
 
 def random_start(
-    species: Sequence[Species], box: np.ndarray, *, periodic=True, temperature: float, seed: int, spins: bool = False
+    species: Sequence[Species],
+    box: Sequence[float] | np.ndarray,
+    *,
+    periodic=True,
+    temperature: float,
+    seed: int,
+    spins: bool = False,
 ) -> Bodies:
     """Bodies at random places with random orientations and thermal velocities, none overlapping.
 
@@ -206,7 +212,9 @@ def last_state(dataset: xr.Dataset, bodies: Bodies, box: Sequence[float], name: 
     return dataclasses.replace(bodies, place=place, velocity=velocity, quaternion=quaternion, momentum=momentum)
 
 
-def crystal(species: Species, box: np.ndarray, *, temperature: float, seed: int, spins: bool = False) -> Bodies:
+def crystal(
+    species: Species, box: Sequence[float] | np.ndarray, *, temperature: float, seed: int, spins: bool = False
+) -> Bodies:
     """Bodies of one kind on a face-centred cubic lattice stretched to the box, all with the same orientation.
 
     Args:

@@ -122,29 +122,37 @@ def start_of(scenario: BodiesScenario) -> Bodies:
     """The bodies of a thermal filling."""
     from saltus.gas import crystal, random_start
 
-    fill, box = scenario.fill, scenario.box_edges()
-    options = {"temperature": fill.temperature, "seed": fill.seed, "spins": _spins(scenario)}
+    fill, box = scenario.filling, scenario.box_edges()
+    if fill.temperature is None:
+        raise ValueError("A gas needs `fill.temperature`.")
     if fill.file is not None:
-        return _stored(scenario, box)
+        return _stored(scenario, fill.file, box, fill.temperature)
     if fill.start == "crystal":
-        return crystal(fill.species()[0], box, **options)
-    return random_start(fill.species(), box, periodic=scenario.box.periodic, **options)
+        return crystal(fill.species()[0], box, temperature=fill.temperature, seed=fill.seed, spins=_spins(scenario))
+    return random_start(
+        fill.species(),
+        box,
+        periodic=scenario.periodic,
+        temperature=fill.temperature,
+        seed=fill.seed,
+        spins=_spins(scenario),
+    )
 
 
-def _stored(scenario: BodiesScenario, box: list[float]) -> Bodies:
+def _stored(scenario: BodiesScenario, file: str, box: list[float], temperature: float) -> Bodies:
     """The bodies in the last state of a stored run, with velocities scaled to the temperature."""
     from saltus.gas.states import bodies_of, freedoms, last_state, scaled
     from saltus.io import read
 
-    fill = scenario.fill
-    bodies = last_state(read(fill.file), bodies_of(fill.species(), fill.seed), box, repr(fill.file))
-    kept = 3 if scenario.box.periodic and not scenario.walls else 0
-    return scaled(bodies, fill.temperature, freedoms(bodies, _spins(scenario), kept)[1])
+    fill = scenario.filling
+    bodies = last_state(read(file), bodies_of(fill.species(), fill.seed), box, repr(file))
+    kept = 3 if scenario.periodic and not scenario.walls else 0
+    return scaled(bodies, temperature, freedoms(bodies, _spins(scenario), kept)[1])
 
 
 def _spins(scenario: BodiesScenario) -> bool:
     """Friction turns bodies of revolution about their axes too."""
-    return scenario.fill.thermal_spin or scenario.impact.mu > 0.0
+    return scenario.filling.thermal_spin or scenario.impact.mu > 0.0
 
 
 def gas_of(scenario: BodiesScenario) -> Gas:
@@ -154,11 +162,11 @@ def gas_of(scenario: BodiesScenario) -> Gas:
     hard = HardBodies(
         start_of(scenario),
         scenario.box_edges(),
-        periodic=scenario.box.periodic,
+        periodic=scenario.periodic,
         walls=[(wall.normal, wall.offset) for wall in scenario.walls],
         gravity=scenario.gravity,
         law=scenario.impact.law(),
-        log=scenario.measure.events,
+        log=0 if scenario.measure is None else scenario.measure.events,
     )
     # Spins that nothing changes enter no average.
     return Gas(hard, spins=scenario.impact.mu > 0.0)
@@ -168,7 +176,10 @@ def measured(scenario: BodiesScenario, report, checkpoint: Path | None, resume: 
     """Run the gas of a scenario."""
     from saltus.gas.run import Checkpoint, run
 
-    table, count = scenario.measure, sum(one.count for one in (scenario.fill, *scenario.fill.others))
+    table, fill = scenario.measure, scenario.filling
+    if table is None:
+        raise ValueError("Nothing is measured: give the table [measure].")
+    count = sum(one.count for one in (fill, *fill.others))
     saved = None if checkpoint is None else Checkpoint(checkpoint, identity, resume=resume)
     return run(
         lambda: gas_of(scenario),
@@ -187,12 +198,14 @@ def compressed(scenario: BodiesScenario, report: Callable[[float, int], None] | 
     from saltus.gas.run import GasRun
     from saltus.hybrid import Outcome
 
-    began, table = time.perf_counter(), scenario.compress
+    began, table, fill = time.perf_counter(), scenario.compress, scenario.filling
+    if table is None:
+        raise ValueError("Nothing is compressed: give the table [compress].")
     packing = compressed(
-        scenario.fill.species(),
+        fill.species(),
         rate=table.rate,
         compressibility=table.compressibility,
-        seed=scenario.fill.seed,
+        seed=fill.seed,
         report=report,
     )
     name = "finished" if packing.jammed else "stalled"
