@@ -108,7 +108,8 @@ class Run:
             raise ValueError(f"A run in which events pile up ({settled[0]}) cannot be replayed: they are too many.")
         ours = self.trajectory.start
         start = ours if start is None else eqx.tree_at(lambda state: state.mode, start, ours.mode)
-        return again(self.system if system is None else system, start, times)
+        system = self.system if system is None else system.with_tolerance(self.rtol or 0.0)
+        return again(system, start, times)
 
     def to_dataset(self, times: int | np.ndarray = 1001, attributes: dict | None = None) -> xr.Dataset:
         """The run as an xarray dataset with names and units; the instant of a jump appears twice.
@@ -211,6 +212,7 @@ def simulate(
     if start.q.dtype != jnp.float64:
         raise TypeError(f"The state is {start.q.dtype}; events need float64. Import saltus before you build arrays.")
     engine = _engine(system, method, rtol, atol, step, max_events, max_steps)
+    system = system.with_tolerance(rtol)
     began = time.perf_counter()
     trajectory = engine.run(system, start, float(until), progress)
     adaptive = step is None and getattr(system, "engine", "") != "time_stepping"

@@ -83,6 +83,10 @@ class AbstractSystem(eqx.Module):
         """
         return math.inf
 
+    def with_tolerance(self, rtol: float) -> AbstractSystem:
+        """The system as it is run with this relative tolerance: what it takes for a stop must be above the errors."""
+        return self
+
     @property
     def balanced(self) -> bool:
         """Whether energies and constraints close as exactly as the motion is solved; False for cruder models."""

@@ -213,4 +213,4 @@ class GroundBodyScenario(Scenario):
             angular_velocity=body.angular_velocity,
             height=body.height,
         )
-        return system, start
+        return system.with_tolerance(self.solve.rtol), start
