@@ -58,7 +58,9 @@ class GroundShape(Model):
             return [Ball(self.radius)], [[0.0, 0.0, 0.0]]
         if self.disc is not None:
             return [Disc(self.disc, self.rounding)], [[0.0, 0.0, 0.0]]
-        return [ShapeTable(axes=self.axes, exponents=self.exponents).build()], [[0.0, 0.0, 0.0]]
+        # Checked already; ensembles build with numbers that are not known yet, which no check would take.
+        shape = ShapeTable.model_construct(axes=self.axes, exponents=self.exponents)
+        return [shape.build()], [[0.0, 0.0, 0.0]]
 
 
 class GroundBodyTable(Model):
