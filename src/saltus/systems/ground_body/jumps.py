@@ -45,6 +45,7 @@ HAIR = 1e-13  # of its coordinates [m]; how deep a body that hardly falls may be
 # A contact that loses its grip slips as time cubed and is let go after so long a path: earlier it would be too stiff.
 RELEASE_PATH = 1e-9  # [m]; at least
 RELEASE_SHARE = 0.01  # of the settle height; who takes bounces less exactly has no use for more here
+SMALL_TURN = 0.4  # [rad]; no more may happen in such a moment: one step of fourth order follows it
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
 ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins
 
@@ -300,6 +301,10 @@ def turns(system: BodyOnGround, state: State, index: Array) -> State:
 def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, turnless: bool) -> State:
     less = jnp.asarray(slipless), jnp.asarray(turnless)
     path = jnp.maximum(RELEASE_PATH, RELEASE_SHARE * system.settle_height)
+    sight = look(system, state)
+    # How fast the body turns, or the contact goes round it (a disc that whirls does little else).
+    roams = size(sight.facing.place_rate - state.v[:2]) / system.solid.radius()
+    quickness = jnp.maximum(jnp.maximum(size(state.v[3:]), roams), 1e-3)
 
     def try_moment(_, carry):
         moment, *_ = carry
@@ -310,11 +315,11 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
         growth = size(gained[:3]) / moment
         growth = jnp.maximum(growth, 1e-9)
         longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
-        longer = jnp.clip(longer, 1e-6, 1e-2)
+        longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, SMALL_TURN / quickness))
         return longer, later, changed(later, v=later.v + 0.5 * moment * gained), now.load
 
     # First for a short time, which tells how long the moment may be, then for that moment.
-    start = (jnp.asarray(PROBE), state, state, jnp.zeros(()))
+    start = (jnp.minimum(PROBE, SMALL_TURN / quickness), state, state, jnp.zeros(()))
     _, later, after, load = jax.lax.fori_loop(0, 2, try_moment, start)
     after = system.project(changed(after, mode=jnp.broadcast_to(mode, state.mode.shape)))
     # Where the ground has ceased to press within the moment, grip and ground are lost together.
