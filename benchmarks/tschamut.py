@@ -64,12 +64,14 @@ def releases(folder: Path, copies: int) -> tuple[dict[str, np.ndarray], list[dic
 
 def computed(scenario, values, factors: np.ndarray, lever: float) -> dict[str, np.ndarray]:
     """What comes of all copies with this mean lever."""
-    from saltus.ensembles import chunk
+    from saltus.ensembles.compute import run_samples
 
     began = time.perf_counter()
-    kept = chunk.run(scenario, values | {"friction.rolling_friction": lever * factors})
+    kept = run_samples.run(scenario, values | {"friction.rolling_friction": lever * factors})
     taken = time.perf_counter() - began
-    print(f"lever {lever:.3f} m: mean run-out {kept['run_out'].mean():.1f} m, {taken:.1f} s", file=sys.stderr, flush=True)
+    print(
+        f"lever {lever:.3f} m: mean run-out {kept['run_out'].mean():.1f} m, {taken:.1f} s", file=sys.stderr, flush=True
+    )
     return {name: kept[name] for name in (*KEPT, "outcome", "events")}
 
 
@@ -89,7 +91,11 @@ def judged(levers, table, observed, groups) -> dict:
     for name, use, judge in (("all", half | True, half | True), ("first", half, ~half), ("second", ~half, half)):
         lever = best(levers, table[:, use].mean(axis=1), observed[use].mean())
         off = (predicted(lever) - observed)[judge]
-        told[name] = {"lever_m": lever, "off_in_the_mean_m": float(off.mean()), "rms_m": float(np.sqrt((off**2).mean()))}
+        told[name] = {
+            "lever_m": lever,
+            "off_in_the_mean_m": float(off.mean()),
+            "rms_m": float(np.sqrt((off**2).mean())),
+        }
     told["by_block"] = {
         block: {
             "computed_m": float(predicted(told["all"]["lever_m"])[groups == block].mean()),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib
-import inspect
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
 
 import equinox as eqx
 import jax
@@ -19,10 +17,9 @@ from jaxtyping import Array
 from saltus import checks
 from saltus._jax_settings import remind_of_configure
 from saltus.diagnostics.accuracy import TELLING, Promise, assess
-from saltus.engines import EventDriven, FixedStep
+from saltus.engines.choice import Engine, Options, check_fit, engine_for
 from saltus.engines.replay import Replay
-from saltus.engines.steppers import is_fixed
-from saltus.hybrid import AbstractSystem, Events, Outcome, State, Trajectory
+from saltus.hybrid import AbstractTrajectory, Events, HybridSystem, Outcome, State
 
 if TYPE_CHECKING:
     import os
@@ -32,11 +29,20 @@ if TYPE_CHECKING:
     from saltus.views.pages import Inline
 
 
+System = TypeVar("System", bound=HybridSystem)
+
 LOOKS = 64  # knots at which the energies of a run are looked at
 
 
+class Tolerances(TypedDict):
+    """The errors allowed per step, as `simulate` takes them."""
+
+    rtol: float
+    atol: float
+
+
 @dataclasses.dataclass(frozen=True)
-class Run:
+class Run(Generic[System]):
     """A simulated motion: the system, its trajectory, and how long it took.
 
     Args:
@@ -46,8 +52,8 @@ class Run:
         rtol: Relative error allowed per step; None where steps are constant and no error is promised.
     """
 
-    system: AbstractSystem
-    trajectory: Trajectory
+    system: System
+    trajectory: AbstractTrajectory
     wall_time: float
     rtol: float | None = None
 
@@ -73,7 +79,7 @@ class Run:
     @property
     def promise(self) -> Promise:
         """What the tolerances promise of the energy balance and the constraints."""
-        return Promise(self.rtol if self.system.balanced else None, getattr(self.trajectory, "steps", 0))
+        return Promise(self.rtol if self.system.balanced else None, self.trajectory.steps)
 
     @property
     def end(self) -> State:
@@ -88,7 +94,7 @@ class Run:
         """The states at these times, stacked."""
         return self.trajectory.states(times, side)
 
-    def replay(self, system: AbstractSystem | None = None, start: State | None = None, times=None) -> Replay:
+    def replay(self, system: HybridSystem | None = None, start: State | None = None, times=None) -> Replay:
         """The run taken again with other numbers, along the same steps and through the same events.
 
         For the run's own numbers it gives the run's own end; `jax.grad` and `jax.jacfwd` of it are
@@ -100,16 +106,13 @@ class Run:
             start: Its start; that of the run if not given. Its mode is that of the run's own start.
             times: Times at which the states are wanted as well, within the run [s].
         """
-        again = getattr(self.trajectory, "replay", None)
-        if again is None:
-            raise ValueError(f"A run of {type(self.system).__name__} cannot be replayed.")
         settled = [event.name for event in self.events if event.name.endswith("_settled")]
         if settled:
             raise ValueError(f"A run in which events pile up ({settled[0]}) cannot be replayed: they are too many.")
         ours = self.trajectory.start
-        start = ours if start is None else eqx.tree_at(lambda state: state.mode, start, ours.mode)
-        system = self.system if system is None else system.with_tolerance(self.rtol or 0.0)
-        return again(system, start, times)
+        begin: State = ours if start is None else eqx.tree_at(lambda state: state.mode, start, ours.mode)
+        taken = self.system if system is None else system.with_tolerance(self.rtol or 0.0)
+        return self.trajectory.replay(taken, begin, times)
 
     def to_dataset(self, times: int | np.ndarray = 1001, attributes: dict | None = None) -> xr.Dataset:
         """The run as an xarray dataset with names and units; the instant of a jump appears twice.
@@ -158,7 +161,7 @@ class Run:
 
 
 @eqx.filter_jit
-def _telling(system: AbstractSystem, states: State) -> dict[str, Array]:
+def _telling(system: HybridSystem, states: State) -> dict[str, Array]:
     """What of the results of many states tells their accuracy; the rest is not computed."""
 
     def one(state):
@@ -169,16 +172,17 @@ def _telling(system: AbstractSystem, states: State) -> dict[str, Array]:
 
 
 @eqx.filter_jit
-def observe(system: AbstractSystem, state: State) -> dict[str, Array]:
+def observe(system: HybridSystem, state: State) -> dict[str, Array]:
     """All results of a system at one instant, compiled."""
     return system.observe(state)
 
 
 def simulate(
-    system: AbstractSystem,
+    system: System,
     start: State,
     until: float,
     *,
+    engine: Engine | None = None,
     method: str | None = None,
     rtol: float = 1e-10,
     atol: float = 1e-12,
@@ -186,13 +190,15 @@ def simulate(
     max_events: int = 10_000,
     max_steps: int | None = None,
     progress: Callable[[float, int], None] | None = None,
-) -> Run:
+) -> Run[System]:
     """Let a system move from `start` to time `until`.
 
     Args:
         system: What moves.
         start: Its state at the beginning; systems build it with `system.start(...)`.
         until: Time of the end [s]; inf to run until an event of the system ends the run.
+        engine: What runs it, such as `engines.EventDriven(rtol=1e-8)`, with all the options below; if not given,
+            the one that fits the system.
         method: "dopri8" (default), "tsit5", "dopri5", "bosh3"; "kvaerno5" for stiff flow;
             "rk4" with `step` for constant steps.
         rtol: Error allowed per step, relative to each component.
@@ -206,17 +212,19 @@ def simulate(
     """
     _check(system, start, until)
     remind_of_configure()
-    method = method or getattr(system, "method", "dopri8")
     if not float(until) > float(start.t):
         raise ValueError(f"`until` must be later than the start at t = {float(start.t):g} s, got {until}.")
     if start.q.dtype != jnp.float64:
         raise TypeError(f"The state is {start.q.dtype}; events need float64. Import saltus before you build arrays.")
-    engine = _engine(system, method, rtol, atol, step, max_events, max_steps)
-    system = system.with_tolerance(rtol)
+    options = Options(method, rtol, atol, step, max_events, max_steps)
+    if engine is None:
+        engine = engine_for(system, options)
+    else:
+        check_fit(engine, system, options)
+    system = system.with_tolerance(engine.rtol or 0.0)
     began = time.perf_counter()
     trajectory = engine.run(system, start, float(until), progress)
-    adaptive = step is None and getattr(system, "engine", "") != "time_stepping"
-    return Run(system, trajectory, time.perf_counter() - began, float(rtol) if adaptive else None)
+    return Run(system, trajectory, time.perf_counter() - began, engine.rtol)
 
 
 def _check(system, start, until) -> None:
@@ -224,30 +232,10 @@ def _check(system, start, until) -> None:
     advice = (
         "Build one of saltus.systems, such as SlidingMasses(...), or a class of your own derived from AbstractSystem."
     )
-    checks.instance("system", system, AbstractSystem, advice)
+    checks.instance("system", system, HybridSystem, advice)
     checks.instance("start", start, State, "Build it with system.start(...).")
     if any(type(leaf).__name__.endswith("Tracer") for leaf in jax.tree.leaves((system, start, until))):
         raise TypeError(
             "`simulate` cannot be traced by JAX (grad, jit, vmap): how many events there are depends on the numbers. "
             "Run it with plain numbers, then differentiate run.replay(system, start), which is right through events."
         )
-
-
-def _engine(system, method, rtol, atol, step, max_events, max_steps):
-    """The engine that these options ask for."""
-    special = getattr(system, "engine", "event_driven")
-    if special != "event_driven":
-        module = importlib.import_module(f"saltus.engines.{special}")
-        known = inspect.signature(module.engine).parameters
-        options = {"step": step, "max_steps": max_steps}
-        options = {name: value for name, value in options.items() if name in known and value is not None}
-        return module.engine(rtol=rtol, atol=atol, max_events=max_events, **options)
-    limits = {"max_events": max_events} | ({} if max_steps is None else {"max_steps": max_steps})
-    if is_fixed(method):
-        if step is None:
-            raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")
-        return FixedStep(step=step, method=method, **limits)
-    if step is not None:
-        checks.positive("step", step)
-        return FixedStep(step=step, method=method, **limits)
-    return EventDriven(method=method, rtol=rtol, atol=atol, **limits)

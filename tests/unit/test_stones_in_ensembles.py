@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from saltus.ensembles import chunk
+from saltus.ensembles.compute import run_samples
 from saltus.scenarios import loads
 from saltus.scenarios.keys import with_values
 
@@ -27,9 +27,9 @@ def test_stones_of_many_shapes_and_poses_run_in_one_program_and_as_they_do_alone
         "body.quaternion.1": rng.uniform(-1.0, 1.0, 6),
         "friction.mu": rng.uniform(0.3, 0.6, 6),
     }
-    work = chunk._work(scenario)
+    work = run_samples._work(scenario)
     assert work._builder(scenario, {}, tuple(values)) is not None  # nothing has to be built one by one
-    kept = chunk.run(scenario, values)
+    kept = run_samples.run(scenario, values)
     assert (kept["stopped"] == 1).all() and (kept["largest_jump_height"] >= 0.3).all()
     assert (kept["largest_kinetic_energy"] > 0.0).all()
     for row in (0, 3):

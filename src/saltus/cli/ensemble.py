@@ -18,9 +18,9 @@ from saltus.cli.console import error, print_json, print_pairs, progress
 from saltus.cli.options import AllowPython, Debug, Json, Quiet
 
 if TYPE_CHECKING:
-    from saltus.ensembles.runner import Standing
+    from saltus.ensembles.compute.task import ScenarioWork
+    from saltus.ensembles.execute.runner import Standing
     from saltus.ensembles.store import Store
-    from saltus.ensembles.work import ScenarioWork
 
 
 def command(
@@ -64,10 +64,10 @@ def command(
 
     What is done stays valid whatever happens; --resume goes on where a run was stopped.
     """
+    from saltus.ensembles.compute.task import ScenarioWork
     from saltus.ensembles.errors import EnsembleError, Interrupted
-    from saltus.ensembles.runner import execute
+    from saltus.ensembles.execute.runner import execute
     from saltus.ensembles.store import Store
-    from saltus.ensembles.work import ScenarioWork
     from saltus.scenarios import load
 
     if device == "cpu":
@@ -76,9 +76,7 @@ def command(
     work = ScenarioWork(loaded.text, samples, device, loaded.name, allow_python)
     try:
         with _bar(loaded.name, quiet) as tell, interrupt.told_as(lambda: _kept(Store(out))):
-            standing = execute(
-                work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell
-            )  # fmt: skip
+            standing = execute(work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell)
         if series:
             _keep_series(work, Store(out), series, quiet)
     except EnsembleError as problem:
@@ -86,18 +84,24 @@ def command(
             raise
         error(str(problem))
         raise typer.Exit(130 if isinstance(problem, Interrupted) else 1) from None
-    facts = summary(Store(out), standing)
+    _tell(work, Store(out), standing, json, quiet)
+
+
+def _tell(work: ScenarioWork, store: Store, standing: Standing, json: bool, quiet: bool) -> None:
+    """What came out; how many samples could not be built, and why the first. Where none could, that is an error."""
+    facts = summary(store, standing)
     if json:
         print_json(facts)
     elif not quiet:
         print_pairs(rows(facts))
     failed = facts["outcomes"].get("failed", 0)
-    if failed:
-        none = failed == facts["samples"]
-        count = "No sample" if none else f"{failed} of {facts['samples']} samples"
-        error(f"{count} could {'' if none else 'not '}be built. {_why_failed(work, Store(out))}")
-        if none:
-            raise typer.Exit(1)
+    if not failed:
+        return
+    none = failed == facts["samples"]
+    count = "No sample" if none else f"{failed} of {facts['samples']} samples"
+    error(f"{count} could {'' if none else 'not '}be built. {_why_failed(work, store)}")
+    if none:
+        raise typer.Exit(1)
 
 
 def _kept(store: Store) -> str:
@@ -110,7 +114,7 @@ def _why_failed(work: ScenarioWork, store: Store) -> str:
     """What is wrong with the first sample that could not be built."""
     import numpy as np
 
-    from saltus.ensembles.members import sample_values
+    from saltus.ensembles.compute.building import sample_values
     from saltus.errors import ScenarioError
     from saltus.scenarios.keys import with_values
 
@@ -126,7 +130,7 @@ def _why_failed(work: ScenarioWork, store: Store) -> str:
 
 
 def _keep_series(work: ScenarioWork, store: Store, count: int, quiet: bool) -> None:
-    from saltus.ensembles.series import write_series
+    from saltus.ensembles.execute.series import write_series
 
     with progress(quiet) as bar, bar.stage("over time", total=float(count)) as told:
         write_series(work, store, count, lambda done: told(done, f"{done} of {count} samples"))
@@ -134,7 +138,7 @@ def _keep_series(work: ScenarioWork, store: Store, count: int, quiet: bool) -> N
 
 def summary(store: Store, standing: Standing) -> dict[str, Any]:
     """What is said of an ensemble."""
-    from saltus.ensembles.series import n_series
+    from saltus.ensembles.execute.series import n_series
 
     about = store.attributes
     computed = standing.ended - standing.found

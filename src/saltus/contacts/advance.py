@@ -9,6 +9,7 @@ from jaxtyping import Array
 
 from saltus.contacts.pair import Facing, Pair
 from saltus.numerics.components import Turn, Vec
+from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body
 
 # Rounds of the search for a long safe step; each costs one evaluation of the bound.
@@ -40,7 +41,7 @@ class Agility(eqx.Module):
 class Glide(eqx.Module):
     """One body seen along the common direction: direction and support point in its own frame."""
 
-    shape: object
+    shape: AbstractShape
     m: Vec
     point: Vec
     speed: Vec  # |dm/dt| by component
@@ -112,7 +113,8 @@ def longest_step(width: Array, rate: Array, closing: Array, push: Array, glides:
         chord = low + (high - low) * at_low / jnp.where(inside, 1.0, at_low - at_high)
         low = jnp.where(inside, high, chord)
         at_low = jnp.where(inside, at_high, jnp.maximum(bound(chord), 0.0))
-        return low, at_low, low + 0.3 * jnp.maximum(high - low, 0.0)
+        # From a closed gap no chord leads on; next to a flat only very short steps are safe at first.
+        return low, at_low, low + jnp.where(at_low > 0.0, 0.3, 1e-3) * jnp.maximum(high - low, 0.0)
 
     low, _, _ = jax.lax.fori_loop(0, ROUNDS, narrow, (jnp.zeros_like(width), width, high))
     return jnp.maximum(low, steady)

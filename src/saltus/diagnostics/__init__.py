@@ -1,10 +1,14 @@
 """Checks of a finished run: energy, constraints, periods."""
 
 import importlib
+from typing import TYPE_CHECKING
 
 from saltus.diagnostics.drift import constraint_drift, length_drift, norm_drift
 from saltus.diagnostics.energy import EnergyBalance, energy_balance
 from saltus.diagnostics.periods import periods, upward_crossings
+
+if TYPE_CHECKING:
+    from saltus.diagnostics.accuracy import Promise, assess
 
 __all__ = [
     "EnergyBalance",

@@ -188,7 +188,8 @@ def _slope(system: AbstractSystem, name: str, state: State, index):
     rate = system.rate(state)
 
     def value(h):
-        moved = State(state.t + h, *(getattr(state, p) + h * getattr(rate, p) for p in PARTS), state.mode)
+        q, v, ledger = (getattr(state, part) + h * getattr(rate, part) for part in PARTS)
+        moved = State(state.t + h, q, v, ledger, state.mode)
         return jnp.atleast_1d(guard.function(moved))[index]
 
     return jax.jvp(value, (jnp.asarray(0.0),), (jnp.asarray(1.0),))
@@ -245,7 +246,7 @@ def _energy(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
 def _again(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
     """Whether the replay, of which derivatives are taken, is the run."""
     settled = any(event.name.endswith("_settled") for event in run.events)
-    if run.replay is None or settled or len(run.events) > 50:
+    if settled or len(run.events) > 50:
         return
     end = run.replay(system, run.start).end
     found, wanted = (np.concatenate([np.ravel(getattr(s, p)) for p in PARTS]) for s in (end, run.end))

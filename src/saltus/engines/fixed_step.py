@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 import jax.numpy as jnp
 
 from saltus import checks
 from saltus.engines import loop
-from saltus.engines.advance import Control
 from saltus.engines.budget import MAX_STEPS
+from saltus.engines.step_control import ConstantSteps
 from saltus.engines.steppers import stepper
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.trajectory import Trajectory
@@ -32,24 +33,24 @@ class FixedStep:
         max_steps: Steps after which a run is ended, earlier where it is seen to need more (`budget`).
     """
 
+    contract: ClassVar[type] = AbstractSystem
+
     step: float
     method: str = "rk4"
     project: bool = False
     max_events: int = 10_000
     max_steps: int = 10 * MAX_STEPS
 
+    @property
+    def rtol(self) -> None:
+        """No error is promised: steps are constant."""
+        return None
+
     def __post_init__(self):
         checks.positive("step", self.step, "It is the time from one state to the next, in seconds.")
 
     def run(self, system: AbstractSystem, start: State, until: float, progress=None) -> Trajectory:
         """Alternate smooth flow and jumps from `start` to time `until`."""
-        control = Control(
-            rtol=jnp.asarray(0.0),
-            atol=jnp.asarray(0.0),
-            step=jnp.asarray(float(self.step)),
-            origin=start.t,
-            fixed=True,
-            project=self.project,
-        )
+        control = ConstantSteps(jnp.asarray(float(self.step)), start.t, project=self.project)
         method = stepper(self.method)
         return loop.run(system, start, until, method, control, self.max_events, self.max_steps, progress)

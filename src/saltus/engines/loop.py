@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,13 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import Control, Flow, Searched, Status, after_jump, flow, search, taken
+from saltus.engines.advance import Flow, Searched, flow, search
 from saltus.engines.budget import Budget, crawling
 from saltus.engines.fire import at_time, jumped, same_types, settled, still_due, turn
 from saltus.engines.flat import FlatSystem
-from saltus.engines.replay import Replay, replay
+from saltus.engines.replay import Replay, labels, replay
 from saltus.engines.signs import SUNK, Signs
+from saltus.engines.step_control import AbstractSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
+from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
 from saltus.hybrid.system import checked_guards
 from saltus.hybrid.trajectory import Trajectory
@@ -89,7 +92,7 @@ def run(
     start: State,
     until: float,
     stepper: ExplicitStepper | ImplicitStepper,
-    control: Control,
+    control: AbstractSteps,
     max_events: int,
     max_steps: int,
     progress: Progress | None = None,
@@ -120,7 +123,7 @@ def run(
             count = len(events)
             outcome, state = _fire(system, found, events, memory, record)
             if len(events) > count:
-                h = jnp.asarray(after_jump(control, h, float(state.t) - t_segment), float)
+                h = jnp.asarray(control.after_jump(h, float(state.t) - t_segment), float)
                 t_segment = float(state.t)
         else:
             outcome = _ending(system, went, until, state, memory)
@@ -176,7 +179,7 @@ def _without_passages(system, start: State, found: Searched, memory: _Memory) ->
     If others sink, the state is that at the start of the step: theirs is the next event.
     """
     fired = np.array(found.signs.fired)
-    for which in np.flatnonzero(found.sunk):
+    for which in np.flatnonzero(found.sunk).tolist():
         passed = bool(_turn(system, *memory.last[which], jnp.asarray(which)).passes)
         found.sunk[which], fired[which] = not passed, not passed
     found = dataclasses.replace(found, signs=Signs(found.signs.last, jnp.asarray(fired)))
@@ -226,7 +229,7 @@ def _event(system, name: str, index: int, t: float, before: State, after: State)
 
 def _ended_by(rule: Guard, index: int, t: float) -> Outcome:
     """The outcome of a guard that ends the run."""
-    return Outcome(rule.ends, rule.message.format(t=t, index=index) or f"{rule.name} at t = {t:g} s.")
+    return Outcome(rule.ends or "finished", rule.message.format(t=t, index=index) or f"{rule.name} at t = {t:g} s.")
 
 
 def _vector(state: State) -> np.ndarray:
@@ -324,19 +327,23 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     vectors = np.concatenate(record.vectors)
     nq, nv = start.q.size, start.v.size
     count = len(vectors)
-    knots = State(
-        t=np.concatenate(record.times),
-        q=vectors[:, :nq].reshape(count, *start.q.shape),
-        v=vectors[:, nq : nq + nv].reshape(count, *start.v.shape),
-        ledger=vectors[:, nq + nv :],
-        mode=np.concatenate(record.modes),
-    )
+    times = np.concatenate(record.times)
+    kept: dict[str, Any] = {  # stays on the host, as numpy arrays
+        "t": times,
+        "q": vectors[:, :nq].reshape(count, *start.q.shape),
+        "v": vectors[:, nq : nq + nv].reshape(count, *start.v.shape),
+        "ledger": vectors[:, nq + nv :],
+        "mode": np.concatenate(record.modes),
+    }
+    knots = State(**kept)
 
     def flow(states: State, times) -> State:
         return _moved_on(system, stepper, control, states, np.asarray(times))
 
-    def replayed(system: AbstractSystem, start: State, times=None) -> Replay:
-        return replay(system, start, knots.t, tuple(events), record.jumps, record.guards, stepper, control, times)
+    def replayed(other: AbstractSystem, start: State, wanted=None) -> Replay:
+        known = labels(system)
+        fired = [known[number] for number in record.guards]
+        return replay(other, start, times, tuple(events), record.jumps, fired, stepper, control, wanted)
 
     return Trajectory(knots, tuple(events), outcome, flow, record.steps, replayed)
 
@@ -374,7 +381,7 @@ def _move_blocks(system, stepper, control, states: State, times) -> State:
     def one(state, t):
         flat = FlatSystem(system, state)
         y0 = flat.vector(state)
-        y, _ = taken(flat, stepper, control, state.t, y0, t - state.t)
+        y, _ = control.take(flat, stepper, state.t, y0, t - state.t)
         # A knot is itself: states at rest, where the rate may be undefined, stay as they are.
         return flat.state(t, jnp.where(t == state.t, y0, y))
 

@@ -10,15 +10,26 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from saltus.engines.advance import Control, Stepper, taken
 from saltus.engines.fire import jumped
 from saltus.engines.flat import FlatSystem, pack
+from saltus.engines.step_control import AbstractSteps, Stepper
 from saltus.hybrid import AbstractSystem, Event, State
 
 SIZES = (32, 256)  # steps that are compiled together; longer ways go by powers of two
+
+# The name of a guard, and how many of the same name stand before it. A number would not do: a system whose numbers are
+# traced may have guards that the one of the run, with numbers known to make them needless, has not.
+GuardLabel = tuple[str, int]
+
+
+def labels(system: AbstractSystem) -> list[GuardLabel]:
+    """The labels of all guards, in the order in which the system lists them."""
+    names = [guard.name for guard in system.guards()]
+    return [(name, names[:number].count(name)) for number, name in enumerate(names)]
 
 
 class Replay(eqx.Module):
@@ -43,9 +54,9 @@ def replay(
     times: np.ndarray,
     events: tuple[Event, ...],
     jumps: list[int],
-    guards: list[int],
+    guards: list[GuardLabel],
     stepper: Stepper,
-    control: Control,
+    control: AbstractSteps,
     wanted=None,
 ) -> Replay:
     """The motion of `system` from `start` along the steps of an earlier run.
@@ -56,14 +67,15 @@ def replay(
         times: Times of that run's knots [s].
         events: Its events.
         jumps: Index among the knots of the state after each event.
-        guards: Number of the guard that fired, for each event.
+        guards: Which guard fired, for each event.
         stepper: The method of that run.
         control: How long its steps were.
         wanted: Times at which the states are wanted [s].
     """
     state, at, event_times, after, found = start, 0, [], [], []
+    numbers = _numbers(system, guards)
     looks = None if wanted is None or not len(wanted) else _Looks(times, np.asarray(wanted, float))
-    for event, jump, number in zip((*events, None), (*jumps, len(times)), (*guards, -1), strict=True):
+    for event, jump, number in zip((*events, None), (*jumps, len(times)), (*numbers, -1), strict=True):
         asked = None if looks is None else looks.within(at, jump)
         state, seen = _along(system, state, _padded(times[at + 1 : jump]), asked, stepper, control)
         found.append(seen)
@@ -78,6 +90,18 @@ def replay(
         after=_stacked(after) if after else None,
         states=None if looks is None else looks.gathered(found),
     )
+
+
+def _numbers(system: AbstractSystem, fired: list[GuardLabel]) -> list[int]:
+    """Where the guards that fired stand in the list of this system."""
+    there = labels(system)
+    missing = next((name for name, before in fired if (name, before) not in there), None)
+    if missing is not None:
+        raise ValueError(
+            f"The run had an event of guard {missing!r}, which the {type(system).__name__} to replay does not have. "
+            "Replay a system with the same guards as that of the run."
+        )
+    return [there.index(label) for label in fired]
 
 
 class _Looks:
@@ -129,7 +153,7 @@ def _padded(times: np.ndarray) -> np.ndarray:
     return np.pad(times, (0, size - times.size), mode="edge")
 
 
-def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: Control):
+def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps):
     """The state after steps that end at these times, and the states that are asked for on the way."""
     if times.size == 0 and asked is None:  # XLA aborts on the derivative of a program that only moves empty parts
         return state, None
@@ -137,15 +161,16 @@ def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper,
 
 
 @eqx.filter_jit
-def _stepped(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: Control):
+def _stepped(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps):
     flat = FlatSystem(system, state)
 
     def moved(t, y, t_new):
-        y_new, _ = taken(flat, stepper, control, t, y, t_new - t)
+        y_new, _ = control.take(flat, stepper, t, y, t_new - t)
         return jnp.where(t_new > t, y_new, y)
 
     def step(carry, t_new):
-        y_new = moved(*carry, t_new)
+        t, y = carry
+        y_new = moved(t, y, t_new)
         return (t_new, y_new), None if asked is None else (t_new, y_new)
 
     start = (state.t, flat.vector(state))
@@ -171,7 +196,8 @@ def _through(system: AbstractSystem, state: State, number: int, index) -> tuple[
     which = (jax.tree.map(_is_traced, system), jax.tree.map(eqx.is_inexact_array, state))
     numbers, rest = eqx.partition((system, state), which)
     about = jax.lax.stop_gradient(numbers)
-    slope, (y, mode) = _event_jacobian(*eqx.combine(about, rest), which, number, index)
+    fixed_system, fixed = eqx.combine(about, rest)
+    slope, (y, mode) = _event_jacobian(fixed_system, fixed, which, number, index)
     return _moved(system, eqx.tree_at(lambda s: s.mode, state, mode), y, slope, numbers, about)
 
 
@@ -183,7 +209,7 @@ def _moved(system: AbstractSystem, state: State, y: Array, slope: Array, numbers
 
 
 def _is_traced(leaf) -> bool:
-    return eqx.is_inexact_array(leaf) and isinstance(leaf, jax.core.Tracer)
+    return eqx.is_inexact_array(leaf) and isinstance(leaf, Tracer)
 
 
 @eqx.filter_jit

@@ -1,14 +1,22 @@
 """The contract between systems and engines; knows no mechanics."""
 
 import importlib
+from typing import TYPE_CHECKING
 
 from saltus.hybrid.event import Event, Events
 from saltus.hybrid.functions import FunctionSystem, system
 from saltus.hybrid.guard import Guard, always, unchanged
 from saltus.hybrid.outcome import OUTCOMES, Outcome
+from saltus.hybrid.queued import AbstractQueuedSystem
 from saltus.hybrid.state import Rate, State
-from saltus.hybrid.system import AbstractSystem, Quantity
-from saltus.hybrid.trajectory import Trajectory
+from saltus.hybrid.stepped import AbstractSteppedSystem
+from saltus.hybrid.system import AbstractSystem, HybridSystem, Quantity
+from saltus.hybrid.trajectory import AbstractTrajectory, Trajectory
+
+if TYPE_CHECKING:
+    from saltus.diagnostics.conformance import check
+    from saltus.engines.bounded import simulate_bounded
+    from saltus.engines.many import simulate_many
 
 # What runs a system stands above this package; it is reached from here, and loaded when first used.
 _ABOVE = {
@@ -19,11 +27,15 @@ _ABOVE = {
 
 __all__ = [
     "OUTCOMES",
+    "AbstractQueuedSystem",
+    "AbstractSteppedSystem",
     "AbstractSystem",
+    "AbstractTrajectory",
     "Event",
     "Events",
     "FunctionSystem",
     "Guard",
+    "HybridSystem",
     "Outcome",
     "Quantity",
     "Rate",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from saltus import checks
 from saltus.errors import ScenarioError
@@ -115,7 +115,7 @@ def inside(rings: Sequence[Ring], nodes: np.ndarray) -> np.ndarray:
 
 def neighbours(position: np.ndarray, reach: float) -> list[tuple[int, int]]:
     """Pairs of masses not farther apart than `reach`, seen from above."""
-    return sorted((int(i), int(j)) for i, j in cKDTree(position).query_pairs(reach))
+    return sorted((int(i), int(j)) for i, j in KDTree(position).query_pairs(reach))
 
 
 def read_polygons(file: str | os.PathLike, ground: Grid | None) -> list[Ring]:

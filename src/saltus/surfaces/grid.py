@@ -121,7 +121,8 @@ def filled(heights: np.ndarray) -> np.ndarray:
             return result
         result = np.where(missing, _extended(result), result)
     missing = ~np.isfinite(result)
-    nearest = ndimage.distance_transform_edt(missing, return_distances=False, return_indices=True)
+    nearest = np.zeros((result.ndim, *result.shape), np.int32)
+    ndimage.distance_transform_edt(missing, return_distances=False, return_indices=True, indices=nearest)
     return result[tuple(nearest)]
 
 

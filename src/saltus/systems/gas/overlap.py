@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from saltus.numerics.components import Sym, Vec
 from saltus.systems.gas.bodies import matrices
@@ -37,7 +37,7 @@ def near_pairs(place: np.ndarray, reach: float, box: np.ndarray) -> tuple[np.nda
             points.append(ghost[close])
             owners.append(np.flatnonzero(close))
     everyone, owner = np.concatenate(points), np.concatenate(owners)
-    found = cKDTree(home).sparse_distance_matrix(cKDTree(everyone), reach, output_type="ndarray")
+    found = KDTree(home).sparse_distance_matrix(KDTree(everyone), reach, output_type="ndarray")
     one, two = found["i"], found["j"]
     keep = (owner[two] > one) | ((owner[two] == one) & (two != one))
     one, two = one[keep], two[keep]

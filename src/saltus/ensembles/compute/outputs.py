@@ -14,7 +14,9 @@ from saltus.hybrid.outcome import OUTCOMES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from saltus.hybrid import AbstractSystem, State
+    from jaxtyping import Array
+
+    from saltus.hybrid import HybridSystem, State
 
 FAILED = "failed"  # a sample that could not be built
 OUTCOME_NAMES = (*OUTCOMES, FAILED)
@@ -34,7 +36,7 @@ PEAKS = {
 PEAKS_OF_KINDS = {"ground_body": {"kinetic_energy": ("largest_kinetic_energy", "largest kinetic energy")}}
 # Quantities of the last state that are kept.
 LAST = ("position", "velocity", "quaternion", "angular_velocity", "mode")
-HORIZONTAL_KINDS = ("sliding", "rails", "plane_ball", "ground_body")  # x and y are horizontal there
+HORIZONTAL_KINDS = ("sliding", "raft", "rails", "plane_ball", "ground_body")  # x and y are horizontal there
 
 
 STOPPED = "stopped"
@@ -68,7 +70,7 @@ def flags(names: Sequence[str]) -> dict[str, Any]:
     return {"flag_values": list(range(len(names))), "flag_meanings": " ".join(name.replace(" ", "_") for name in names)}
 
 
-def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
+def columns(system: HybridSystem, start: State) -> dict[str, Column]:
     """What is kept of a run of this system."""
     import equinox as eqx
 
@@ -84,7 +86,7 @@ def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
         kept["energy_lost"] = Column((), (), real, "J", "energy lost in the run")
     if "position" in known and system.kind in HORIZONTAL_KINDS:
         kept["run_out"] = Column((), (), real, "m", "largest horizontal distance between start and end", CENSORED)
-    if getattr(system, "others_go_on", False):
+    if system.others_go_on:
         kept["masses_left"] = Column((), (), whole, "1", "masses that left the region of the surface")
     for name in peaks(system):
         label, phrase = about_peak(system, name)
@@ -97,19 +99,19 @@ def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
     return kept
 
 
-def peaks(system: AbstractSystem) -> tuple[str, ...]:
+def peaks(system: HybridSystem) -> tuple[str, ...]:
     """The quantities of the system whose largest size is kept."""
     known = system.quantities()
     return tuple(name for name in (*PEAKS, *PEAKS_OF_KINDS.get(system.kind, ())) if name in known)
 
 
-def about_peak(system: AbstractSystem, name: str) -> tuple[str, str]:
+def about_peak(system: HybridSystem, name: str) -> tuple[str, str]:
     """What the largest size of a quantity is called, and a phrase for it."""
     return PEAKS[name] if name in PEAKS else PEAKS_OF_KINDS[system.kind][name]
 
 
 @functools.cache
-def watch(names: tuple[str, ...]) -> Callable[[AbstractSystem, State], object]:
+def watch(names: tuple[str, ...]) -> Callable[[HybridSystem, State], Array]:
     """The function that gives the sizes of these quantities at an instant; the same one for the same names."""
     import jax.numpy as jnp
 
@@ -154,7 +156,7 @@ def resting(end: State) -> np.ndarray:
     return (v == 0.0).all(axis=tuple(range(1, v.ndim)))
 
 
-def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, object]:
+def at_end(system: HybridSystem, start: State, end: State) -> dict[str, Array]:
     """What follows from the first and the last state of one run; traced."""
     import jax.numpy as jnp
 
@@ -165,11 +167,11 @@ def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, object
     if "position" in last and system.kind in HORIZONTAL_KINDS:
         way = (last["position"] - first["position"])[..., :2]
         kept["run_out"] = jnp.max(jnp.sqrt(jnp.sum(way**2, axis=-1)))
-    if getattr(system, "others_go_on", False):
+    if system.others_go_on:
         kept["masses_left"] = jnp.sum(last["mode"] == system.mode_names.index("gone"))
     return kept | {f"final_{name}": last[name] for name in _last(system) if name in last}
 
 
-def _last(system: AbstractSystem) -> tuple[str, ...]:
+def _last(system: HybridSystem) -> tuple[str, ...]:
     """The quantities of the last state that are kept: of a system of the user's own, all of them."""
     return tuple(system.quantities()) if system.kind == "own" else LAST
