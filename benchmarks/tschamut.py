@@ -111,7 +111,7 @@ def main() -> None:
     import saltus
     from saltus.scenarios import loads
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Real rocks (Tschamut 2014) against ellipsoids.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--copies", type=int, default=8)
     given = parser.parse_args()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -126,7 +127,8 @@ class BodyOnGround(AbstractSystem):
 
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip and turning count as none [m s-1]."""
-        return atol_limit(self.precision, self.speed, self.solid.radius())
+        near = checks.concrete(self.precision)
+        return math.inf if near is None else atol_limit(float(near), self.speed, self.solid.radius())
 
     def with_tolerance(self, rtol: float) -> BodyOnGround:
         """With the precision that velocities of this relative error allow."""
