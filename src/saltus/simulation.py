@@ -111,7 +111,8 @@ class Run(Generic[System]):
             raise ValueError(f"A run in which events pile up ({settled[0]}) cannot be replayed: they are too many.")
         ours = self.trajectory.start
         begin: State = ours if start is None else eqx.tree_at(lambda state: state.mode, start, ours.mode)
-        return self.trajectory.replay(self.system if system is None else system, begin, times)
+        taken = self.system if system is None else system.with_tolerance(self.rtol or 0.0)
+        return self.trajectory.replay(taken, begin, times)
 
     def to_dataset(self, times: int | np.ndarray = 1001, attributes: dict | None = None) -> xr.Dataset:
         """The run as an xarray dataset with names and units; the instant of a jump appears twice.
@@ -220,6 +221,7 @@ def simulate(
         engine = engine_for(system, options)
     else:
         check_fit(engine, system, options)
+    system = system.with_tolerance(engine.rtol or 0.0)
     began = time.perf_counter()
     trajectory = engine.run(system, start, float(until), progress)
     return Run(system, trajectory, time.perf_counter() - began, engine.rtol)

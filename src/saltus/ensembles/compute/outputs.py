@@ -30,10 +30,13 @@ PEAKS = {
     "rod_force": ("largest_rod_force", "largest force in any rod, pull or push"),
     "tension": ("largest_tension", "largest tension in any link"),
     "edge_force": ("largest_edge_force", "largest force of the edge of the table"),
+    "jump_height": ("largest_jump_height", "largest height over the ground"),
 }
+# Such as are wanted of some kinds only.
+PEAKS_OF_KINDS = {"ground_body": {"kinetic_energy": ("largest_kinetic_energy", "largest kinetic energy")}}
 # Quantities of the last state that are kept.
 LAST = ("position", "velocity", "quaternion", "angular_velocity", "mode")
-HORIZONTAL_KINDS = ("sliding", "raft", "rails", "plane_ball")  # x and y are horizontal there
+HORIZONTAL_KINDS = ("sliding", "raft", "rails", "plane_ball", "ground_body")  # x and y are horizontal there
 
 
 STOPPED = "stopped"
@@ -86,7 +89,7 @@ def columns(system: HybridSystem, start: State) -> dict[str, Column]:
     if system.others_go_on:
         kept["masses_left"] = Column((), (), whole, "1", "masses that left the region of the surface")
     for name in peaks(system):
-        label, phrase = PEAKS[name]
+        label, phrase = about_peak(system, name)
         kept[label] = Column((), (), real, known[name].units, phrase)
     for name in _last(system):
         if name in known:
@@ -99,7 +102,12 @@ def columns(system: HybridSystem, start: State) -> dict[str, Column]:
 def peaks(system: HybridSystem) -> tuple[str, ...]:
     """The quantities of the system whose largest size is kept."""
     known = system.quantities()
-    return tuple(name for name in PEAKS if name in known)
+    return tuple(name for name in (*PEAKS, *PEAKS_OF_KINDS.get(system.kind, ())) if name in known)
+
+
+def about_peak(system: HybridSystem, name: str) -> tuple[str, str]:
+    """What the largest size of a quantity is called, and a phrase for it."""
+    return PEAKS[name] if name in PEAKS else PEAKS_OF_KINDS[system.kind][name]
 
 
 @functools.cache

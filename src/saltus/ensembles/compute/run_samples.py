@@ -142,7 +142,7 @@ class _Work:
             "events": lanes.events,
         }
         for k, name in enumerate(self.peaks):
-            found[outputs.PEAKS[name][0]] = lanes.largest[:, k]
+            found[outputs.about_peak(self.system, name)[0]] = lanes.largest[:, k]
         full = goes & (lanes.status == Status.full)
         done = np.flatnonzero(goes & ~full)
         for name, column in found.items():
@@ -184,7 +184,7 @@ class _Work:
         code, until = kept["outcome"][row], scenario.end_time
         kept[outputs.STOPPED][row] = outputs.stopped(end, code, until)[0]
         for name, value in _largest(system, trajectory, self.peaks).items():
-            kept[outputs.PEAKS[name][0]][row] = value
+            kept[outputs.about_peak(system, name)[0]][row] = value
         for name, column in ends.items():
             _keep(kept[name], [row], np.asarray(column)[None])
 
