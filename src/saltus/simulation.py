@@ -23,6 +23,7 @@ from saltus.engines import EventDriven, FixedStep
 from saltus.engines.replay import Replay
 from saltus.engines.steppers import is_fixed
 from saltus.hybrid import AbstractSystem, Events, Outcome, State, Trajectory
+from saltus.programs import program
 
 if TYPE_CHECKING:
     import os
@@ -156,7 +157,7 @@ class Run:
         return run_html(self.system, self.trajectory, self.outcome, self.wall_time)
 
 
-@eqx.filter_jit
+@program
 def _telling(system: AbstractSystem, states: State) -> dict[str, Array]:
     """What of the results of many states tells their accuracy; the rest is not computed."""
 
@@ -167,7 +168,7 @@ def _telling(system: AbstractSystem, states: State) -> dict[str, Array]:
     return jax.vmap(one)(states)
 
 
-@eqx.filter_jit
+@program
 def observe(system: AbstractSystem, state: State) -> dict[str, Array]:
     """All results of a system at one instant, compiled."""
     return system.observe(state)

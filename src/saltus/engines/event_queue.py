@@ -12,7 +12,6 @@ import heapq
 import itertools
 import math
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +20,7 @@ from saltus.engines.recollection import Recalled, Recollection
 from saltus.engines.stepwise import Leg
 from saltus.hybrid import Outcome, State
 from saltus.hybrid.crowd import Change, Upcoming
+from saltus.programs import program
 
 STEP_OF_PROGRESS = 25  # events between two reports
 SIZES = (32, 256, 2048)  # of the batches in which members are moved
@@ -221,7 +221,7 @@ def drift(system, members, q, v, durations) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.concatenate([np.asarray(part) for part in parts])[:count] for parts in zip(*found, strict=True))
 
 
-@eqx.filter_jit
+@program
 def _drift(system, members, q, v, durations):
     q, v = jnp.asarray(q), jnp.asarray(v)
     return jax.vmap(system.flow)(jnp.asarray(members), q, v, jnp.asarray(durations))

@@ -6,7 +6,6 @@ import dataclasses
 import math
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -22,6 +21,7 @@ from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
 from saltus.hybrid.system import checked_guards
 from saltus.hybrid.trajectory import Trajectory
+from saltus.programs import program
 
 Progress = Callable[[float, int], None]
 
@@ -161,13 +161,13 @@ def _advance(system, state, h, until, memory: _Memory, stepper, control, capacit
 
 PLAIN = ("event", "guard", "due", "unsure", "sunk", "owner", "element")  # of what a search finds: what Python looks at
 
-_flow = eqx.filter_jit(flow)
-_search = eqx.filter_jit(search)
-_still_due = eqx.filter_jit(still_due)
-_turn = eqx.filter_jit(turn)
-_jump = eqx.filter_jit(jumped)
-_settle = eqx.filter_jit(settled)
-_with_event = eqx.filter_jit(PileUp.with_event)
+_flow = program(flow)
+_search = program(search)
+_still_due = program(still_due)
+_turn = program(turn)
+_jump = program(jumped)
+_settle = program(settled)
+_with_event = program(PileUp.with_event)
 
 
 def _without_passages(system, start: State, found: Searched, memory: _Memory) -> Searched:
@@ -240,7 +240,7 @@ def _approach(system: AbstractSystem, state: State, name: str, index: int) -> St
     return _limit_of_approach(system, state, name, jnp.asarray(index, int))
 
 
-@eqx.filter_jit
+@program
 def _limit_of_approach(system: AbstractSystem, state: State, name: str, index) -> State:
     return same_types(state, system.approach(state, name, index))
 
@@ -291,9 +291,7 @@ def _never_fired(system, went: Flow, state: State, memory: _Memory) -> str:
 
 def _modes(system: AbstractSystem, state: State) -> str:
     """The modes of a state in words."""
-    codes = np.unique(
-        np.asarray(eqx.filter_jit(lambda system, state: system.observe(state).get("mode", 0))(system, state))
-    )
+    codes = np.unique(np.asarray(program(lambda system, state: system.observe(state).get("mode", 0))(system, state)))
     return "mode " + ", ".join(system.mode_names[int(code)] for code in codes if 0 <= code < len(system.mode_names))
 
 
@@ -369,7 +367,7 @@ def _moved_on(system, stepper, control, states: State, times) -> State:
     return jax.tree.map(joined, *moved)
 
 
-@eqx.filter_jit
+@program
 def _move_blocks(system, stepper, control, states: State, times) -> State:
     def one(state, t):
         flat = FlatSystem(system, state)

@@ -93,10 +93,11 @@ def observe(system: AbstractSystem, states: State) -> dict[str, np.ndarray]:
 
 @functools.cache
 def _compiled_observe():
-    import equinox as eqx
     import jax
 
-    return eqx.filter_jit(lambda system, states: jax.vmap(system.observe)(states))
+    from saltus.programs import program
+
+    return program(lambda system, states: jax.vmap(system.observe)(states))
 
 
 def _with_jumps(states: State, times: np.ndarray, events: Sequence[Event]) -> tuple[State, np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
+from saltus.programs import program
 from saltus.shapes.base import AbstractShape
 
 
@@ -129,7 +130,7 @@ class Body(eqx.Module):
         return self.moved(self.center, velocity, self.quaternion, omega)
 
 
-@eqx.filter_jit
+@program
 def _after(body: Body, duration: Array, gravity: Array, compact: bool) -> Body:
     q, omega = rotation.free_rotation(body.quaternion, body.angular_velocity, body.inertia, duration, compact)
     center = body.center + duration * body.velocity + 0.5 * duration * duration * gravity

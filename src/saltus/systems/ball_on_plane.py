@@ -14,6 +14,7 @@ from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
+from saltus.programs import program
 from saltus.systems.ball_common import (
     AXES,
     BALL_QUANTITIES,
@@ -374,7 +375,7 @@ class BallOnPlane(AbstractSystem):
         return {"t": float(after.t)}
 
 
-@eqx.filter_jit
+@program
 def _settled(ball: BallOnPlane, state: State) -> State:
     """The right mode for a start."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed

@@ -14,6 +14,7 @@ from saltus import checks
 from saltus.contacts.ball_contact import across
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw
+from saltus.programs import program
 from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, choose, is_point, number, of_type
 from saltus.systems.ball_on_rails import creep, events, forces, stick
 from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, Scalar
@@ -210,7 +211,7 @@ class BallOnRails(AbstractSystem):
         return {"t": float(after.t), "rail": index, "energy_loss": float(jnp.sum(after.ledger - before.ledger))}
 
 
-@eqx.filter_jit
+@program
 def _seated(ball: BallOnRails, state: State) -> State:
     return of_type(events.seated(ball, state), state)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.contacts.gap import gap
 from saltus.contacts.wall import Wall, wall_gap
+from saltus.programs import program
 from saltus.shapes.body import Body
 
 SAMPLES = 64
@@ -29,7 +29,7 @@ def emergence(first: Body | Wall, second: Body, gravity: Array, horizon: float) 
     return high
 
 
-@eqx.filter_jit
+@program
 def _gaps(first, second, gravity: Array, times: Array) -> Array:
     def at(t):
         moved = second.after(t, gravity)

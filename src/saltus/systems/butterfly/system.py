@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, PointLimit, Reaction
+from saltus.programs import program
 from saltus.shapes.profile import AbstractProfile
 from saltus.systems.ball_common import (
     AXES,
@@ -358,7 +359,7 @@ class Butterfly(AbstractSystem):
         }
 
 
-@eqx.filter_jit
+@program
 def _settled(ball: Butterfly, state: State) -> State:
     """The right mode for a start."""
     slip_and_rim = ball._slip_and_rim(state)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid import State
+from saltus.programs import program
 from saltus.systems.chain.layout import Motion, Regime, unpack
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def hung(chain: Chain, k: Any, angles: Any, edge: Any, rates: Any, edge_velocity
     return State(jnp.asarray(t, float), place.vector(), velocity.vector(), jnp.zeros(3), regime.integers())
 
 
-@eqx.filter_jit
+@program
 def stuck_where_held(chain: Chain, state: State) -> State:
     """The state, stuck if static friction holds the table part."""
     place, _, regime = unpack(state, chain.strings)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +12,7 @@ from jaxtyping import Array, Bool, Float
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Quantity, Rate, State
 from saltus.links.springs import ElasticRods
+from saltus.programs import program
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.raft import step as one
 from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
@@ -281,7 +281,7 @@ class Raft(AbstractSystem):
         return {"axis": ["x", "y", "z"], "rod": [f"{i}-{j}" for i, j in self.rods.pairs]}
 
 
-@eqx.filter_jit
+@program
 def _seen(raft: Raft, state: State):
     """Force, energy and middle of each rod."""
     position = raft._position(state.q.T)

@@ -12,6 +12,7 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid import State
+from saltus.programs import program
 from saltus.systems.sliding import jumps
 from saltus.systems.sliding.contact import FREE, SLIP, STICK, constrained_change, rod_geometry
 
@@ -48,7 +49,7 @@ class _Seen(eqx.Module):
     direction: Array
 
 
-@eqx.filter_jit
+@program
 def _prepared(system: SlidingMasses, position, velocity, project: bool) -> tuple[State, _Seen]:
     """The state before it is checked, its velocities corrected if asked for."""
     state = system.state(position, velocity)
@@ -115,7 +116,7 @@ def _check_redundancy(system: SlidingMasses, seen: _Seen) -> None:
         )
 
 
-@eqx.filter_jit
+@program
 def _in_modes(system: SlidingMasses, state: State) -> State:
     """Each mass slipping, pulled, held or free, as the forces at the start have it."""
     if system.has_friction:

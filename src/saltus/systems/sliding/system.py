@@ -17,6 +17,7 @@ from saltus.hybrid.guard import always, once
 from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
 from saltus.numerics.vectors import Vectors
+from saltus.programs import program
 from saltus.surfaces.base import AbstractSurface
 from saltus.surfaces.terrain import Terrain
 from saltus.systems.sliding import begin, jumps
@@ -401,7 +402,7 @@ class SlidingMasses(AbstractSystem):
         return data
 
 
-@eqx.filter_jit
+@program
 def _stood(system: SlidingMasses, before: State, after: State):
     """Which masses a stop brought to rest."""
     return jumps.stopped(system, before, system.places(after).speed < jumps.STOP_SPEED)
