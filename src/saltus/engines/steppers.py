@@ -1,7 +1,7 @@
 """One step of a smooth flow: diffrax's methods behind one small signature.
 
-Explicit methods take their coefficients from diffrax and run here, as a loop over the stages that
-compiles quickly; implicit methods call diffrax.
+Explicit methods run here, as a loop over the stages that compiles quickly; implicit methods call diffrax, which is
+loaded for them alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -18,21 +17,15 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
+from saltus.engines.tableaus import TABLEAUS
 
 Flat = Float[Array, " n"]
 Scalar = Float[Array, ""]
 
 
-_ADAPTIVE = {
-    "dopri8": diffrax.Dopri8,
-    "dopri5": diffrax.Dopri5,
-    "tsit5": diffrax.Tsit5,
-    "bosh3": diffrax.Bosh3,
-    "kvaerno5": diffrax.Kvaerno5,
-    "kvaerno3": diffrax.Kvaerno3,
-}
+_IMPLICIT = ("kvaerno5", "kvaerno3")
 _FIXED = ("rk4",)
-METHODS = (*_ADAPTIVE, *_FIXED)
+METHODS = (*TABLEAUS, *_IMPLICIT, *_FIXED)
 
 
 class Step(eqx.Module):
@@ -92,6 +85,8 @@ class ImplicitStepper(eqx.Module):
 
     def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
         """The step from (t, y) over h."""
+        import diffrax
+
         term = diffrax.ODETerm(lambda t, y, args: rate(t, y))
         memory = self.solver.init(term, t, t + h, y, None)
         y_new, error, _, _, result = self.solver.step(term, t, t + h, y, None, memory, jnp.asarray(False))
@@ -112,19 +107,19 @@ def stepper(method: str, rtol: float = 1e-10) -> ExplicitStepper | ImplicitStepp
             c=(0.0, 0.5, 0.5, 1.0),
             order=4,
         )
-    if method.startswith("kvaerno"):
-        tight = diffrax.VeryChord(rtol=0.01 * rtol, atol=0.01 * rtol)
-        solver = _ADAPTIVE[method](root_finder=tight)
-        return ImplicitStepper(solver, int(method[-1]))
-    solver = _ADAPTIVE[method]()
-    tableau = solver.tableau
-    return ExplicitStepper(
-        a=tuple(tuple(float(x) for x in row) for row in tableau.a_lower),
-        b=tuple(float(x) for x in tableau.b_sol),
-        b_error=tuple(float(x) for x in tableau.b_error),
-        c=(0.0, *(float(x) for x in tableau.c)),
-        order=int(solver.order(None)),
-    )
+    if method in _IMPLICIT:
+        return _implicit(method, rtol)
+    known = TABLEAUS[method]
+    return ExplicitStepper(a=known.a, b=known.b, b_error=known.b_error, c=known.c, order=known.order)
+
+
+def _implicit(method: str, rtol: float) -> ImplicitStepper:
+    """Loads diffrax, which explicit methods do without."""
+    import diffrax
+
+    tight = diffrax.VeryChord(rtol=0.01 * rtol, atol=0.01 * rtol)
+    solver = getattr(diffrax, method.capitalize())(root_finder=tight)
+    return ImplicitStepper(solver, int(method[-1]))
 
 
 def is_fixed(method: str) -> bool:

@@ -7,19 +7,28 @@ rates. One step is one leg: the queue asks for the next when it comes to its end
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.interpolate import KroghInterpolator
-from scipy.optimize import brentq
 
 from saltus.engines.steppers import stepper
 from saltus.hybrid import Outcome
 from saltus.hybrid.crowd import Band
 
+if TYPE_CHECKING:
+    from scipy.interpolate import KroghInterpolator
+
 METHOD = "dopri8"
 SHORTEST = 1e-13  # of the time of the run or of the step first tried, below which a step is given up
 SNAP = 1e-12  # of the time left, within which a step ends with it
 MOST = 4.0  # by which a step may be longer than the one before
+
+
+def _root(function, low: float, high: float, **accuracy: float) -> float:
+    """Where a function changes its sign; SciPy is loaded when first asked, which most runs never do."""
+    from scipy.optimize import brentq
+
+    return float(brentq(function, low, high, **accuracy))
 
 
 @functools.lru_cache
@@ -75,7 +84,7 @@ class Leg:
         course, wanted = self._course, t - self.begin
         size = wanted * self.size / (self.end - self.begin)
         if abs(self.band.clock(course(size)) - wanted) > 1e-13 * (self.end - self.begin):
-            size = float(brentq(lambda s: self.band.clock(course(s)) - wanted, 0.0, self.size, xtol=1e-15 * self.size))
+            size = _root(lambda s: self.band.clock(course(s)) - wanted, 0.0, self.size, xtol=1e-15 * self.size)
         return self.band.rows(self.band.tidied(course(size)), whole=False)[:2]
 
     @functools.cached_property
@@ -85,6 +94,8 @@ class Leg:
         inner = [self._parts(part * self.size) for part in (0.25, 0.5, 0.75)]
         found = [ends[0], *((y, rates[-1]) for y, _, rates in inner), (self.y, ends[1][1])]
         places = np.repeat([0.0, 0.25, 0.5, 0.75, 1.0], 2) * self.size
+        from scipy.interpolate import KroghInterpolator
+
         return KroghInterpolator(places, np.array([part for pair in found for part in pair]))
 
     def _at(self, t: float) -> np.ndarray:
@@ -111,7 +122,7 @@ class Leg:
         if abs(miss) <= 1e-14 * passed:
             return guess
         low, high = (0.0, guess) if miss > 0.0 else (guess, longest)
-        return float(brentq(late, low, high, xtol=1e-15 * longest, rtol=1e-14))
+        return _root(late, low, high, xtol=1e-15 * longest, rtol=1e-14)
 
     def _step(self, size: float, first: tuple | None = None):
         """Where a step leads, its error in units of what is allowed, variables, rates and guards at its stages."""
@@ -185,4 +196,4 @@ class Leg:
         def value(size):
             return float(self._step(size)[4][-1, k])
 
-        return float(brentq(value, 0.0, self.size, xtol=1e-15 * self.size, rtol=1e-14))
+        return _root(value, 0.0, self.size, xtol=1e-15 * self.size, rtol=1e-14)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.sparse import diags, lil_matrix
-from scipy.sparse.linalg import splu
 
 SMALLEST = 4  # values along an axis that a cubic needs
 
@@ -24,6 +22,9 @@ def _along_first(values: np.ndarray) -> np.ndarray:
     n = len(values)
     if n < SMALLEST:
         raise ValueError(f"A grid needs at least {SMALLEST} values along each axis, got {n}.")
+    from scipy.sparse import diags, lil_matrix
+    from scipy.sparse.linalg import splu
+
     matrix = lil_matrix(diags([1 / 6, 4 / 6, 1 / 6], [-1, 0, 1], shape=(n + 2, n + 2)))
     # The third derivative does not jump at the second and at the last but one value.
     matrix[0, :], matrix[n + 1, :] = 0.0, 0.0

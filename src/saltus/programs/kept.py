@@ -66,10 +66,7 @@ class Program:
             return None
         try:
             parts = (surroundings(), settings(), written_constant(self.function), written(given))
-        except UnwritableError as e:
-            import sys
-
-            print("UNW", self.function.__qualname__, e, file=sys.stderr)
+        except UnwritableError:
             return None
         name = f"{self.function.__name__.strip('_<>')}-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:HASH]}"
         kept = store.read(folder, name)
@@ -81,10 +78,12 @@ class Program:
         try:
             form, exported = _exported(self.function, leaves, tree)
             kept = bytes(exported.serialize())
-        except (UnwritableError, NotImplementedError, ValueError) as e:  # JAX says so of callbacks and unstable calls
-            import sys
-
-            print("EXP", self.function.__qualname__, repr(e)[:300], file=sys.stderr)
+        except (
+            UnwritableError,
+            NotImplementedError,
+            ValueError,
+            ImportError,
+        ):  # JAX says so of callbacks and unstable calls
             return None
         store.write(folder, name, form, kept)
         return _Flat(form, exported)

@@ -162,7 +162,7 @@ class SlidingScenario(Scenario):
     def build(self) -> tuple[SlidingMasses | Raft, State]:
         import jax.numpy as jnp
 
-        from saltus.systems import Raft, SlidingMasses
+        from saltus import systems
 
         surface = self.surface.build()
         place = [mass.position for mass in self.masses]
@@ -182,9 +182,9 @@ class SlidingScenario(Scenario):
         if self.is_raft:
             columns = {name: [getattr(rod, name) for rod in elastic] for name in ("stiffness", "damping")}
             strength = [float("inf") if rod.strength is None else rod.strength for rod in elastic]
-            raft = Raft(surface, weights, pairs, mu=mu, gravity=self.gravity, strength=strength, **columns)
+            raft = systems.Raft(surface, weights, pairs, mu=mu, gravity=self.gravity, strength=strength, **columns)
             return raft, raft.start(place, velocity)
-        system = SlidingMasses(
+        system = systems.SlidingMasses(
             surface,
             masses=weights,
             rods=pairs,
