@@ -15,7 +15,7 @@ from saltus.engines.advance import Control, Flow, Searched, Status, after_jump, 
 from saltus.engines.budget import Budget, crawling
 from saltus.engines.fire import at_time, jumped, same_types, settled, still_due, turn
 from saltus.engines.flat import FlatSystem
-from saltus.engines.replay import Replay, replay
+from saltus.engines.replay import Replay, labels, replay
 from saltus.engines.signs import SUNK, Signs
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
@@ -333,8 +333,10 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     def flow(states: State, times) -> State:
         return _moved_on(system, stepper, control, states, np.asarray(times))
 
-    def replayed(system: AbstractSystem, start: State, times=None) -> Replay:
-        return replay(system, start, knots.t, tuple(events), record.jumps, record.guards, stepper, control, times)
+    def replayed(other: AbstractSystem, start: State, times=None) -> Replay:
+        known = labels(system)
+        fired = [known[number] for number in record.guards]
+        return replay(other, start, knots.t, tuple(events), record.jumps, fired, stepper, control, times)
 
     return Trajectory(knots, tuple(events), outcome, flow, record.steps, replayed)
 

@@ -20,6 +20,16 @@ from saltus.hybrid import AbstractSystem, Event, State
 
 SIZES = (32, 256)  # steps that are compiled together; longer ways go by powers of two
 
+# The name of a guard, and how many of the same name stand before it. A number would not do: a system whose numbers are
+# traced may have guards that the one of the run, with numbers known to make them needless, has not.
+GuardLabel = tuple[str, int]
+
+
+def labels(system: AbstractSystem) -> list[GuardLabel]:
+    """The labels of all guards, in the order in which the system lists them."""
+    names = [guard.name for guard in system.guards()]
+    return [(name, names[:number].count(name)) for number, name in enumerate(names)]
+
 
 class Replay(eqx.Module):
     """What a replayed run gives.
@@ -43,7 +53,7 @@ def replay(
     times: np.ndarray,
     events: tuple[Event, ...],
     jumps: list[int],
-    guards: list[int],
+    guards: list[GuardLabel],
     stepper: Stepper,
     control: Control,
     wanted=None,
@@ -56,14 +66,15 @@ def replay(
         times: Times of that run's knots [s].
         events: Its events.
         jumps: Index among the knots of the state after each event.
-        guards: Number of the guard that fired, for each event.
+        guards: Which guard fired, for each event.
         stepper: The method of that run.
         control: How long its steps were.
         wanted: Times at which the states are wanted [s].
     """
     state, at, event_times, after, found = start, 0, [], [], []
+    numbers = _numbers(system, guards)
     looks = None if wanted is None or not len(wanted) else _Looks(times, np.asarray(wanted, float))
-    for event, jump, number in zip((*events, None), (*jumps, len(times)), (*guards, -1), strict=True):
+    for event, jump, number in zip((*events, None), (*jumps, len(times)), (*numbers, -1), strict=True):
         asked = None if looks is None else looks.within(at, jump)
         state, seen = _along(system, state, _padded(times[at + 1 : jump]), asked, stepper, control)
         found.append(seen)
@@ -78,6 +89,18 @@ def replay(
         after=_stacked(after) if after else None,
         states=None if looks is None else looks.gathered(found),
     )
+
+
+def _numbers(system: AbstractSystem, fired: list[GuardLabel]) -> list[int]:
+    """Where the guards that fired stand in the list of this system."""
+    there = labels(system)
+    missing = next((name for name, before in fired if (name, before) not in there), None)
+    if missing is not None:
+        raise ValueError(
+            f"The run had an event of guard {missing!r}, which the {type(system).__name__} to replay does not have. "
+            "Replay a system with the same guards as that of the run."
+        )
+    return [there.index(label) for label in fired]
 
 
 class _Looks:
