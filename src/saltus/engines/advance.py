@@ -375,4 +375,5 @@ def after_jump(control: Control, h, duration):
     """
     if control.fixed:
         return control.step
-    return jnp.minimum(h, jnp.maximum(4.0 * duration, 1e-6 * h))
+    xp = jnp if isinstance(h, jax.Array) else np  # nothing is compiled for known numbers
+    return xp.minimum(h, xp.maximum(4.0 * duration, 1e-6 * h))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import jax.numpy as jnp
-
 from saltus import checks
 from saltus.engines import loop
 from saltus.engines.advance import Control
@@ -13,6 +11,7 @@ from saltus.engines.budget import MAX_STEPS
 from saltus.engines.steppers import is_fixed, stepper
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.trajectory import Trajectory
+from saltus.programs.arrays import numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,9 +46,9 @@ class EventDriven:
     def run(self, system: AbstractSystem, start: State, until: float, progress=None) -> Trajectory:
         """Alternate smooth flow and jumps from `start` to time `until`."""
         control = Control(
-            rtol=jnp.asarray(float(self.rtol)),
-            atol=jnp.asarray(min(float(self.atol), system.atol_limit())),
-            step=jnp.asarray(0.0),
+            rtol=numbers(self.rtol),
+            atol=numbers(min(float(self.atol), system.atol_limit())),
+            step=numbers(0.0),
             origin=start.t,
             fixed=False,
             project=True,

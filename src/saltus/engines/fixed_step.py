@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import jax.numpy as jnp
-
 from saltus import checks
 from saltus.engines import loop
 from saltus.engines.advance import Control
@@ -13,6 +11,7 @@ from saltus.engines.budget import MAX_STEPS
 from saltus.engines.steppers import stepper
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.trajectory import Trajectory
+from saltus.programs.arrays import numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,9 +43,9 @@ class FixedStep:
     def run(self, system: AbstractSystem, start: State, until: float, progress=None) -> Trajectory:
         """Alternate smooth flow and jumps from `start` to time `until`."""
         control = Control(
-            rtol=jnp.asarray(0.0),
-            atol=jnp.asarray(0.0),
-            step=jnp.asarray(float(self.step)),
+            rtol=numbers(0.0),
+            atol=numbers(0.0),
+            step=numbers(self.step),
             origin=start.t,
             fixed=True,
             project=self.project,

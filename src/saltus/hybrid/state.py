@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
+
+from saltus.programs.arrays import numbers
 
 
 class State(eqx.Module):
@@ -31,11 +32,11 @@ class State(eqx.Module):
     def of(t=0.0, q=(), v=(), ledger=(), mode=0) -> State:
         """Build a state from numbers and lists."""
         return State(
-            t=jnp.asarray(t, float),
-            q=jnp.asarray(q, float),
-            v=jnp.asarray(v, float),
-            ledger=jnp.asarray(ledger, float),
-            mode=jnp.asarray(mode, int),
+            t=numbers(t),
+            q=numbers(q),
+            v=numbers(v),
+            ledger=numbers(ledger),
+            mode=numbers(mode, int),
         )
 
 

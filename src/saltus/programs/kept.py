@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -33,6 +34,7 @@ class Program:
         self.function = function
         self.plain = eqx.filter_jit(function)
         self._known: dict[Any, _Flat | None] = {}
+        self._named: dict[str, _Flat] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if programs_directory() is None:
@@ -62,13 +64,21 @@ class Program:
     def _found(self, given: tuple, leaves: list, tree: Any) -> _Flat | None:
         """The program for arguments of this form: from the folder, or traced and kept; None if it cannot be kept."""
         folder = programs_directory()
-        if folder is None or jax.config.jax_default_device is not None or jax.config.jax_disable_jit:
+        if folder is None or not _on_one_device():
             return None
         try:
             parts = (surroundings(), settings(), written_constant(self.function), written(given))
         except UnwritableError:
             return None
         name = f"{self.function.__name__.strip('_<>')}-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:HASH]}"
+        if name not in self._named:
+            found = self._read_or_made(folder, name, leaves, tree)
+            if found is None:
+                return None
+            self._named[name] = found
+        return self._named[name]
+
+    def _read_or_made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
         kept = store.read(folder, name)
         if kept is not None:
             try:
@@ -100,7 +110,9 @@ class _Flat:
         if len(places) != count:
             raise FormError("arrays that the form does not hold")
         self.template, self.places = template, [places[slot] for slot in slots]
-        self.call = jax.jit(exported.call)
+        # Compiled here and now: the results of an exported program are bound to their device, and `jit` would compile
+        # again for arguments that are.
+        self.call = jax.jit(exported.call).lower(*exported.in_avals).compile()
 
     def __call__(self, data: list) -> Any:
         leaves = self.template.copy()
@@ -111,6 +123,11 @@ class _Flat:
 
 class _Slot:
     """Where an array goes."""
+
+
+def _on_one_device() -> bool:
+    """Whether it is plain where and how a program runs; else JAX decides for every call."""
+    return jax.device_count() == 1 and jax.config.jax_default_device is None and not jax.config.jax_disable_jit
 
 
 def _exported(function: Callable, leaves: list, tree: Any) -> tuple[Any, jax.export.Exported]:

@@ -160,9 +160,8 @@ class SlidingScenario(Scenario):
         return [common if mass.mu is None else mass.mu for mass in self.masses]
 
     def build(self) -> tuple[SlidingMasses | Raft, State]:
-        import jax.numpy as jnp
-
         from saltus import systems
+        from saltus.programs.arrays import numbers
 
         surface = self.surface.build()
         place = [mass.position for mass in self.masses]
@@ -178,7 +177,7 @@ class SlidingScenario(Scenario):
             weights = weights + [self.release.mass] * len(laid.position)
             shared = self.release.mu if self.release.mu is not None else self.friction.mu
             mu = mu + [shared] * len(laid.position)
-        weights, mu, place, velocity = (jnp.asarray(numbers, float) for numbers in (weights, mu, place, velocity))
+        weights, mu, place, velocity = (numbers(given) for given in (weights, mu, place, velocity))
         if self.is_raft:
             columns = {name: [getattr(rod, name) for rod in elastic] for name in ("stiffness", "damping")}
             strength = [float("inf") if rod.strength is None else rod.strength for rod in elastic]

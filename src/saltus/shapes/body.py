@@ -14,6 +14,7 @@ from saltus import checks
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
 from saltus.programs import program
+from saltus.programs.arrays import numbers
 from saltus.shapes.base import AbstractShape
 
 
@@ -72,16 +73,16 @@ class Body(eqx.Module):
         checks.positive("mass", 1.0 if mass is None else mass)
         self.shape = shape
         density = 1.0 if density is None else density
-        self.mass = jnp.asarray(shape.volume() * density if mass is None else mass, float)
+        self.mass = numbers(shape.volume() * density if mass is None else mass)
         if principal_inertia is None:
             self.inertia = self.mass * shape.gyration()
         else:
             check_inertia(principal_inertia)
-            self.inertia = jnp.asarray(principal_inertia, float)
-        self.center = jnp.asarray(center, float)
-        self.velocity = jnp.asarray(velocity, float)
+            self.inertia = numbers(principal_inertia)
+        self.center = numbers(center)
+        self.velocity = numbers(velocity)
         self.quaternion = rotation.normalised(jnp.asarray(quaternion, float))
-        self.angular_velocity = jnp.asarray(angular_velocity, float)
+        self.angular_velocity = numbers(angular_velocity)
 
     def turn(self) -> Turn:
         """Orientation as a matrix of `Vec` columns."""

@@ -7,6 +7,7 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.numerics.components import Sym, Vec
+from saltus.programs.arrays import numbers
 from saltus.shapes.base import AbstractShape
 
 
@@ -22,7 +23,7 @@ class Ellipsoid(AbstractShape):
     def __init__(self, axes):
         checks.positive("axes", axes, "Give three semi-axes, such as [1.0, 2.0, 3.0].")
         checks.shaped("axes", axes, (3,))
-        self.axes = jnp.asarray(axes, float)
+        self.axes = numbers(axes)
 
     def supported(self, n: Vec) -> tuple[Array, Vec]:
         axes = Vec.of(self.axes)

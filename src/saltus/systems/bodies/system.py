@@ -18,6 +18,7 @@ from saltus.contacts.wall import Wall, wall_gap
 from saltus.hybrid import AbstractSystem, Quantity, Rate, State
 from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import rotation
+from saltus.programs.arrays import numbers
 from saltus.shapes.alike import alike
 from saltus.shapes.body import Body, stack
 
@@ -82,12 +83,12 @@ class RigidBodies(AbstractSystem):
         shapes = alike([body.shape for body in bodies])
         plain = [eqx.tree_at(lambda b: b.shape, body, None) for body in bodies]
         self.stock = eqx.tree_at(lambda b: b.shape, stack(plain), shapes, is_leaf=lambda x: x is None)
-        self.gravity = jnp.asarray(gravity, float)
+        self.gravity = numbers(gravity)
         self.walls = _walls(walls)
         self.period = _period(period)
         self.law = Elastic() if law is None else law
         self.paradox = paradox
-        self.settle_speed = jnp.asarray(settle_speed, float)
+        self.settle_speed = numbers(settle_speed)
 
     @property
     def n_walls(self) -> int:

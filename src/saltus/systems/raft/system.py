@@ -13,6 +13,7 @@ from saltus import checks
 from saltus.hybrid import AbstractSystem, Quantity, Rate, State
 from saltus.links.springs import ElasticRods
 from saltus.programs import program
+from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.raft import step as one
 from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
@@ -82,9 +83,9 @@ class Raft(AbstractSystem):
             if checks.shape_of(value) not in ((), (len(pairs),)):
                 raise ValueError(f"`{name}` must be one number or {len(pairs)}, one per rod, got {len(value)}.")
         self.surface = surface
-        self.mass = jnp.asarray(masses, float)
+        self.mass = numbers(masses)
         self.mu = jnp.broadcast_to(jnp.asarray(mu, float), (n,))
-        self.gravity = jnp.asarray(gravity, float)
+        self.gravity = numbers(gravity)
         self.rods = ElasticRods(pairs, n, stiffness, damping, strength)
 
     # ---- states -------------------------------------------------------------------------------

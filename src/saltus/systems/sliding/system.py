@@ -18,6 +18,7 @@ from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
 from saltus.numerics.vectors import Vectors
 from saltus.programs import program
+from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
 from saltus.surfaces.terrain import Terrain
 from saltus.systems.sliding import begin, jumps
@@ -114,10 +115,10 @@ class SlidingMasses(AbstractSystem):
             raise ValueError(f"`mu` must be one number or {n}, one per mass, got {len(mu)} numbers.")
         pairs = _checked_pairs(rods, n)
         self.surface = surface
-        self.mass = jnp.asarray(masses, float)
+        self.mass = numbers(masses)
         self.mu = jnp.broadcast_to(jnp.asarray(mu, float), (n,))
-        self.gravity = jnp.asarray(gravity, float)
-        self.restitution = jnp.asarray(restitution, float)
+        self.gravity = numbers(gravity)
+        self.restitution = numbers(restitution)
         self.formulation = formulation
         self.friction_reaction = friction_reaction
         self.adhesion = not isinstance(surface, Terrain) if adhesion is None else bool(adhesion)

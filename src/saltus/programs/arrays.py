@@ -1,0 +1,21 @@
+"""Numbers as arrays of JAX without a program: `jnp.asarray` compiles one for every shape and type it converts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+
+def numbers(value: Any, dtype: Any = float) -> Array:
+    """`value` as an array of this type; numbers that JAX traces stay traced."""
+    if isinstance(value, jax.Array):
+        return jnp.asarray(value, dtype)
+    try:
+        known = np.asarray(value, dtype)
+    except jax.errors.TracerArrayConversionError:  # in a list
+        return jnp.asarray(value, dtype)
+    return jax.device_put(known)
