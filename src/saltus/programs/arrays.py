@@ -19,3 +19,12 @@ def numbers(value: Any, dtype: Any = float) -> Array:
     except jax.errors.TracerArrayConversionError:  # in a list
         return jnp.asarray(value, dtype)
     return jax.device_put(known)
+
+
+def joined(*parts: Any) -> Array:
+    """Numbers and lists of them one after the other, as `numbers` gives them."""
+    try:
+        known = [np.atleast_1d(np.asarray(part, float)) for part in parts]
+    except jax.errors.TracerArrayConversionError:
+        return jnp.concatenate([jnp.atleast_1d(jnp.asarray(part, float)) for part in parts])
+    return jax.device_put(np.concatenate(known))

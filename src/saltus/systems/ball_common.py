@@ -50,25 +50,25 @@ def is_point(law: AbstractFrictionLaw, radius: Array) -> bool:
     checks.instance("law", law, AbstractFrictionLaw, "Give one of saltus.laws.friction, such as Coulomb(mu=0.2).")
     if not isinstance(law, AbstractSpotLaw):
         return True
-    checks.note((law.spot_radius > POINT * radius).all())
+    checks.note(lambda: (law.spot_radius > POINT * radius).all())
     spot, ball = checks.concrete(law.spot_radius), checks.concrete(radius)
     if spot is None:
         return False
     return bool((spot <= (0.0 if ball is None else POINT * ball)).all())
 
 
-def atol_limit(near: float, speed: Array, radius: Array) -> float:
+def atol_limit(near: float, gravity: Array, radius: Array) -> float:
     """A tenth of the speed at which a ball is told to stop, as an error of its velocities.
 
     Args:
-        near: That speed, over `speed`.
-        speed: An ordinary speed of the ball [m/s].
+        near: That speed, over an ordinary one, which is sqrt(gravity radius).
+        gravity: Acceleration of gravity [m s-2].
         radius: Its radius [m].
     """
-    quick, large = checks.concrete(speed), checks.concrete(radius)
-    if quick is None or large is None:
+    pull, large = checks.concrete(gravity), checks.concrete(radius)
+    if pull is None or large is None:
         return math.inf
-    return float(0.1 * near * np.min(quick) / max(float(np.max(large)), 1.0))
+    return float(0.1 * near * np.min(np.sqrt(pull * large)) / max(float(np.max(large)), 1.0))
 
 
 def sliding_force(law: AbstractFrictionLaw, sign: Array, slip: Array, load: Array) -> Array:

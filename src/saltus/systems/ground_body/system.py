@@ -119,7 +119,7 @@ class BodyOnGround(AbstractSystem):
 
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip and turning count as none [m s-1]."""
-        return atol_limit(jumps.NEAR, self.speed, self.solid.radius())
+        return atol_limit(jumps.NEAR, self.gravity, self.solid.radius())
 
     @property
     def speed(self) -> Array:
