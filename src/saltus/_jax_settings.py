@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,6 +36,7 @@ except Exception:
 """
 PROBE_TIME = 60.0  # seconds in which a new process must have started JAX
 
+STARTED = time.time()  # before any other module of saltus is loaded
 _given: list[str] = []  # the flags of the user, before ours came to them
 _configured: list[bool] = []  # whether anybody has decided on flags and cache
 _programs: list[Path] = []  # where traced programs are kept, if they are

@@ -206,3 +206,22 @@ def test_what_a_run_does_not_use_is_not_loaded(two_runs):
     unused = ("saltus.systems.chain", "saltus.systems.bodies", "saltus.systems.ball_on_rails", "saltus.gas",
               "diffrax", "scipy.interpolate", "scipy.optimize", "scipy.sparse", "dask", "matplotlib")  # fmt: skip
     assert not loaded.intersection(unused)
+
+
+def test_one_line_is_said_after_a_second_of_making_programs(monkeypatch):
+    import time
+
+    from saltus.programs import waiting
+
+    heard = []
+    monkeypatch.setattr(waiting, "_spent", [0.0])
+    monkeypatch.setattr(waiting, "_said", [])
+    monkeypatch.setattr(waiting, "PATIENCE", 0.05)
+    with waiting.told_by(heard.append):
+        with waiting.making():
+            pass
+        assert not heard
+        for _ in range(3):
+            with waiting.making():
+                time.sleep(0.2)
+    assert heard == [waiting.LINE]
