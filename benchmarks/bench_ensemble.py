@@ -46,12 +46,12 @@ def scenario(rtol: float):
 
 
 def saltus_job(process: int, rtol: float):
-    from saltus.ensembles import chunk
+    from saltus.ensembles.compute import run_samples
 
     velocity = np.cross(spins(process)[:, None], PLACE)
     values = {f"masses.{i}.velocity.{k}": velocity[:, i, k] for i in range(2) for k in range(2)}
     pair = scenario(rtol)
-    return lambda: chunk.run(pair, values)["final_position"][..., :2]
+    return lambda: run_samples.run(pair, values)["final_position"][..., :2]
 
 
 def diffrax_job(process: int, tol: float):

@@ -41,11 +41,11 @@ def values(count: int) -> dict[str, np.ndarray]:
 
 
 def on_cpu(path: str) -> None:
-    from saltus.ensembles import chunk
+    from saltus.ensembles.compute import run_samples
 
     kept = {}
     for case, solve in CASES.items():
-        kept |= {f"{case} {name}": column for name, column in chunk.run(scenario(**solve), values(FEW)).items()}
+        kept |= {f"{case} {name}": column for name, column in run_samples.run(scenario(**solve), values(FEW)).items()}
     np.savez(path, **kept)
 
 
@@ -56,7 +56,7 @@ def on_gpu(path: str) -> None:
 
     import jax  # isort: skip
 
-    from saltus.ensembles import chunk
+    from saltus.ensembles.compute import run_samples
 
     report = Report("gpu_ensemble", "jaxlib")
     report.line(f"device: {jax.devices()[0].device_kind}; {MANY} samples, 9.6 s of motion, two masses with friction")
@@ -65,7 +65,7 @@ def on_gpu(path: str) -> None:
         case, walls = scenario(**solve), []
         for _ in range(2):
             began = time.perf_counter()
-            found = chunk.run(case, values(MANY))
+            found = run_samples.run(case, values(MANY))
             walls.append(time.perf_counter() - began)
         worst = np.abs(found["final_position"][:FEW] - wanted[f"{name} final_position"]).max()
         stops = np.bincount(found["events"], minlength=1)

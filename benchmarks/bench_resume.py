@@ -19,7 +19,7 @@ import numpy as np
 from stamp import Report, best_of
 
 import saltus
-from saltus.ensembles.runner import execute
+from saltus.ensembles.execute.runner import execute
 from saltus.ensembles.store import Store
 
 saltus.configure()

@@ -92,7 +92,7 @@ def ensemble(report: Report) -> None:
     from saltus.engines import batch
     from saltus.engines.advance import Control
     from saltus.engines.steppers import stepper
-    from saltus.ensembles import summaries
+    from saltus.ensembles.compute import outputs
 
     rng, size = np.random.default_rng(0), 2048 if jax.default_backend() == "cpu" else 1 << 17
     q, v = jnp.asarray(0.5 + rng.uniform(-0.1, 0.1, (size, 1, 2))), jnp.asarray(rng.normal(size=(size, 1, 2)))
@@ -101,7 +101,7 @@ def ensemble(report: Report) -> None:
     for name, surface in surfaces():
         system = sl.systems.SlidingMasses(surface, [1.0], [], mu=0.1)
         start = jax.jit(jax.vmap(system.state))(q, v)
-        plan = batch.Plan(stepper("dopri8"), control, summaries.watch(summaries.peaks(system)), 64, 100_000)
+        plan = batch.Plan(stepper("dopri8"), control, outputs.watch(outputs.peaks(system)), 64, 100_000)
         same = jax.tree.map(lambda x: None, system)
 
         def run(same=same, system=system, start=start, plan=plan):

@@ -111,7 +111,7 @@ class Toy:
 
 
 def main(out, samples, chunk, workers, delay, scheduler=None):
-    from saltus.ensembles.runner import execute
+    from saltus.ensembles.execute.runner import execute
     from tests.ensemble_work import Toy  # not that of __main__, which workers do not know
 
     toy = Toy(int(samples), delay=float(delay))

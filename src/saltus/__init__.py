@@ -6,21 +6,53 @@ Importing it switches JAX to double precision, and changes nothing else; `saltus
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
 from saltus import _jax_settings
 from saltus._jax_settings import configure
+
+if TYPE_CHECKING:
+    from saltus import (
+        calibration,
+        contacts,
+        diagnostics,
+        dynamics,
+        engines,
+        ensembles,
+        gas,
+        hybrid,
+        io,
+        laws,
+        links,
+        numerics,
+        papers,
+        scenarios,
+        shapes,
+        surfaces,
+        systems,
+        validation,
+        views,
+    )
+    from saltus.calibration import calibrate
+    from saltus.ensembles.execute.runner import ensemble
+    from saltus.errors import ScenarioError
+    from saltus.simulation import Run, simulate
 
 __version__ = "0.1.0"
 
 _MODULES = ("calibration", "contacts", "diagnostics", "dynamics", "engines", "ensembles", "gas", "hybrid",
             "io", "laws", "links", "numerics", "papers", "scenarios", "shapes", "surfaces", "systems",
             "validation", "views")  # fmt: skip
-_NAMES = {"simulate": "saltus.simulation", "Run": "saltus.simulation", "ensemble": "saltus.ensembles.runner",
+_NAMES = {"simulate": "saltus.simulation", "Run": "saltus.simulation", "ensemble": "saltus.ensembles.execute.runner",
           "calibrate": "saltus.calibration", "ScenarioError": "saltus.errors"}  # fmt: skip
 
 _jax_settings.enable_double_precision()
 
-__all__ = ["__version__", "configure", *_MODULES, *_NAMES]
+__all__ = [
+    "Run", "ScenarioError", "__version__", "calibrate", "calibration", "configure", "contacts", "diagnostics",
+    "dynamics", "engines", "ensemble", "ensembles", "gas", "hybrid", "io", "laws", "links", "numerics", "papers",
+    "scenarios", "shapes", "simulate", "surfaces", "systems", "validation", "views",
+]  # fmt: skip
 
 
 def __getattr__(name: str):

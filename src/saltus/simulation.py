@@ -8,7 +8,7 @@ import importlib
 import inspect
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
 
 import equinox as eqx
 import jax
@@ -33,11 +33,20 @@ if TYPE_CHECKING:
     from saltus.views.pages import Inline
 
 
+System = TypeVar("System", bound=AbstractSystem)
+
 LOOKS = 64  # knots at which the energies of a run are looked at
 
 
+class Tolerances(TypedDict):
+    """The errors allowed per step, as `simulate` takes them."""
+
+    rtol: float
+    atol: float
+
+
 @dataclasses.dataclass(frozen=True)
-class Run:
+class Run(Generic[System]):
     """A simulated motion: the system, its trajectory, and how long it took.
 
     Args:
@@ -47,7 +56,7 @@ class Run:
         rtol: Relative error allowed per step; None where steps are constant and no error is promised.
     """
 
-    system: AbstractSystem
+    system: System
     trajectory: Trajectory
     wall_time: float
     rtol: float | None = None
@@ -175,7 +184,7 @@ def observe(system: AbstractSystem, state: State) -> dict[str, Array]:
 
 
 def simulate(
-    system: AbstractSystem,
+    system: System,
     start: State,
     until: float,
     *,
@@ -186,7 +195,7 @@ def simulate(
     max_events: int = 10_000,
     max_steps: int | None = None,
     progress: Callable[[float, int], None] | None = None,
-) -> Run:
+) -> Run[System]:
     """Let a system move from `start` to time `until`.
 
     Args:

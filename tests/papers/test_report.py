@@ -61,6 +61,25 @@ def test_the_page_needs_nothing_from_elsewhere_and_escapes_its_texts(found):
     assert page.count("data:image/png;base64,") == 2
 
 
+def test_no_text_of_a_paper_becomes_a_tag_or_leaves_its_attribute(found):
+    import dataclasses
+
+    evil = '"><script>alert(1)</script>'
+    result = reproduce(found)
+    texts = {name: evil for name in ("title", "authors", "reference", "about", "link")}
+    findings = tuple(
+        dataclasses.replace(one, where=evil, says=evil, printed=evil, found=evil, how=evil, source=evil, why=evil)
+        for one in result.findings
+    )
+    pictures = tuple(dataclasses.replace(one, title=evil, caption=evil) for one in result.pictures)
+    page = report.page(
+        [dataclasses.replace(result, **texts, findings=findings, pictures=pictures, left_out_claims=(evil,))]
+    )
+    assert page.count("<script>") == 1 and "alert(1)</script>" not in page
+    assert page.count('title="&#34;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"') == len(findings)
+    assert page.count('alt="&#34;&gt;') == len(pictures)
+
+
 def test_markdown_and_figures_lie_beside_the_page(found, tmp_path):
     files = report.write([reproduce(found)], tmp_path / "new" / "folder")
     text = files["markdown"].read_text()

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import qmc
 
-from saltus.ensembles import streams
-from saltus.ensembles.design import Design
+from saltus.ensembles.design import Design, points
 from saltus.errors import ScenarioError
 from saltus.scenarios.ensemble import EnsembleModel
 
@@ -165,7 +164,7 @@ def test_strata_of_two_keys_are_joined_at_random():
 
 def test_every_order_of_a_few_numbers_comes_up_equally_often():
     three = np.arange(3, dtype=np.uint64)
-    orders = [tuple(streams.Permutation(3, streams.Stream(seed))(three)) for seed in range(600)]
+    orders = [tuple(points.Permutation(3, points.Stream(seed))(three)) for seed in range(600)]
     counts = [orders.count(order) for order in itertools.permutations(range(3))]
     # 5 degrees of freedom; above 25.7 once in ten thousand.
     assert sum((count - 100) ** 2 / 100 for count in counts) < 25.7
@@ -173,27 +172,27 @@ def test_every_order_of_a_few_numbers_comes_up_equally_often():
 
 @given(count=st.integers(1, 5000), seed=st.integers(0, 100))
 def test_a_permutation_takes_every_number_once(count, seed):
-    found = streams.Permutation(count, streams.Stream(seed))(np.arange(count, dtype=np.uint64))
+    found = points.Permutation(count, points.Stream(seed))(np.arange(count, dtype=np.uint64))
     assert (np.sort(found) == np.arange(count)).all()
 
 
 @given(dimensions=st.integers(1, 8), seed=st.integers(0, 100), first=st.integers(0, 500), count=st.integers(1, 100))
 def test_any_stretch_of_the_sobol_sequence_is_that_of_scipy(dimensions, seed, first, count):
-    reference = qmc.Sobol(dimensions, scramble=True, bits=streams.SOBOL_CELLS, seed=np.random.default_rng(seed))
+    reference = qmc.Sobol(dimensions, scramble=True, bits=points.SOBOL_CELLS, seed=np.random.default_rng(seed))
     expected = reference.random(1024)[first : first + count]
-    found = streams.Sobol(dimensions, seed, samples=1024).draw(first, first + count)
-    assert (found == expected + 2.0 ** -(streams.SOBOL_CELLS + 1)).all()
+    found = points.Sobol(dimensions, seed, samples=1024).draw(first, first + count)
+    assert (found == expected + 2.0 ** -(points.SOBOL_CELLS + 1)).all()
 
 
 def test_a_saltelli_design_is_ordered_as_salib_expects():
-    points = streams.Saltelli(2, seed=4, samples=6 * 8).draw(0, 48).reshape(8, 6, 2)
-    base = streams.Sobol(4, seed=4, samples=8).draw(0, 8)
+    drawn = points.Saltelli(2, seed=4, samples=6 * 8).draw(0, 48).reshape(8, 6, 2)
+    base = points.Sobol(4, seed=4, samples=8).draw(0, 8)
     a, b = base[:, :2], base[:, 2:]
-    assert (points[:, 0] == a).all() and (points[:, 5] == b).all()
-    assert (points[:, 1] == np.stack([b[:, 0], a[:, 1]], axis=1)).all()
-    assert (points[:, 2] == np.stack([a[:, 0], b[:, 1]], axis=1)).all()
-    assert (points[:, 3] == np.stack([a[:, 0], b[:, 1]], axis=1)).all()
-    assert (points[:, 4] == np.stack([b[:, 0], a[:, 1]], axis=1)).all()
+    assert (drawn[:, 0] == a).all() and (drawn[:, 5] == b).all()
+    assert (drawn[:, 1] == np.stack([b[:, 0], a[:, 1]], axis=1)).all()
+    assert (drawn[:, 2] == np.stack([a[:, 0], b[:, 1]], axis=1)).all()
+    assert (drawn[:, 3] == np.stack([a[:, 0], b[:, 1]], axis=1)).all()
+    assert (drawn[:, 4] == np.stack([b[:, 0], a[:, 1]], axis=1)).all()
 
 
 axes = st.lists(st.lists(st.floats(-10, 10), min_size=1, max_size=5), min_size=1, max_size=4)

@@ -5,7 +5,7 @@ A single run lost them too, once the bounces were so slow that rounding told the
 
 import numpy as np
 
-from saltus.ensembles import chunk
+from saltus.ensembles.compute import run_samples
 from saltus.scenarios.keys import with_values
 from saltus.scenarios.loader import validate
 
@@ -20,7 +20,7 @@ HILL = {
 
 def test_every_mass_of_an_ensemble_lands_and_comes_to_rest_as_in_a_single_run():
     hill, values = validate(HILL), {"masses.0.mass": np.array([1.0, 1.00000005])}
-    together = chunk.run(hill, values)
+    together = run_samples.run(hill, values)
     for row, mass in enumerate(values["masses.0.mass"]):
         alone = with_values(hill, {"masses.0.mass": float(mass)}).simulate()
         landed = [

@@ -9,7 +9,7 @@ import xarray as xr
 
 import saltus as sl
 from saltus.cli import app
-from saltus.ensembles import chunk
+from saltus.ensembles.compute import run_samples
 from saltus.io.hazard import Hazard, write_raster
 from saltus.scenarios import load
 from saltus.surfaces import Terrain, synthetic
@@ -116,7 +116,7 @@ def folder(tmp_path, monkeypatch, slope):
 
 def test_an_ensemble_takes_masses_out_as_a_single_run_does(folder):
     scenario = load("slide.toml").scenario
-    found = chunk.run(scenario, {"friction.mu": np.array([0.1, 0.15])})
+    found = run_samples.run(scenario, {"friction.mu": np.array([0.1, 0.15])})
     single = scenario.simulate()
     assert found["masses_left"].tolist() == [1, 1] and (found["outcome"] == 0).all()
     np.testing.assert_array_equal(found["final_mode"][0], np.asarray(single.end.mode))

@@ -9,9 +9,9 @@ import pytest
 import xarray as xr
 
 from saltus.cli import app
-from saltus.ensembles import chunk
-from saltus.ensembles.statistics import exceedance, histogram, statistics
-from saltus.ensembles.summary import summarize
+from saltus.ensembles.analyse.report import summarize
+from saltus.ensembles.analyse.statistics import exceedance, histogram, statistics
+from saltus.ensembles.compute import run_samples
 from saltus.scenarios.loader import validate
 
 UNTIL = 10.0
@@ -100,6 +100,6 @@ def test_an_ensemble_knows_which_runs_have_stopped():
         "friction": {"mu": 0.1},
         "solve": {"until": 3.0},
     }
-    found = chunk.run(validate(bowl), {"friction.mu": np.array([0.0, 0.05, 0.4])})
+    found = run_samples.run(validate(bowl), {"friction.mu": np.array([0.0, 0.05, 0.4])})
     assert found["stopped"].tolist() == [0, 0, 1]
     assert found["stop_time"][:2].tolist() == [3.0, 3.0] and found["stop_time"][2] < 3.0

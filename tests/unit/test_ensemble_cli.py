@@ -14,8 +14,8 @@ from tests.ensemble_work import Column
 import saltus
 from saltus.cli import app
 from saltus.cli.ensemble import clock
-from saltus.ensembles import work
-from saltus.ensembles.work import fingerprint
+from saltus.ensembles.compute import task
+from saltus.ensembles.compute.task import fingerprint
 
 SMALL = """
 kind = "sliding"
@@ -56,10 +56,10 @@ def run(scenario, values, progress=None):
 def folder(tmp_path, monkeypatch):
     """An empty working folder with a scenario, and quick mechanics in place of ours."""
     monkeypatch.chdir(tmp_path)
-    quick = types.ModuleType("saltus.ensembles.chunk")
+    quick = types.ModuleType("saltus.ensembles.compute.run_samples")
     quick.columns, quick.run = columns, run
-    monkeypatch.setitem(sys.modules, "saltus.ensembles.chunk", quick)
-    monkeypatch.setattr(saltus.ensembles, "chunk", quick, raising=False)
+    monkeypatch.setitem(sys.modules, "saltus.ensembles.compute.run_samples", quick)
+    monkeypatch.setattr(saltus.ensembles.compute, "run_samples", quick, raising=False)
     (tmp_path / "small.toml").write_text(SMALL + TABLE)
     (tmp_path / "plain.toml").write_text(SMALL)
     return tmp_path
@@ -124,8 +124,8 @@ def test_resume_goes_on_with_the_samples_of_the_store(folder, capsys):
 def test_other_versions_are_warned_of_and_go_on(folder, capsys, monkeypatch):
     assert call(capsys, "small.toml", "--out", "a.zarr", "--quiet")[0] == 0
     (folder / "a.zarr" / "done" / "c" / "0").unlink()
-    newer = {**work.versions(), "jax": "99.0", "zarr": "99.0"}
-    monkeypatch.setattr(work, "versions", lambda: newer)
+    newer = {**task.versions(), "jax": "99.0", "zarr": "99.0"}
+    monkeypatch.setattr(task, "versions", lambda: newer)
     code, _, err = call(capsys, "small.toml", "--out", "a.zarr", "--resume", "--quiet")
     assert code == 0 and "other versions" in err and "and 99.0. Its samples" in err and "zarr" not in err.split(":")[2]
 
@@ -199,7 +199,7 @@ def test_samples_that_raise_end_the_run_with_one_line(folder, capsys, monkeypatc
     def broken(scenario, values, progress=None):
         raise FloatingPointError("Something odd.")
 
-    monkeypatch.setattr(sys.modules["saltus.ensembles.chunk"], "run", broken)
+    monkeypatch.setattr(sys.modules["saltus.ensembles.compute.run_samples"], "run", broken)
     code, out, err = call(capsys, "small.toml", "--out", "a.zarr")
     assert (code, out) == (1, "") and err.count("\n") == 1
     assert "Samples 0 to 49 could not be computed: FloatingPointError: Something odd. 1 other chunk failed" in err
@@ -248,7 +248,7 @@ def test_durations_are_told_for_people():
 
 def test_the_bar_shows_rate_and_time_left(monkeypatch):
     from saltus.cli.ensemble import _bar
-    from saltus.ensembles.runner import Standing
+    from saltus.ensembles.execute.runner import Standing
 
     class Terminal(io.StringIO):
         def isatty(self):

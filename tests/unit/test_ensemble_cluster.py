@@ -12,9 +12,9 @@ import pytest
 from tests.ensemble_kills import ROOT, bits, children, environment, started, wait_for_some_done
 from tests.ensemble_work import Toy
 
-from saltus.ensembles import cluster
 from saltus.ensembles.errors import ChunkError
-from saltus.ensembles.runner import execute
+from saltus.ensembles.execute import cluster
+from saltus.ensembles.execute.runner import execute
 from saltus.ensembles.store import Store
 from saltus.errors import ScenarioError
 

@@ -13,7 +13,7 @@ from tests.ensemble_kills import ROOT, bits, children, environment, gone, opened
 from tests.ensemble_work import Toy
 
 from saltus.ensembles.errors import ChunkError, Interrupted
-from saltus.ensembles.runner import execute
+from saltus.ensembles.execute.runner import execute
 from saltus.ensembles.store import Store
 from saltus.errors import ScenarioError
 

@@ -9,10 +9,10 @@ import pytest
 import xarray as xr
 from tests.ensemble_work import Toy
 
+from saltus.ensembles.compute.task import compute
 from saltus.ensembles.errors import WriteError
-from saltus.ensembles.layout import is_store
 from saltus.ensembles.store import Store, chunk_size
-from saltus.ensembles.work import compute
+from saltus.ensembles.store.layout import is_store
 from saltus.errors import ScenarioError
 
 

@@ -1,5 +1,7 @@
 """2F1 on [0, 1] against mpmath, in both programs."""
 
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import mpmath
@@ -35,6 +37,28 @@ def test_both_programs_are_exact_to_rounding(gamma):
         allowed = 1.5e-15 * np.abs(wanted).max()
         np.testing.assert_allclose(few[index], wanted, rtol=0, atol=allowed)
         np.testing.assert_allclose(many[index], wanted, rtol=0, atol=allowed)
+
+
+def test_tables_are_the_same_where_a_long_double_is_a_double(monkeypatch):
+    # As on Windows and on ARM Macs.
+    known = h._coefficients(parameters(2.24))[0]
+    monkeypatch.setattr(np, "longdouble", np.float64)
+    h._coefficients.cache_clear()
+    h._cosines.cache_clear()
+    again = h._coefficients(parameters(2.24))[0]
+    np.testing.assert_array_equal(again, known)
+    # 34 digits leave nothing to chance: more of them round to the same doubles, but for what is as good as zero.
+    monkeypatch.setattr(h, "DIGITS", 50)
+    h._coefficients.cache_clear()
+    h._cosines.cache_clear()
+    np.testing.assert_allclose(h._coefficients(parameters(2.24))[0], known, rtol=1e-15, atol=1e-18)
+    h._coefficients.cache_clear()
+    h._cosines.cache_clear()
+
+
+def test_nothing_hangs_on_how_long_a_long_double_is():
+    source = Path(h.__file__).parents[1]
+    assert [path for path in source.rglob("*.py") if "longdouble" in path.read_text(encoding="utf-8")] == []
 
 
 def test_vmap_and_large_batches_give_the_same_values():

@@ -10,10 +10,10 @@ import xarray as xr
 from scipy import stats
 
 from saltus.cli import app
-from saltus.ensembles import sensitivity
+from saltus.ensembles.analyse import sensitivity
+from saltus.ensembles.analyse.report import summarize
+from saltus.ensembles.analyse.statistics import exceedance, histogram, proportion_band, statistics
 from saltus.ensembles.design import Design
-from saltus.ensembles.statistics import exceedance, histogram, proportion_band, statistics
-from saltus.ensembles.summary import summarize
 from saltus.errors import ScenarioError
 from saltus.scenarios.ensemble import EnsembleModel
 from saltus.views.ensemble import figure
@@ -240,7 +240,7 @@ def test_texts_are_counted_and_not_averaged(tmp_path):
 
 
 def test_values_are_read_in_slabs(tmp_path, monkeypatch):
-    monkeypatch.setattr("saltus.ensembles.result.SLAB", 7)
+    monkeypatch.setattr("saltus.ensembles.analyse.result.SLAB", 7)
     values, done = np.arange(100.0), np.arange(100) % 3 == 0
     done[7:21] = False
     path = store(tmp_path / "a.zarr", {"stop_time": values}, done=done)

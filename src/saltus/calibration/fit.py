@@ -159,7 +159,7 @@ class _Search:
         from scipy.optimize import least_squares
 
         def slope(values: np.ndarray) -> np.ndarray:
-            if self.last is not self.here:  # SciPy has taken the step to the last point
+            if self.last is not None and self.last is not self.here:  # SciPy has taken the step to the last point
                 self.here, self.iterations = self.last, self.iterations + 1
                 self.jacobian, self.derivatives = self._jacobian()
                 if progress is not None:
@@ -168,10 +168,11 @@ class _Search:
                 raise _GivenUp
             return self.jacobian
 
+        more: dict[str, Any] = {"jac": slope, "gtol": None}  # SciPy's hints allow neither
         try:
             least_squares(
-                self._excess, self.here.values, slope, (self.low, self.high), method="dogbox", x_scale="jac",
-                ftol=LITTLE_GAIN, xtol=SMALL_STEP, gtol=None, max_nfev=TRIES * max_iterations,
+                self._excess, self.here.values, bounds=(self.low, self.high), method="dogbox", x_scale="jac",
+                ftol=LITTLE_GAIN, xtol=SMALL_STEP, max_nfev=TRIES * max_iterations, **more,
             )  # fmt: skip
         except _Settled:
             self.converged = True

@@ -46,9 +46,18 @@ def command(
     modes = None
     if not keys:
         system, start = loaded.scenario.assemble()
-        if system.kind == "sliding" and getattr(system, "engine", "event_driven") == "event_driven":
-            modes = [system.mode_names[int(mode)] for mode in start.mode[: system.mass.size]]
-    facts = {"scenario": loaded.name, "kind": loaded.scenario.kind, "checked": "keys" if keys else "keys and start"}
+        masses = getattr(system, "mass", None)
+        if (
+            system.kind == "sliding"
+            and getattr(system, "engine", "event_driven") == "event_driven"
+            and masses is not None
+        ):
+            modes = [system.mode_names[int(mode)] for mode in start.mode[: masses.size]]
+    facts: dict[str, Any] = {
+        "scenario": loaded.name,
+        "kind": loaded.scenario.kind,
+        "checked": "keys" if keys else "keys and start",
+    }
     if modes is not None:
         facts["modes"] = modes
     if loaded.scenario.ensemble is not None and not keys:

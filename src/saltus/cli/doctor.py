@@ -115,7 +115,7 @@ def _self_test() -> dict[str, Any]:
         )
         run = simulate(ball, ball.start(), until=1.0)
         error = abs(run.events[0].t - FIRST_BOUNCE)
-        double = bool(jax.config.jax_enable_x64)
+        double = bool(jax.config.read("jax_enable_x64"))
     except Exception as problem:
         reason = f"{type(problem).__name__}: {' '.join(str(problem).split())}"
         return {"device": None, "self_test": {"error": None, "reason": reason}, "works": False}

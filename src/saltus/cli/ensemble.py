@@ -18,9 +18,9 @@ from saltus.cli.console import error, print_json, print_pairs, progress
 from saltus.cli.options import AllowPython, Debug, Json, Quiet
 
 if TYPE_CHECKING:
-    from saltus.ensembles.runner import Standing
+    from saltus.ensembles.compute.task import ScenarioWork
+    from saltus.ensembles.execute.runner import Standing
     from saltus.ensembles.store import Store
-    from saltus.ensembles.work import ScenarioWork
 
 
 def command(
@@ -64,10 +64,10 @@ def command(
 
     What is done stays valid whatever happens; --resume goes on where a run was stopped.
     """
+    from saltus.ensembles.compute.task import ScenarioWork
     from saltus.ensembles.errors import EnsembleError, Interrupted
-    from saltus.ensembles.runner import execute
+    from saltus.ensembles.execute.runner import execute
     from saltus.ensembles.store import Store
-    from saltus.ensembles.work import ScenarioWork
     from saltus.scenarios import load
 
     if device == "cpu":
@@ -110,7 +110,7 @@ def _why_failed(work: ScenarioWork, store: Store) -> str:
     """What is wrong with the first sample that could not be built."""
     import numpy as np
 
-    from saltus.ensembles.members import sample_values
+    from saltus.ensembles.compute.building import sample_values
     from saltus.errors import ScenarioError
     from saltus.scenarios.keys import with_values
 
@@ -126,7 +126,7 @@ def _why_failed(work: ScenarioWork, store: Store) -> str:
 
 
 def _keep_series(work: ScenarioWork, store: Store, count: int, quiet: bool) -> None:
-    from saltus.ensembles.series import write_series
+    from saltus.ensembles.execute.series import write_series
 
     with progress(quiet) as bar, bar.stage("over time", total=float(count)) as told:
         write_series(work, store, count, lambda done: told(done, f"{done} of {count} samples"))
@@ -134,7 +134,7 @@ def _keep_series(work: ScenarioWork, store: Store, count: int, quiet: bool) -> N
 
 def summary(store: Store, standing: Standing) -> dict[str, Any]:
     """What is said of an ensemble."""
-    from saltus.ensembles.series import n_series
+    from saltus.ensembles.execute.series import n_series
 
     about = store.attributes
     computed = standing.ended - standing.found

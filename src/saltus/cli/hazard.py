@@ -45,7 +45,7 @@ def command(
     import numpy as np
 
     from saltus.io.hazard import Hazard, check_suffix, write_hazard
-    from saltus.surfaces import named
+    from saltus.surfaces.named import named_terrain
 
     check_suffix(out)
     pictures.check_file(out, force)
@@ -60,11 +60,11 @@ def command(
     tells_of_breaks = False
     for path, dataset in _over_one(runs):
         if hazard is None:
-            terrain = named(_terrain(dataset, path))
+            terrain = named_terrain(_terrain(dataset, path))
             hazard = Hazard(terrain.grid)
         hazard.add_run(dataset)
         tells_of_breaks |= "event_name" in dataset
-    if hazard is None:
+    if hazard is None or terrain is None:
         raise ScenarioError(f"No run of {str(runs[0])!r} over time could be built, so there is nothing to map.")
     write_hazard(out, hazard)
     if plot is not None:

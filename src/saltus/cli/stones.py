@@ -22,9 +22,9 @@ def mapped(
 
     from saltus.io.hazard import write_raster
     from saltus.io.rockfall import MAPS, Barrier, RockfallMaps, read_line
-    from saltus.surfaces import named
+    from saltus.surfaces.named import named_terrain
 
-    terrain = named(surface)
+    terrain = named_terrain(surface)
     maps = RockfallMaps(terrain.grid)
     line = None if barrier is None else Barrier(read_line(barrier, terrain.grid.origin))
     for path, dataset in datasets:

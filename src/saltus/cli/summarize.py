@@ -13,7 +13,7 @@ from saltus.cli.console import print_json, print_pairs, print_table, progress
 from saltus.cli.options import Debug, Force, Html, Json, Plot, Quiet
 
 if TYPE_CHECKING:
-    from saltus.ensembles.summary import Summary
+    from saltus.ensembles.analyse.report import Summary
 
 SHOWN = ("mean", "standard_error", "sd", "min", "q05", "q25", "q50", "q75", "q95", "max")
 HEADS = {"standard_error": "± error", **{f"q{level}": f"{level} %" for level in ("05", "25", "50", "75", "95")}}
@@ -46,7 +46,7 @@ def command(
 
     Samples that are not complete yet are left out.
     """
-    from saltus.ensembles.summary import summarize
+    from saltus.ensembles.analyse.report import summarize
 
     pictures.check(plot, None, html, force)
     if out is not None:

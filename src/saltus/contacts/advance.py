@@ -9,6 +9,7 @@ from jaxtyping import Array
 
 from saltus.contacts.pair import Facing, Pair
 from saltus.numerics.components import Turn, Vec
+from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body
 
 # Rounds of the search for a long safe step; each costs one evaluation of the bound.
@@ -40,7 +41,7 @@ class Agility(eqx.Module):
 class Glide(eqx.Module):
     """One body seen along the common direction: direction and support point in its own frame."""
 
-    shape: object
+    shape: AbstractShape
     m: Vec
     point: Vec
     speed: Vec  # |dm/dt| by component

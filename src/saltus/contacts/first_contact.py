@@ -85,8 +85,8 @@ class Flight(eqx.Module):
     def pair(self, bodies: tuple[Body, Body]) -> Pair:
         """The two shapes as they lie now."""
         one, two = bodies
-        turns = [Turn.of_quaternion(self.quaternions[i]) for i in (0, 1)]
-        return Pair(one.shape, two.shape, *turns, offset_at(bodies, self.t))
+        first, second = (Turn.of_quaternion(self.quaternions[i]) for i in (0, 1))
+        return Pair(one.shape, two.shape, first, second, offset_at(bodies, self.t))
 
     def rate(self, bodies: tuple[Body, Body], pair: Pair, seen: Facing) -> Array:
         """Rate of the slab's width along a fixed direction."""
@@ -116,7 +116,8 @@ def take_off(bodies: tuple[Body, Body]) -> Flight:
 def land(bodies: tuple[Body, Body], flight: Flight) -> tuple[Body, Body]:
     """The two bodies at the time of the flight."""
     motions = zip(bodies, flight.quaternions, flight.omegas, strict=True)
-    return tuple(body.moved(body.center + flight.t * body.velocity, body.velocity, q, w) for body, q, w in motions)
+    one, two = (body.moved(body.center + flight.t * body.velocity, body.velocity, q, w) for body, q, w in motions)
+    return one, two
 
 
 def offset_at(bodies: tuple[Body, Body], t: Array) -> Vec:
@@ -172,11 +173,11 @@ def _polish(bodies, flight: Flight, seen: Facing, reached: Array) -> tuple[Fligh
         flight, points, change, *_ = carry
         flight = fly(bodies, flight, change, compact=True)
         moved, pair = land(bodies, flight), flight.pair(bodies)
-        n, *points = followed(pair, *points)
-        separation = separation_of(moved[0], n, *points, face(pair, n).width)
+        n, one, two = followed(pair, *points)
+        separation = separation_of(moved[0], n, one, two, face(pair, n).width)
         local = local_motion(*moved, separation)
         change = cubic_zero(separation.gap, local.v, local.a_eff, local.gap3)
-        return flight, tuple(points), jnp.where(reached, change, 0.0), moved, separation
+        return flight, (one, two), jnp.where(reached, change, 0.0), moved, separation
 
     zero = jnp.zeros(())
     none = Separation(zero, jnp.zeros(3), jnp.zeros(3), jnp.zeros(3), zero)

@@ -71,7 +71,7 @@ class LocalMotion(eqx.Module):
     gap: Array
 
 
-def body_side(body: Body, point: Array, normal: Array, lift: Array, force=0.0) -> Side:
+def body_side(body: Body, point: Array, normal: Array, lift: Array, force: Array | float = 0.0) -> Side:
     """The side of a freely moving body whose outward unit normal is `normal`.
 
     Args:

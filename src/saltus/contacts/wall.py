@@ -49,7 +49,7 @@ def wall_gap(wall: Wall, body: Body) -> Separation:
     return Separation(width, wall.normal, lowest - width * wall.normal, lowest, jnp.zeros_like(width))
 
 
-def wall_motion(wall: Wall, body: Body, gravity=0.0) -> LocalMotion:
+def wall_motion(wall: Wall, body: Body, gravity: Array | float = 0.0) -> LocalMotion:
     """Derivatives of the gap of a freely moving body and a wall."""
     separation = wall_gap(wall, body)
     n = wall.normal

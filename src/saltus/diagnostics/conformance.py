@@ -188,7 +188,8 @@ def _slope(system: AbstractSystem, name: str, state: State, index):
     rate = system.rate(state)
 
     def value(h):
-        moved = State(state.t + h, *(getattr(state, p) + h * getattr(rate, p) for p in PARTS), state.mode)
+        q, v, ledger = (getattr(state, part) + h * getattr(rate, part) for part in PARTS)
+        moved = State(state.t + h, q, v, ledger, state.mode)
         return jnp.atleast_1d(guard.function(moved))[index]
 
     return jax.jvp(value, (jnp.asarray(0.0),), (jnp.asarray(1.0),))

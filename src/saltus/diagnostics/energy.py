@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -60,9 +62,9 @@ def energy_balance(dataset: xr.Dataset) -> EnergyBalance:
 def balance_of(energies: Mapping[str, np.ndarray]) -> EnergyBalance:
     """The balance of energies over time, by the names of `ENERGIES`; elastic and supplied ones may be missing."""
     with np.errstate(invalid="ignore", over="ignore"):
-        stored = sum(energies[name] for name in STORED if name in energies)
+        stored = _total([energies[name] for name in STORED if name in energies])
         changes = {name: values - values[0] for name, values in energies.items()}
-        total = sum(changes[name] for name in (*STORED, "dissipated_energy") if name in changes)
+        total = _total([changes[name] for name in (*STORED, "dissipated_energy") if name in changes])
         total = total - changes.get("supplied_energy", 0.0)
     exchanged = [energies["kinetic_energy"], *(changes[name] for name in energies if name != "kinetic_energy")]
     return EnergyBalance(
@@ -73,6 +75,11 @@ def balance_of(energies: Mapping[str, np.ndarray]) -> EnergyBalance:
         scale=_largest(exchanged),
         rounding=ROUNDING * _largest(list(energies.values())),
     )
+
+
+def _total(columns: list[np.ndarray]) -> np.ndarray:
+    """Their sum, added one after the other."""
+    return functools.reduce(operator.add, columns)
 
 
 def _largest(columns: list[np.ndarray]) -> float:

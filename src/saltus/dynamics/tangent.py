@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.bounded import BoundedRun, simulate_bounded
-from saltus.engines.flat import FlatSystem
+from saltus.engines.flat import unflattened
 from saltus.hybrid import AbstractSystem, State
 
 Vector = Float[Array, " n"]
@@ -22,14 +22,7 @@ def vector_of(state: State) -> Vector:
 def state_of(like: State, t, vector: Vector, mode: Mode) -> State:
     """A state of the form of `like` with these flowing parts."""
     filled = State(t, like.q, like.v, like.ledger, mode)
-    return FlatSystem.state(_Form(filled), t, vector)
-
-
-class _Form:
-    """As much of a `FlatSystem` as its `state` asks for."""
-
-    def __init__(self, like: State):
-        self.like = like
+    return unflattened(filled, t, vector)
 
 
 def moved(system: AbstractSystem, like: State, t, vector: Vector, mode: Mode, until, **bounds) -> BoundedRun:

@@ -45,7 +45,7 @@ class PileUp(eqx.Module):
         nan, zero, none = (numbers(np.full(count, x), kind) for x, kind in ((np.nan, float), (0, float), (0, np.int32)))
         return PileUp(nan, nan, zero, zero, none, none)
 
-    def with_event(self, which: Int[Array, ""], t: Scalar, sinks=False) -> tuple[PileUp, Scalar]:
+    def with_event(self, which: Int[Array, ""], t: Scalar, sinks: Array | bool = False) -> tuple[PileUp, Scalar]:
         """With one more event of a guard, and the time at which its events end if they pile up, else NaN.
 
         They do so in any case where the guard sinks after its last jump: what is left is too short to be told apart.

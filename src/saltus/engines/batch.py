@@ -63,7 +63,13 @@ class Plan:
 
 
 def run(
-    varying, shared, start: State, until, plan: Plan, progress: Callable[[int], None] | None = None, goes=True
+    varying,
+    shared,
+    start: State,
+    until,
+    plan: Plan,
+    progress: Callable[[int], None] | None = None,
+    goes: np.ndarray | bool = True,
 ) -> Lanes:
     """Let runs go to their ends.
 
@@ -113,10 +119,13 @@ def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
     if not plan.control.fixed or plan.control.project or plan.stepper != steppers.stepper("rk4"):
         return False
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), (varying, start))
-    return _taken_apart(shared, one[1], plan.stepper) and _smooth(*one, shared)
+    some, state = one
+    return _taken_apart(shared, state, plan.stepper) and _smooth(some, state, shared)
 
 
-def _by_kernel(varying, shared, start: State, until, plan: Plan, progress=None, goes=True) -> Lanes:
+def _by_kernel(
+    varying, shared, start: State, until, plan: Plan, progress=None, goes: np.ndarray | bool = True
+) -> Lanes:
     """The runs with constant steps, the whole loop over time in one program."""
     from saltus.engines.lanes import run_lanes
 
@@ -188,9 +197,24 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
             guards = sum(FlatSystem(system, state).guard_sizes())
             return state, none, zero, peaks, Signs.none(guards), PileUp.empty(guards)
 
-        state, none, zero, *known = each(one, (varying, start), one_by_one)
+        state, none, zero, peaks, signs, pile_up = each(one, (varying, start), one_by_one)
         number = jnp.arange(none.size)
-        return Lanes(number, varying, state, until, 0.0 * state.t, zero, state.t, none, zero, zero, state.t, *known)
+        return Lanes(
+            number,
+            varying,
+            state,
+            until,
+            0.0 * state.t,
+            zero,
+            state.t,
+            none,
+            zero,
+            zero,
+            state.t,
+            peaks,
+            signs,
+            pile_up,
+        )
 
     def flow(lanes, shared, control):
         width = _width(lanes, shared, stepper, control, one_by_one)
@@ -227,7 +251,7 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
 
         return each(until_calm if one_by_one else one, lanes, one_by_one)
 
-    return _Programs(*(eqx.filter_jit(part) for part in (begin, flow, look)))
+    return _Programs(eqx.filter_jit(begin), eqx.filter_jit(flow), eqx.filter_jit(look))
 
 
 def _width(lanes: Lanes, shared, stepper, control: Control, one_by_one: bool) -> int | None:

@@ -113,7 +113,8 @@ def simulate_bounded(
         origin=jax.lax.stop_gradient(start.t), fixed=step is not None, project=step is None,
     )  # fmt: skip
     numbers, rest = eqx.partition((system, start, jnp.asarray(until, float)), eqx.is_inexact_array)
-    found = _find(*eqx.combine(jax.lax.stop_gradient(numbers), rest), rule, control, max_events, max_steps)
+    fixed, begin, end_time = eqx.combine(jax.lax.stop_gradient(numbers), rest)
+    found = _find(fixed, begin, end_time, rule, control, max_events, max_steps)
     end, slots = _take(system, start, jnp.asarray(until, float), found, rule, control)
     return _gather(system, start, end, slots, found, max_events)
 

@@ -10,7 +10,7 @@ from saltus.hybrid import Outcome
 
 MAX_STEPS = 1_000_000  # steps of a run, if nothing else is asked for: half a minute for a small system
 WINDOW = 20_000  # steps over which the progress of a run is measured
-ENDLESS = 0.3  # part of them that a run without an end time may take
+ENDLESS = 0.1  # part of them that a run without an end time may take
 
 
 class Budget:

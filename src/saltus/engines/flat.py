@@ -48,6 +48,18 @@ def _guard_values(system: AbstractSystem, state: State) -> list[Array]:
     return [jnp.atleast_1d(guard.function(state)) for guard in system.guards()]
 
 
+def unflattened(like: State, t: Scalar, y: Flat) -> State:
+    """The state of the form and in the mode of `like` with these flowing parts."""
+    nq, nv = like.q.size, like.v.size
+    return State(
+        t=t,
+        q=y[:nq].reshape(like.q.shape),
+        v=y[nq : nq + nv].reshape(like.v.shape),
+        ledger=y[nq + nv :],
+        mode=like.mode,
+    )
+
+
 class FlatSystem(eqx.Module):
     """A system in the mode of `like`, with its flowing parts packed into one vector."""
 
@@ -56,14 +68,7 @@ class FlatSystem(eqx.Module):
 
     def state(self, t: Scalar, y: Flat) -> State:
         """The state with these flowing parts."""
-        nq, nv = self.like.q.size, self.like.v.size
-        return State(
-            t=t,
-            q=y[:nq].reshape(self.like.q.shape),
-            v=y[nq : nq + nv].reshape(self.like.v.shape),
-            ledger=y[nq + nv :],
-            mode=self.like.mode,
-        )
+        return unflattened(self.like, t, y)
 
     def vector(self, state: State) -> Flat:
         """The flowing parts of a state."""
@@ -109,5 +114,6 @@ class FlatSystem(eqx.Module):
         """What is known beforehand of the guard values and of the vector."""
         guards, sizes = self.system.guards(), self.guard_sizes()
         each = ([guard.border for guard in guards], [guard.singular for guard in guards])
+        border, singular = (np.repeat(one, sizes).astype(bool) for one in each)
         first = self.like.q.size
-        return Marks(*(np.repeat(one, sizes).astype(bool) for one in each), slice(first, first + self.like.v.size))
+        return Marks(border, singular, slice(first, first + self.like.v.size))

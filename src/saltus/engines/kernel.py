@@ -172,7 +172,9 @@ def _run(
     going = jnp.arange(count + missing) < jnp.sum(which)
     status = jnp.where(going, int(Status.going), int(Status.reached)).astype(jnp.int32)
     grid = jnp.stack([jnp.asarray(x, float) for x in (step, origin)])
-    ends = (_kernel if device != "cpu" else _blocks)(lanewise, grid, *rows, status, max_steps, device, width)
+    numbers, modes, vectors, times, largest = rows
+    advance = _kernel if device != "cpu" else _blocks
+    ends = advance(lanewise, grid, numbers, modes, vectors, times, largest, status, max_steps, device, width)
     y, t, t_next, status, largest, steps = (x[..., slot] for x in ends)
     nq, nv = flat[0].shape[1], flat[1].shape[1]
     moved = State(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -177,7 +178,7 @@ def _without_passages(system, start: State, found: Searched, memory: _Memory) ->
     If others sink, the state is that at the start of the step: theirs is the next event.
     """
     fired = np.array(found.signs.fired)
-    for which in np.flatnonzero(found.sunk):
+    for which in np.flatnonzero(found.sunk).tolist():
         passed = bool(_turn(system, *memory.last[which], np.asarray(which)).passes)
         found.sunk[which], fired[which] = not passed, not passed
     found = dataclasses.replace(found, signs=Signs(found.signs.last, numbers(fired, bool)))
@@ -227,7 +228,7 @@ def _event(system, name: str, index: int, t: float, before: State, after: State)
 
 def _ended_by(rule: Guard, index: int, t: float) -> Outcome:
     """The outcome of a guard that ends the run."""
-    return Outcome(rule.ends, rule.message.format(t=t, index=index) or f"{rule.name} at t = {t:g} s.")
+    return Outcome(rule.ends or "finished", rule.message.format(t=t, index=index) or f"{rule.name} at t = {t:g} s.")
 
 
 def _vector(state: State) -> np.ndarray:
@@ -323,21 +324,23 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     vectors = np.concatenate(record.vectors)
     nq, nv = start.q.size, start.v.size
     count = len(vectors)
-    knots = State(
-        t=np.concatenate(record.times),
-        q=vectors[:, :nq].reshape(count, *start.q.shape),
-        v=vectors[:, nq : nq + nv].reshape(count, *start.v.shape),
-        ledger=vectors[:, nq + nv :],
-        mode=np.concatenate(record.modes),
-    )
+    times = np.concatenate(record.times)
+    kept: dict[str, Any] = {  # stays on the host, as numpy arrays
+        "t": times,
+        "q": vectors[:, :nq].reshape(count, *start.q.shape),
+        "v": vectors[:, nq : nq + nv].reshape(count, *start.v.shape),
+        "ledger": vectors[:, nq + nv :],
+        "mode": np.concatenate(record.modes),
+    }
+    knots = State(**kept)
 
     def flow(states: State, times) -> State:
         return _moved_on(system, stepper, control, states, np.asarray(times))
 
-    def replayed(other: AbstractSystem, start: State, times=None) -> Replay:
+    def replayed(other: AbstractSystem, start: State, wanted=None) -> Replay:
         known = labels(system)
         fired = [known[number] for number in record.guards]
-        return replay(other, start, knots.t, tuple(events), record.jumps, fired, stepper, control, times)
+        return replay(other, start, times, tuple(events), record.jumps, fired, stepper, control, wanted)
 
     return Trajectory(knots, tuple(events), outcome, flow, record.steps, replayed)
 

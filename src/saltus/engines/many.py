@@ -78,7 +78,8 @@ def simulate_many(
     )  # fmt: skip
     plan = batch.Plan(stepper(method, rtol), control, _nothing, max_events, max_steps)
     lanes = batch.run(varying, shared, start, until, plan)
-    return ManyRuns(lanes.state, lanes.events, lanes.steps, lanes.t_event, _outcomes(system, lanes))
+    counts = np.asarray(lanes.events), np.asarray(lanes.steps), np.asarray(lanes.t_event)
+    return ManyRuns(lanes.state, *counts, _outcomes(system, lanes))
 
 
 def _nothing(system, state):

@@ -10,6 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
@@ -168,7 +169,8 @@ def _stepped(system: AbstractSystem, state: State, times, asked, stepper: Steppe
         return jnp.where(t_new > t, y_new, y)
 
     def step(carry, t_new):
-        y_new = moved(*carry, t_new)
+        t, y = carry
+        y_new = moved(t, y, t_new)
         return (t_new, y_new), None if asked is None else (t_new, y_new)
 
     start = (state.t, flat.vector(state))
@@ -194,7 +196,8 @@ def _through(system: AbstractSystem, state: State, number: int, index) -> tuple[
     which = (jax.tree.map(_is_traced, system), jax.tree.map(eqx.is_inexact_array, state))
     numbers, rest = eqx.partition((system, state), which)
     about = jax.lax.stop_gradient(numbers)
-    slope, (y, mode) = _event_jacobian(*eqx.combine(about, rest), which, number, index)
+    fixed_system, fixed = eqx.combine(about, rest)
+    slope, (y, mode) = _event_jacobian(fixed_system, fixed, which, number, index)
     return _moved(system, eqx.tree_at(lambda s: s.mode, state, mode), y, slope, numbers, about)
 
 
@@ -206,7 +209,7 @@ def _moved(system: AbstractSystem, state: State, y: Array, slope: Array, numbers
 
 
 def _is_traced(leaf) -> bool:
-    return eqx.is_inexact_array(leaf) and isinstance(leaf, jax.core.Tracer)
+    return eqx.is_inexact_array(leaf) and isinstance(leaf, Tracer)
 
 
 @eqx.filter_jit

@@ -47,7 +47,7 @@ class Found(eqx.Module):
     y: Flat
 
 
-def cubic(y0: Array, slope0: Array, y1: Array, slope1: Array, x: Array) -> Array:
+def cubic(y0: Array, slope0: Array, y1: Array, slope1: Array, x: Array | np.ndarray) -> Array:
     """Value at x in [0, 1] of the cubic with these values and slopes at 0 and 1."""
     return y0 + x * (slope0 + x * ((3 * (y1 - y0) - 2 * slope0 - slope1) + x * (2 * (y0 - y1) + slope0 + slope1)))
 

@@ -87,7 +87,7 @@ class ImplicitStepper(eqx.Module):
         """The step from (t, y) over h."""
         import diffrax
 
-        term = diffrax.ODETerm(lambda t, y, args: rate(t, y))
+        term = diffrax.ODETerm(lambda t, y, args: rate(jnp.asarray(t), y))
         memory = self.solver.init(term, t, t + h, y, None)
         y_new, error, _, _, result = self.solver.step(term, t, t + h, y, None, memory, jnp.asarray(False))
         good = result == diffrax.RESULTS.successful

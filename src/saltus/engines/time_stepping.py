@@ -255,7 +255,7 @@ class _Record:
     def before(self, row: int) -> State:
         part, k = self.places[row]
         after = self.after(row)
-        ledger = np.array(after.ledger)
+        ledger: Any = np.array(after.ledger)  # stays on the host
         ledger[0] = self.ledger_before[part][k]
         return State(after.t, after.q, after.v, ledger, self.after(row - 1).mode)
 

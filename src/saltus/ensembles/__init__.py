@@ -1,12 +1,24 @@
 """Many runs of one scenario with values drawn for some of its keys: sampling, running, storing."""
 
 import importlib
+from typing import TYPE_CHECKING
 
 from saltus.ensembles.errors import ChunkError, EnsembleError, Interrupted, WriteError
 
-_NAMES = {"ensemble": "saltus.ensembles.runner", "Store": "saltus.ensembles.store"}
+if TYPE_CHECKING:
+    from saltus.ensembles.analyse.report import summarize
+    from saltus.ensembles.design import Design
+    from saltus.ensembles.execute.runner import ensemble
+    from saltus.ensembles.store import Store
 
-__all__ = ["ChunkError", "EnsembleError", "Interrupted", "WriteError", *_NAMES]
+_NAMES = {
+    "Design": "saltus.ensembles.design",
+    "Store": "saltus.ensembles.store",
+    "ensemble": "saltus.ensembles.execute.runner",
+    "summarize": "saltus.ensembles.analyse.report",
+}
+
+__all__ = ["ChunkError", "Design", "EnsembleError", "Interrupted", "Store", "WriteError", "ensemble", "summarize"]
 
 
 def __getattr__(name: str):

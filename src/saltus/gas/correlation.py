@@ -29,7 +29,8 @@ class Correlations:
     def means(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Mean squared displacement, velocity and orientation (second Legendre) autocorrelation by lag."""
         known = self.counts > 0
-        return tuple(np.where(known, row / np.maximum(self.counts, 1), np.nan) for row in self.sums)
+        moved, velocity, axis = (np.where(known, row / np.maximum(self.counts, 1), np.nan) for row in self.sums)
+        return moved, velocity, axis
 
 
 class PairCounts:

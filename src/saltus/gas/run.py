@@ -132,6 +132,7 @@ class Checkpoint:
                 sums=memory.sums,
                 lags=memory.counts,
                 pairs=gas.pairs.counts,
+                allow_pickle=False,
                 **numbers,
             )
 

@@ -91,7 +91,13 @@ def scaled(bodies: Bodies, temperature: float, count: int) -> Bodies:
 
 
 def random_start(
-    species: Sequence[Species], box: np.ndarray, *, periodic=True, temperature: float, seed: int, spins: bool = False
+    species: Sequence[Species],
+    box: Sequence[float] | np.ndarray,
+    *,
+    periodic=True,
+    temperature: float,
+    seed: int,
+    spins: bool = False,
 ) -> Bodies:
     """Bodies at random places with random orientations and thermal velocities, none overlapping.
 
@@ -167,7 +173,9 @@ def lattice(n: int, box: np.ndarray, random: np.random.Generator) -> tuple[np.nd
     return (chosen + 0.5) * box / per - box / 2.0, float(np.min(box / per))
 
 
-def crystal(species: Species, box: np.ndarray, *, temperature: float, seed: int, spins: bool = False) -> Bodies:
+def crystal(
+    species: Species, box: Sequence[float] | np.ndarray, *, temperature: float, seed: int, spins: bool = False
+) -> Bodies:
     """Bodies of one kind on a face-centred cubic lattice stretched to the box, all with the same orientation.
 
     Args:

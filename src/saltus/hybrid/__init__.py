@@ -1,6 +1,7 @@
 """The contract between systems and engines; knows no mechanics."""
 
 import importlib
+from typing import TYPE_CHECKING
 
 from saltus.hybrid.event import Event, Events
 from saltus.hybrid.functions import FunctionSystem, system
@@ -9,6 +10,11 @@ from saltus.hybrid.outcome import OUTCOMES, Outcome
 from saltus.hybrid.state import Rate, State
 from saltus.hybrid.system import AbstractSystem, Quantity
 from saltus.hybrid.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from saltus.diagnostics.conformance import check
+    from saltus.engines.bounded import simulate_bounded
+    from saltus.engines.many import simulate_many
 
 # What runs a system stands above this package; it is reached from here, and loaded when first used.
 _ABOVE = {

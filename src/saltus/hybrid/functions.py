@@ -10,6 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array
 
 from saltus import checks
@@ -30,10 +31,8 @@ class Held(eqx.Module):
     structure: Any = eqx.field(static=True)
 
     @staticmethod
-    def of(function: Callable | None) -> Held | None:
-        """The function, held; None stays None."""
-        if function is None:
-            return None
+    def of(function: Callable) -> Held:
+        """The function, held."""
         leaves, structure = jax.tree.flatten(function)
         numbers = tuple(leaf for leaf in leaves if eqx.is_array(leaf))
         return Held(numbers, tuple(None if eqx.is_array(leaf) else leaf for leaf in leaves), structure)
@@ -43,6 +42,10 @@ class Held(eqx.Module):
         numbers = iter(self.numbers)
         leaves = [next(numbers) if leaf is None else leaf for leaf in self.rest]
         return jax.tree.unflatten(self.structure, leaves)(*arguments)
+
+
+def _held(function: Callable | None) -> Held | None:
+    return None if function is None else Held.of(function)
 
 
 class _Rule(eqx.Module):
@@ -263,7 +266,7 @@ def system(
     made = FunctionSystem(
         mode_names=modes, form=form, rates=tuple(Held.of(one) for one in rates.values()), rules=rules,
         parameters=parameters, first=form.vector(start, "The start"), first_time=jnp.asarray(t, float), first_mode=0,
-        observes=Held.of(observe), energies=Held.of(energy), units=(),
+        observes=_held(observe), energies=_held(energy), units=(),
     )  # fmt: skip
     return dataclasses.replace(made, units=_quantities(made, units or {}))
 
@@ -287,7 +290,7 @@ def _check_functions(rates: Mapping[str, Any], guards: Sequence[Guard]) -> None:
         if not callable(function):
             raise TypeError(f"The {what} must be a function of (t, y), got {function!r}.")
         for cell in getattr(function, "__closure__", None) or ():
-            if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(_content(cell))):
+            if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(_content(cell))):
                 raise ValueError(
                     f"The {what} uses a number that JAX traces and that is not among its arguments. "
                     "Give such numbers as `parameters`, so that derivatives with respect to them are right."
@@ -316,7 +319,7 @@ def _rule(guard: Guard, modes: tuple[str, ...]) -> _Rule:
     follows = next((part for part in parts if callable(part)), None)
     rest = next((_number_of(part, modes) for part in parts if isinstance(part, str)), None)
     return _Rule(
-        function=Held.of(guard.function), jump=Held.of(guard.jump), settle=Held.of(follows),
+        function=Held.of(guard.function), jump=_held(guard.jump), settle=_held(follows),
         chosen=Held.of(guard.to) if callable(guard.to) else None,
         to=_number_of(guard.to, modes) if isinstance(guard.to, str) else None, rest=rest, modes=armed, name=guard.name,
         ends=guard.ends, message=guard.message, border=guard.border, singular=guard.singular,

@@ -54,7 +54,7 @@ class Guard:
     Args:
         name: Name of the event.
         function: Value that falls through zero at the event; scalar or 1-D.
-        armed: Whether it is watched in this mode; same shape as the value, or scalar.
+        armed: Whether it is watched in this mode: a function of the state; same shape as the value, or scalar.
         ends: Name of the outcome (`hybrid.OUTCOMES`) if the event ends the run.
         message: With `ends`: a sentence for the user; `{t}` and `{index}` are filled in.
         border: With `ends`: whether the system is not defined where the function is not positive.
@@ -64,13 +64,14 @@ class Guard:
             event that is only recorded.
         settle: `settle(state, index)`: the state in which the motion goes on where events of this guard
             pile up without end (a ball that comes to rest).
-        to: For a system made of functions (`hybrid.system`, which also gives `jump` and `settle` other arguments): the
+        to: For a system made of functions (`hybrid.system`, which also gives `function`, `jump`
+            and `settle` other arguments, and takes names of modes as `armed`): the
             mode after the event, by its name, or a function that gives its number.
     """
 
     name: str
-    function: Callable[[State], Array]
-    armed: Callable[[State], Array] = always
+    function: Callable[..., Any]
+    armed: Any = always
     ends: str | None = None
     message: str = ""
     border: bool = False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 from jaxtyping import Array, Float, Int
 
@@ -29,7 +31,7 @@ class State(eqx.Module):
     mode: Int[Array, "..."]
 
     @staticmethod
-    def of(t=0.0, q=(), v=(), ledger=(), mode=0) -> State:
+    def of(t: Any = 0.0, q: Any = (), v: Any = (), ledger: Any = (), mode: Any = 0) -> State:
         """Build a state from numbers and lists."""
         return State(
             t=numbers(t),

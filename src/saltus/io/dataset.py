@@ -64,7 +64,7 @@ def to_dataset(
     )
     variables.update(event_table(system, trajectory.events, _sizes(variables)))
     variables.update(ground_variables(system, variables))
-    coordinates = {"time": ("time", times, {"units": "s", "long_name": "time"})}
+    coordinates: dict[str, tuple] = {"time": ("time", times, {"units": "s", "long_name": "time"})}
     sizes = _sizes(variables)
     coordinates.update({name: (name, labels) for name, labels in system.coordinates().items() if name in sizes})
     return xr.Dataset(variables, coordinates, _attributes(system, trajectory.outcome, attributes))
@@ -142,7 +142,7 @@ def _variable(name: str, value: np.ndarray, system: AbstractSystem) -> xr.Variab
 
 
 def _sizes(variables: Mapping[str, xr.Variable]) -> dict[str, int]:
-    return {name: size for variable in variables.values() for name, size in variable.sizes.items()}
+    return {str(name): int(size) for variable in variables.values() for name, size in variable.sizes.items()}
 
 
 def _attributes(system: AbstractSystem, outcome: Outcome, more: Mapping[str, Any] | None) -> dict[str, Any]:

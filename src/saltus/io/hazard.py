@@ -162,12 +162,12 @@ class Hazard:
         u, v, fast = np.concatenate([start, between]).T
         return u * self.grid.dx, v * self.grid.dy, fast
 
-    def _count(self, target: np.ndarray, places, weights=1.0) -> None:
+    def _count(self, target: np.ndarray, places, weights: np.ndarray | float = 1.0) -> None:
         """Add a weight to the pixel of each place."""
         if places is None:
             return
         places = np.asarray(places, float).reshape(-1, np.shape(places)[-1] if np.size(places) else 2)
-        known = np.isfinite(places[:, :2]).all(axis=1)
+        known = np.asarray(np.isfinite(places[:, :2]).all(axis=1))
         row, column, there = self.grid.pixels(*np.where(known[:, None], places[:, :2], 0.0).T)
         there &= known
         weights = np.broadcast_to(weights, there.shape)

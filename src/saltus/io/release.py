@@ -114,9 +114,9 @@ def inside(rings: Sequence[Ring], nodes: np.ndarray) -> np.ndarray:
 
 def neighbours(position: np.ndarray, reach: float) -> list[tuple[int, int]]:
     """Pairs of masses not farther apart than `reach`, seen from above."""
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
-    return sorted((int(i), int(j)) for i, j in cKDTree(position).query_pairs(reach))
+    return sorted((int(i), int(j)) for i, j in KDTree(position).query_pairs(reach))
 
 
 def read_polygons(file: str | os.PathLike, ground: Grid | None) -> list[Ring]:

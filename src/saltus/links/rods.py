@@ -78,14 +78,12 @@ class Rods(eqx.Module):
 
     def along(self, directions: Vectors, base: Vectors, c: Vectors, size: PerMass, held) -> tuple[PerRod, PerRod]:
         """The parts of `base + c size` along each rod at its first and its second end; 0 where held."""
-        return tuple(
-            jnp.where(
-                _take(held, end),
-                0.0,
-                directions.dot(_ends(base, end)) + directions.dot(_ends(c, end)) * _take(size, end),
-            )
-            for end in (self.first, self.second)
-        )
+
+        def at(end: np.ndarray) -> PerRod:
+            along = directions.dot(_ends(base, end)) + directions.dot(_ends(c, end)) * _take(size, end)
+            return jnp.where(_take(held, end), 0.0, along)
+
+        return at(self.first), at(self.second)
 
     def pull(self, forces: PerRod, directions: Vectors) -> Vectors:
         """Force of the rods on each mass; a positive rod force pushes its ends apart [N]."""
@@ -93,11 +91,12 @@ class Rods(eqx.Module):
 
     def diagonal(self, directions: Vectors, mobility: Mobility) -> PerRod:
         """The denominators D of the rods taken one by one, A_rr [1/kg]."""
-        return sum(
-            _take(mobility.inverse_mass, end)
-            * (1.0 - directions.dot(_ends(mobility.c, end)) * directions.dot(_ends(mobility.n, end)))
-            for end in (self.first, self.second)
-        )
+
+        def at(end: np.ndarray) -> PerRod:
+            normal = directions.dot(_ends(mobility.c, end)) * directions.dot(_ends(mobility.n, end))
+            return _take(mobility.inverse_mass, end) * (1.0 - normal)
+
+        return at(self.first) + at(self.second)
 
     def solve(self, directions: Vectors, mobility: Mobility, b: Float[Array, "r k"]) -> Float[Array, "r k"]:
         """Solve A h = b for several right-hand sides at once; rods between held masses get h = 0."""
@@ -112,7 +111,7 @@ class Rods(eqx.Module):
         plan = self.plan
         row, column = directions[plan.row], directions[plan.column]
         normal = row.dot(mobility.c[plan.shared]) * column.dot(mobility.n[plan.shared])
-        return plan.sign * mobility.inverse_mass[plan.shared] * (row.dot(column) - normal)
+        return jnp.asarray(plan.sign) * mobility.inverse_mass[plan.shared] * (row.dot(column) - normal)
 
 
 def _take(values: Array, index: np.ndarray) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -29,7 +31,7 @@ class ElasticRods(eqx.Module):
     damping: Float[Array, " r"]
     strength: Float[Array, " r"]
 
-    def __init__(self, pairs, n_masses: int, stiffness, damping=0.0, strength=np.inf):
+    def __init__(self, pairs, n_masses: int, stiffness, damping: Any = 0.0, strength: Any = np.inf):
         checks.positive("stiffness", stiffness, "Leave it out for a rigid rod.")
         checks.nonnegative("damping", damping)
         known = checks.concrete(strength)

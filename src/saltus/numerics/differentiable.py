@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +29,8 @@ def by_forward_jacobian(function: Callable[..., Array]) -> Callable[..., Array]:
     @wrapped.defjvp
     def _jvp(primals, tangents):
         columns = jax.jacfwd(function, argnums=tuple(range(len(primals))))(*primals)
-        return function(*primals), sum(c * t for c, t in zip(columns, tangents, strict=True))
+        parts = [c * t for c, t in zip(columns, tangents, strict=True)]
+        return function(*primals), functools.reduce(operator.add, parts)
 
     return wrapped
 

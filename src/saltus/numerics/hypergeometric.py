@@ -10,13 +10,16 @@ pieces, each economised to at most 36 terms (Chebyshev), chosen by `jnp.where`:
 P and Q come from the recurrences of the differential equation and two matching conditions at 3/4.
 Nothing in them is singular in d, so whole exponents (logarithms), half-whole ones (square roots) and
 all between are served by the same formula. Where the exponent is large the branch point is faint and Q = 0.
-The coefficients are data, so new parameters need no new compilation.
+The coefficients are data, so new parameters need no new compilation. They are computed with `DIGITS` decimal digits,
+the same on every machine (a C `long double` has no more than a double on some), and rounded once at the end.
 """
 
 from __future__ import annotations
 
+import decimal
 import functools
 from collections.abc import Callable
+from decimal import Decimal
 
 import equinox as eqx
 import jax
@@ -26,6 +29,8 @@ from jaxtyping import Array, Float, Int
 
 from saltus.programs.arrays import numbers
 
+Series = list[Decimal]
+
 SPLIT = 0.75  # larger needs more terms, smaller lets P and Q cancel
 SIDE = 6  # tables hold SIDE * SIDE coefficients per polynomial
 _FAINT = 8.0  # exponent from which the branch point does not matter: its part of degree n is below n^-16
@@ -33,7 +38,9 @@ _FAR_TERMS = 25  # of P and Q, whose piece is shorter
 _CHUNK = 65536  # points computed at a time
 _FEW = 64  # points up to which a short program counts more than a fast one
 _TERMS = 220  # of a power series at x = 3/4, or at x = 1 with a faint branch point
-_PI = 4 * np.arctan(np.longdouble(1.0))
+_TERMS_ABOUT_ONE = 60  # of one at y = 1/4
+DIGITS = 34  # of the numbers from which tables are made; series and matching lose up to six of them
+_POINTS = 96  # at which a piece is looked at
 _NEGLIGIBLE = 3e-18  # Chebyshev coefficients below this part of the largest value are dropped
 
 
@@ -157,7 +164,7 @@ def _powers(x: Array, n: int) -> Array:
 def tabulate(parameters: tuple[tuple[float, float, float], ...]) -> HypergeometricTable:
     """The functions 2F1(a, b; c; x) on [0, 1] for several (a, b, c) with the same c - a - b > 0, and c > 0."""
     coefficients, whole, rest = _coefficients(tuple(tuple(float(x) for x in p) for p in parameters))
-    return HypergeometricTable(numbers(coefficients), numbers(whole), numbers(rest))
+    return HypergeometricTable(numbers(coefficients), numbers(whole, None), numbers(rest))
 
 
 @functools.lru_cache(maxsize=256)
@@ -171,64 +178,70 @@ def _coefficients(parameters) -> tuple[np.ndarray, int, float]:
     rest = 0.0 if faint else exponents[0] - whole
     if abs(rest) < 1e-14:
         rest = 0.0
+    with decimal.localcontext(prec=DIGITS):
+        return _table(parameters, faint, whole, rest), whole, rest
+
+
+def _table(parameters, faint: bool, whole: int, rest: float) -> np.ndarray:
+    """The coefficients of `HypergeometricTable`; called with the precision of `DIGITS`."""
     n = len(parameters)
     table = np.zeros((2, SIDE * SIDE, 2 * n))
     for i, (a, b, c) in enumerate(parameters):
-        series = _power_series(a, b, c)
-        largest = max(1.0, abs(float(_value(series, np.longdouble(SPLIT)))))
+        series = _power_series(*(Decimal(x) for x in (a, b, c)))
+        largest = max(1.0, abs(float(_value(series, Decimal(SPLIT)))))
         growth = functools.partial(_value, series[1:])  # (F - 1) / x
         table[0, :, i] = _economised(growth, SPLIT, largest)
-        if faint or series[-1] == 0.0:
+        if faint or series[-1] == 0:
             table[1, :, i] = _economised(lambda y, f=growth: 1 + (1 - y) * f(1 - y), 1 - SPLIT, largest)
         else:
-            pair = _about_one(a, b, whole, rest, series)
+            pair = _about_one(Decimal(a), Decimal(b), whole, Decimal(rest), series)
             for j, part in ((i, pair[0]), (n + i, pair[1])):
-                table[1, :, j] = _economised(lambda y, part=part: _value(part, y), 1 - SPLIT, largest)
-    return table, whole, rest
+                table[1, :, j] = _economised(functools.partial(_value, part), 1 - SPLIT, largest)
+    return table
 
 
-def _power_series(a, b, c) -> np.ndarray:
+def _power_series(a: Decimal, b: Decimal, c: Decimal) -> list[Decimal]:
     """Coefficients of the series about 0."""
-    coefficients = np.zeros(_TERMS, np.longdouble)
-    coefficients[0] = 1.0
-    a, b, c = np.longdouble(a), np.longdouble(b), np.longdouble(c)
+    coefficients = [Decimal(1)]
     for n in range(1, _TERMS):
-        coefficients[n] = coefficients[n - 1] * (a + n - 1) * (b + n - 1) / ((c + n - 1) * n)
+        coefficients.append(coefficients[-1] * (a + n - 1) * (b + n - 1) / ((c + n - 1) * n))
     return coefficients
 
 
-def _about_one(a, b, whole: int, rest: float, series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _about_one(a: Decimal, b: Decimal, whole: int, rest: Decimal, series: Series) -> tuple[Series, Series]:
     """P and Q: the combination of the two solutions about x = 1 that continues `series`."""
     first = _frobenius(a, b, whole, rest, start=True)
     second = _frobenius(a, b, whole, rest, start=False)
-    x = np.longdouble(SPLIT)
+    x = Decimal(SPLIT)
     wanted = _value(series, x), -_slope(series, x)
     (p, r), (q, s) = (_value_and_slope(*pair, whole, rest) for pair in (first, second))
     determinant = p * s - q * r
-    weights = (wanted[0] * s - wanted[1] * q) / determinant, (wanted[1] * p - wanted[0] * r) / determinant
-    return tuple(weights[0] * x + weights[1] * y for x, y in zip(first, second, strict=True))
+    one, other = (wanted[0] * s - wanted[1] * q) / determinant, (wanted[1] * p - wanted[0] * r) / determinant
+    regular, singular = (
+        [one * x + other * y for x, y in zip(*parts, strict=True)] for parts in zip(first, second, strict=True)
+    )
+    return regular, singular
 
 
-def _frobenius(a, b, whole: int, rest, *, start: bool) -> tuple[np.ndarray, np.ndarray]:
+def _frobenius(a: Decimal, b: Decimal, whole: int, rest: Decimal, *, start: bool) -> tuple[Series, Series]:
     """A solution P + y^m phi Q of the hypergeometric equation about x = 1, as two power series.
 
     With t = y d/dy the equation reads t (t - m - d) F = y (t + a)(t + b) F, and a polynomial R(t) sends
     phi y^k to R(k + d) phi y^k + [R(k + d) - R(k)] / d y^k. The first solution (`start`) is 1 at y = 0,
     the second is of order y^(m + d).
     """
-    regular, singular = np.zeros(_TERMS, np.longdouble), np.zeros(_TERMS, np.longdouble)
-    a, b, rest = np.longdouble(a), np.longdouble(b), np.longdouble(rest)
+    regular, singular = [Decimal(0)] * _TERMS_ABOUT_ONE, [Decimal(0)] * _TERMS_ABOUT_ONE
     exponent = whole + rest
     if start:
-        regular[0] = 1.0
+        regular[0] = Decimal(1)
     elif whole == 0:
-        singular[0] = 1.0
-    for k in range(0 if whole == 0 else 1, _TERMS):
-        right = (k - 1 + a) * (k - 1 + b) * regular[k - 1] if k > 0 else np.longdouble(0.0)
+        singular[0] = Decimal(1)
+    for k in range(0 if whole == 0 else 1, _TERMS_ABOUT_ONE):
+        right = (k - 1 + a) * (k - 1 + b) * regular[k - 1] if k > 0 else Decimal(0)
         if k == whole and whole > 0:
             # Equation of the resonant power: its regular part is free, the singular part is not.
             singular[0] = right / whole if start else rest
-            regular[k] = 0.0 if start else 1.0
+            regular[k] = Decimal(0 if start else 1)
             continue
         n = k - whole
         if n > 0:
@@ -240,22 +253,23 @@ def _frobenius(a, b, whole: int, rest, *, start: bool) -> tuple[np.ndarray, np.n
     return regular, singular
 
 
-def _value(series: np.ndarray, x) -> np.ndarray | np.floating:
-    value = np.zeros_like(x)
-    for coefficient in series[::-1]:
+def _value(series: Series, x):
+    """Of a power series at a number, or at an array of them."""
+    value = 0 * x
+    for coefficient in reversed(series):
         value = value * x + coefficient
     return value
 
 
-def _slope(series: np.ndarray, x) -> np.ndarray | np.floating:
-    return _value(series[1:] * np.arange(1, len(series)), x)
+def _slope(series: Series, x):
+    return _value([k * coefficient for k, coefficient in enumerate(series)][1:], x)
 
 
-def _value_and_slope(regular: np.ndarray, singular: np.ndarray, whole: int, rest):
+def _value_and_slope(regular: Series, singular: Series, whole: int, rest: Decimal) -> tuple[Decimal, Decimal]:
     """Of P + y^m phi Q where the two pieces meet."""
-    y = np.longdouble(1.0 - SPLIT)
-    rest = np.longdouble(rest)
-    phi = np.expm1(rest * np.log(y)) / rest if rest != 0 else np.log(y)
+    y = Decimal(1.0 - SPLIT)
+    with decimal.localcontext(prec=2 * DIGITS):  # for the difference of nearly equal numbers where d is small
+        phi = ((rest * y.ln()).exp() - 1) / rest if rest != 0 else y.ln()
     phi_slope = (1 + rest * phi) / y
     power, power_slope = y**whole, whole * y ** (whole - 1)
     value, slope = _value(singular, y), _slope(singular, y)
@@ -267,15 +281,28 @@ def _value_and_slope(regular: np.ndarray, singular: np.ndarray, whole: int, rest
 
 def _economised(function: Callable, length: float, largest: float) -> np.ndarray:
     """Coefficients of a short polynomial in 2x/length - 1 that equals `function` on [0, length] to rounding."""
-    n = 96
-    angles = _PI * (np.arange(n, dtype=np.longdouble) + np.longdouble(0.5)) / n
-    values = function((np.cos(angles) + 1) * (np.longdouble(length) / 2))
-    chebyshev = np.array([2 * np.mean(values * np.cos(k * angles)) for k in range(SIDE * SIDE)])
+    cosines = _cosines()
+    places = 2 * np.arange(_POINTS) + 1
+    values = function((cosines[places] + 1) * (Decimal(length) / 2))
+    turns = places * np.arange(SIDE * SIDE)[:, None] % len(cosines)
+    chebyshev = np.array([2 * np.sum(values * row) / _POINTS for row in cosines[turns]])
     chebyshev[0] /= 2
-    chebyshev[np.abs(chebyshev) < _NEGLIGIBLE * largest] = 0.0
+    chebyshev[np.abs(chebyshev.astype(float)) < _NEGLIGIBLE * largest] = Decimal(0)
     if length < 0.5:
-        chebyshev[_FAR_TERMS:] = 0.0
+        chebyshev[_FAR_TERMS:] = Decimal(0)
     coefficients = np.zeros(SIDE * SIDE)
     powers = np.polynomial.chebyshev.cheb2poly(chebyshev)
     coefficients[: len(powers)] = powers
     return coefficients
+
+
+@functools.cache
+def _cosines() -> np.ndarray:
+    """cos(k pi / 192) for k = 0 to 383, twice as many steps to the half circle as there are points."""
+    half = Decimal(1) / 2  # of 60 degrees
+    for _ in range(6):
+        half = ((1 + half) / 2).sqrt()
+    found = [Decimal(1), half]
+    while len(found) < 4 * _POINTS:
+        found.append(2 * half * found[-1] - found[-2])
+    return np.array(found, dtype=object)

@@ -143,6 +143,11 @@ class Reproduction:
     left_out_claims: tuple[str, ...] = ()
     link: str = ""
 
+    @property
+    def short(self) -> str:
+        """Author and year."""
+        return self.reference.split(":")[0]
+
     def count(self, verdict: str) -> int:
         """How many claims have this verdict."""
         return sum(finding.verdict == verdict for finding in self.findings)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import dataclasses
 import datetime
-import html
 import json
 import re
 from collections.abc import Sequence
@@ -13,10 +12,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import jinja2
+from markupsafe import Markup, escape
+
 from saltus import __version__
 from saltus.io.files import atomic_write, check_folder
 from saltus.papers.claim import VERDICTS, scientific
-from saltus.papers.paper import Correction, Picture, Reproduction
+from saltus.papers.paper import Correction, Reproduction
 
 TITLE = "Four papers of non-smooth mechanics, recomputed"
 LEAD = (
@@ -72,34 +74,30 @@ def _save(path: Path, data: bytes) -> None:
 
 
 def page(found: Sequence[Reproduction], quick: bool = False) -> str:
-    """The report as one HTML page that needs nothing else."""
-    style, script = (resources.files("saltus.papers.page").joinpath(name).read_text("utf-8") for name in
-                     ("report.css", "report.js"))  # fmt: skip
-    links = "".join(f'<a href="#{paper.name}">{_text(_short(paper))}</a>' for paper in found)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{TITLE}</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body>
-<header>
-<h1>{TITLE}</h1>
-<p class="lead">{LEAD}</p>
-{_notice(found)}
-<div class="cards">{"".join(_card(paper) for paper in found)}</div>
-{_legend()}
-</header>
-<nav aria-label="Papers"><div>{links}</div></nav>
-<main>{"".join(_section(paper) for paper in found)}</main>
-<footer><p>{_text(_colophon(found, quick))}</p></footer>
-<script>{script}</script>
-</body>
-</html>
-"""
+    """The report as one HTML page that needs nothing else; every text is escaped by the template."""
+    kinds = ("report.html", "report.css", "report.js")
+    template, style, script = (resources.files("saltus.papers.page").joinpath(one).read_text("utf-8") for one in kinds)
+    whole = _templates().from_string(template)
+    return whole.render(
+        title=TITLE,
+        lead=LEAD,
+        note=_quick_note(found),
+        papers=found,
+        verdicts=VERDICTS,
+        order={name: number for number, name in enumerate(VERDICTS)},
+        columns=COLUMNS,
+        errata_columns=ERRATA_COLUMNS,
+        colophon=_colophon(found, quick),
+        style=Markup(style),
+        script=Markup(script),
+    )
+
+
+def _templates() -> jinja2.Environment:
+    """Templates that escape what is put in, and refuse names that nobody has given."""
+    templates = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    templates.filters |= {"words": _words, "linked": _linked, "errors": _errors, "base64": _base64}
+    return templates
 
 
 def _quick_note(found: Sequence[Reproduction]) -> str:
@@ -113,11 +111,6 @@ def _quick_note(found: Sequence[Reproduction]) -> str:
     )
 
 
-def _notice(found: Sequence[Reproduction]) -> str:
-    note = _quick_note(found)
-    return f'<p class="lead"><strong>{_text(note)}</strong></p>' if note else ""
-
-
 def _colophon(found: Sequence[Reproduction], quick: bool) -> str:
     when = datetime.datetime.now(datetime.UTC).date().isoformat()
     text = f"Made by saltus {__version__} on {when} with `saltus reproduce{' --quick' if quick else ''}`."
@@ -125,25 +118,15 @@ def _colophon(found: Sequence[Reproduction], quick: bool) -> str:
     return f"{text} {note}" if note else text
 
 
-def _legend() -> str:
-    words = "; ".join(f'<span class="verdict {_class(name)}">{name}</span> {text}' for name, text in VERDICTS.items())
-    return f'<p class="counts" style="max-width:none;margin-top:1rem;line-height:1.9">{words}.</p>'
-
-
-def _short(paper: Reproduction) -> str:
-    return paper.reference.split(":")[0]
-
-
-def _class(verdict: str) -> str:
-    return verdict.replace(" ", "-")
-
-
-def _text(words: str) -> str:
+def _words(text: str) -> Markup:
     """Text for HTML; `code` in backticks, subscripts after underscores."""
-    parts = html.escape(words, quote=False).split("`")
-    return "".join(
-        f"<code>{part}</code>" if index % 2 else SUBSCRIPT.sub(r"<sub>\1</sub>", typeset(part))
-        for index, part in enumerate(parts)
+    # Between tags quotes need no escape, whose digits would be taken for a number.
+    parts = str(escape(text)).replace("&#34;", '"').replace("&#39;", "'").split("`")
+    return Markup(
+        "".join(
+            f"<code>{part}</code>" if index % 2 else SUBSCRIPT.sub(r"<sub>\1</sub>", typeset(part))
+            for index, part in enumerate(parts)
+        )
     )
 
 
@@ -153,82 +136,13 @@ def typeset(words: str) -> str:
     return MINUS.sub("−", words)
 
 
-def _card(paper: Reproduction) -> str:
-    counts = [(name, paper.count(name)) for name in VERDICTS]
-    bar = "".join(f'<i class="{_class(name)}" style="flex:{count}"></i>' for name, count in counts if count)
-    words = ", ".join(f"{count} {name}" for name, count in counts if count)
-    return (
-        f'<a class="card" href="#{paper.name}"><b>{_text(_short(paper))}</b><small>{_text(paper.title)}</small>'
-        f'<div class="bar" aria-hidden="true">{bar}</div><span class="counts">{words}</span></a>'
-    )
-
-
-def _section(paper: Reproduction) -> str:
-    parts = [
-        f'<section id="{paper.name}"><h2>{_text(paper.title)}</h2>',
-        f'<p class="reference">{_text(paper.authors)}. {_text(paper.reference.split(": ", 1)[-1])}.</p>',
-        f"<p>{_text(paper.about)}</p>",
-        f'<p class="reference">{_linked(paper.link)} To compute this section again: <code>saltus reproduce '
-        f"{paper.name}</code></p>",
-        f'<p class="summary">{_text(paper.line)}</p>',
-        "<h3>Claims</h3>",
-        _tools(paper),
-        _claims(paper),
-    ]
-    if paper.discoveries:
-        entries = "".join(
-            f"<dt>{_text(what)}</dt><dd>{_text(found)} <small>({_text(how)})</small></dd>"
-            for what, found, how in paper.discoveries
-        )
-        parts.append(f"<h3>What the paper does not say</h3><dl>{entries}</dl>")
-    if paper.corrections:
-        parts.append(f"<h3>Errata</h3>{_errata(paper.corrections)}")
-    if paper.left_out_claims:
-        parts.append(f"<p><strong>Claims left out by --quick:</strong> {_text('; '.join(paper.left_out_claims))}.</p>")
-    parts.append(f'<h3>Figures</h3><div class="figures">{"".join(_figure(one) for one in paper.pictures)}</div>')
-    if paper.left_out_figures:
-        parts.append(
-            f"<p><strong>Figures left out by --quick:</strong> {_text('; '.join(paper.left_out_figures))}.</p>"
-        )
-    parts.append("</section>")
-    return "".join(parts)
-
-
-def _linked(words: str) -> str:
+def _linked(text: str) -> Markup:
     """Text in which addresses are links."""
-    return re.sub(r"(https://\S+)", r'<a href="\1">\1</a>', html.escape(words)) + ("." if words else "")
+    return Markup(re.sub(r"(https://\S+)", r'<a href="\1">\1</a>', str(escape(text))))
 
 
-def _tools(paper: Reproduction) -> str:
-    chosen = [("all", len(paper.findings)), *((name, paper.count(name)) for name in VERDICTS)]
-    buttons = "".join(
-        f'<button type="button" data-verdict="{name}" aria-pressed="{"true" if name == "all" else "false"}">'
-        f"{name} {count}</button>"
-        for name, count in chosen
-        if count
-    )
-    options = "".join(f'<option value="{index}">{name}</option>' for index, name in enumerate(COLUMNS))
-    menu = f'<label class="sorting">sort by <select aria-label="sort by">{options}</select></label>'
-    return f'<div class="tools">{buttons}</div>{menu}'
-
-
-def _claims(paper: Reproduction) -> str:
-    heads = "".join(f'<th scope="col"><button type="button">{name}</button></th>' for name in COLUMNS)
-    order = list(VERDICTS)
-    rows = []
-    for index, one in enumerate(paper.findings):
-        cells = [
-            f'<td data-label="where" data-sort="{index:04d}">{_text(one.where)}</td>',
-            f'<td data-label="claim">{_text(one.says)}</td>',
-            f'<td data-label="printed" class="formula">{_text(one.printed)}</td>',
-            f'<td data-label="found here">{_text(one.found)}<span class="how" title="{html.escape(one.source)}">'
-            f"{_text(one.how)}</span></td>",
-            f'<td data-label="verdict" data-sort="{order.index(one.verdict)}">'
-            f'<span class="verdict {_class(one.verdict)}">{one.verdict}</span></td>',
-            f'<td data-label="remark">{_text(one.why)}</td>' if one.why else "<td></td>",
-        ]
-        rows.append(f'<tr data-verdict="{one.verdict}">{"".join(cells)}</tr>')
-    return _table("claims", heads, rows)
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def _errors(one: Correction) -> str:
@@ -241,36 +155,6 @@ def _size(error: float) -> str:
     if error < 1e-15:
         return "0"
     return f"{error:.2g}" if 0.01 <= error < 1000 else scientific(f"{error:.1e}")
-
-
-def _errata(corrections: Sequence[Correction]) -> str:
-    rows = []
-    for one in corrections:
-        errors = _errors(one)
-        cells = [
-            f'<td data-label="where">{_text(one.where)}</td>',
-            f'<td data-label="printed" class="formula">{_text(one.printed)}</td>',
-            f'<td data-label="correct" class="formula">{_text(one.correct)}</td>',
-            f'<td data-label="error, printed → correct" class="number">{errors}</td>' if errors else "<td></td>",
-            f'<td data-label="remark">{_text(one.why)}</td>' if one.why else "<td></td>",
-        ]
-        rows.append(f"<tr>{''.join(cells)}</tr>")
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ERRATA_COLUMNS)
-    return _table("errata", heads, rows)
-
-
-def _table(kind: str, heads: str, rows: Sequence[str]) -> str:
-    body = f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    return f'<div class="wide"><table class="{kind}">{body}</table></div>'
-
-
-def _figure(picture: Picture) -> str:
-    data = base64.b64encode(picture.png).decode()
-    caption = f" {_text(picture.caption)}" if picture.caption else ""
-    return (
-        f'<figure><img src="data:image/png;base64,{data}" alt="{html.escape(picture.title)}">'
-        f"<figcaption><b>{_text(picture.title)}.</b>{caption}</figcaption></figure>"
-    )
 
 
 # ---- Markdown -------------------------------------------------------------------------------------
@@ -290,7 +174,7 @@ def markdown(found: Sequence[Reproduction], quick: bool = False) -> str:
     ]
     for paper in found:
         counts = " | ".join(str(paper.count(name)) for name in VERDICTS)
-        lines.append(f"| [{_short(paper)}](#{paper.name}) | {counts} |")
+        lines.append(f"| [{paper.short}](#{paper.name}) | {counts} |")
     for paper in found:
         lines += ["", *section(paper)]
     return "\n".join([*lines, "", "---", "", _colophon(found, quick), ""])

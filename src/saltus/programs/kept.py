@@ -16,7 +16,16 @@ import jax.numpy as jnp
 from saltus._jax_settings import programs_directory
 from saltus.programs import store, waiting
 from saltus.programs.structure import FormError, described, rebuilt
-from saltus.programs.text import UnwritableError, changed_since_start, is_data, settings, shape_of, surroundings, written, written_constant
+from saltus.programs.text import (
+    UnwritableError,
+    changed_since_start,
+    is_data,
+    settings,
+    shape_of,
+    surroundings,
+    written,
+    written_constant,
+)
 
 # JAX raises the second and third for callbacks, and for library calls that it does not promise to keep; the last is
 # raised where flatbuffers is missing.
@@ -92,7 +101,93 @@ class Program:
             return self._made(folder, name, leaves, tree)
 
     def _made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
+        """The program, traced now; None if it cannot be kept."""
         try:
             form, exported = _exported(self.function, leaves, tree)
             kept = bytes(exported.serialize())
         except NOT_KEPT:
+            return None
+        if not changed_since_start():
+            store.write(folder, name, form, kept)
+        return _Flat(form, exported)
+
+
+class _Flat:
+    """A program of flat arrays, and the form of its result."""
+
+    def __init__(self, form: Any, exported: jax.export.Exported):
+        count = len(exported.out_avals)
+        slots = [_Slot() for _ in range(count)]
+        template, self.tree = jax.tree.flatten(rebuilt(form, slots))
+        places = {slot: place for place, slot in enumerate(template) if isinstance(slot, _Slot)}
+        if len(places) != count:
+            raise FormError("arrays that the form does not hold")
+        self.template, self.places = template, [places[slot] for slot in slots]
+        # Compiled here and now: the results of an exported program are bound to their device, and `jit` would compile
+        # again for arguments that are.
+        self.call = jax.jit(exported.call).lower(*exported.in_avals).compile()
+
+    def __call__(self, data: list) -> Any:
+        leaves = self.template.copy()
+        for place, array in zip(self.places, self.call(*data), strict=True):
+            leaves[place] = array
+        return self.tree.unflatten(leaves)
+
+
+class _Slot:
+    """Where an array goes."""
+
+
+def _on_one_device() -> bool:
+    """Whether it is plain where and how a program runs; else JAX decides for every call."""
+    return jax.device_count() == 1 and jax.config.jax_default_device is None and not jax.config.jax_disable_jit
+
+
+def _exported(function: Callable, leaves: list, tree: Any) -> tuple[Any, jax.export.Exported]:
+    """The program of a function for leaves like these, and the form of its result."""
+    form: list[Any] = []
+
+    def flat(*data: Any) -> list:
+        arrays = iter(data)
+        args, kwargs = jax.tree.unflatten(tree, [next(arrays) if is_data(leaf) else leaf for leaf in leaves])
+        result = function(*args, **kwargs)
+        form[:] = [described(result)[0]]
+        # As it will be in later processes, where it is not known any more that a number was written without a type.
+        return [jnp.asarray(array, array.dtype) for array in _arrays(result)]
+
+    flat.__name__ = flat.__qualname__ = function.__name__
+    like = [
+        jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=bool(getattr(leaf, "weak_type", False)))
+        for leaf in leaves
+        if is_data(leaf)
+    ]
+    exported = jax.export.export(jax.jit(flat))(*like)
+    return form[0], exported
+
+
+def _arrays(result: Any) -> list:
+    """The arrays of a result in the order in which `described` numbers them."""
+    found: list = []
+
+    def gather(value: Any) -> None:
+        if value is None:
+            return
+        if is_data(value):
+            found.append(value)
+        elif isinstance(value, dict):
+            for key in sorted(value):
+                gather(value[key])
+        elif isinstance(value, tuple | list):
+            for entry in value:
+                gather(entry)
+        elif hasattr(type(value), "__dataclass_fields__"):
+            for name in type(value).__dataclass_fields__:
+                gather(getattr(value, name))
+
+    gather(result)
+    return found
+
+
+def program(function: Callable) -> Program:
+    """Compile a function and keep what is traced between processes (see `Program`)."""
+    return Program(function)

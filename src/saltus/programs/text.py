@@ -27,8 +27,8 @@ from saltus._jax_settings import STARTED
 # Code whose version is known; of anything else a name does not tell what it does.
 LIBRARIES = ("jax", "jaxlib", "equinox", "diffrax", "lineax", "optimistix", "numpy")
 KNOWN = frozenset(("saltus", "builtins", "functools", "operator", "math", "jaxtyping", *LIBRARIES))
-# What of JAX's settings changes the programs that it traces.
 ROOT = Path(__file__).resolve().parent.parent
+# What of JAX's settings changes the programs that it traces.
 SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_numpy_rank_promotion", "jax_numpy_dtype_promotion",
             "jax_threefry_partitionable", "jax_default_prng_impl")  # fmt: skip
 

@@ -145,14 +145,28 @@ class BodiesScenario(Scenario):
         """Edge lengths of the box [m]."""
         if self.box is None:
             raise ValueError("There is no box. Give [box] with its size.")
-        return self.box.size if self.fill is None and self.box.size else self.fill.box_size(self.box.size)
+        return self.box.size if self.fill is None and self.box.size else self.filling.box_size(self.box.size)
+
+    @property
+    def filling(self) -> FillTable:
+        """The table [fill], for what needs one."""
+        if self.fill is None:
+            raise ValueError("The box is not filled. Give [fill].")
+        return self.fill
+
+    @property
+    def periodic(self) -> bool:
+        """Whether the box has no walls."""
+        if self.box is None:
+            raise ValueError("There is no box. Give [box] with its size.")
+        return self.box.periodic
 
     @property
     def goal(self) -> int | None:
         """Contacts after which the run ends, for those who show how far it is."""
         if self.measure is None or self.measure.collisions is None:
             return None
-        count = sum(table.count for table in (self.fill, *self.fill.others))
+        count = sum(table.count for table in (self.filling, *self.filling.others))
         before = EQUILIBRATION * count // 2 if self.measure.equilibrate is None else self.measure.equilibrate
         return before + self.measure.collisions
 
@@ -213,7 +227,7 @@ class BodiesScenario(Scenario):
         from saltus.shapes import Body
 
         start = start_of(self)
-        shapes = [table.shape.build() for table in (self.fill, *self.fill.others) for _ in range(table.count)]
+        shapes = [table.shape.build() for table in (self.filling, *self.filling.others) for _ in range(table.count)]
         return [
             Body(
                 shapes[i],

@@ -183,6 +183,8 @@ class ButterflyScenario(Scenario):
         if self.wanted is not None:
             plan = ButterflyPlan(self.mass, self.radius, self.half_angle, profile, self.wanted.build(), self.gravity)
             return plan, plan.start(start.plate_angle, start.plate_rate)
+        if self.turning is None or self.friction is None:
+            raise ValueError("A ball on plates that turn needs the tables [turning] and [friction].")
         ball = Butterfly(
             self.mass,
             self.radius,

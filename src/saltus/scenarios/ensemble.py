@@ -66,7 +66,7 @@ class DistributionModel(Model):
         if self.grid is not None:
             first, last, count = self.grid
             return np.linspace(first, last, int(count)).tolist()
-        return self.choice if self.choice is not None else self.values
+        return (self.choice if self.choice is not None else self.values) or []
 
     @property
     def trials(self) -> list[Any]:

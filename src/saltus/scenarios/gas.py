@@ -117,16 +117,24 @@ def start_of(scenario: BodiesScenario) -> Bodies:
     """The bodies of a thermal filling."""
     from saltus.gas import crystal, random_start
 
-    fill, box = scenario.fill, scenario.box_edges()
-    options = {"temperature": fill.temperature, "seed": fill.seed, "spins": _spins(scenario)}
+    fill, box = scenario.filling, scenario.box_edges()
+    if fill.temperature is None:
+        raise ValueError("A gas needs `fill.temperature`.")
     if fill.start == "crystal":
-        return crystal(fill.species()[0], box, **options)
-    return random_start(fill.species(), box, periodic=scenario.box.periodic, **options)
+        return crystal(fill.species()[0], box, temperature=fill.temperature, seed=fill.seed, spins=_spins(scenario))
+    return random_start(
+        fill.species(),
+        box,
+        periodic=scenario.periodic,
+        temperature=fill.temperature,
+        seed=fill.seed,
+        spins=_spins(scenario),
+    )
 
 
 def _spins(scenario: BodiesScenario) -> bool:
     """Friction turns bodies of revolution about their axes too."""
-    return scenario.fill.thermal_spin or scenario.impact.mu > 0.0
+    return scenario.filling.thermal_spin or scenario.impact.mu > 0.0
 
 
 def gas_of(scenario: BodiesScenario) -> Gas:
@@ -136,7 +144,7 @@ def gas_of(scenario: BodiesScenario) -> Gas:
     hard = HardBodies(
         start_of(scenario),
         scenario.box_edges(),
-        periodic=scenario.box.periodic,
+        periodic=scenario.periodic,
         walls=[(wall.normal, wall.offset) for wall in scenario.walls],
         gravity=scenario.gravity,
         law=scenario.impact.law(),
@@ -149,7 +157,10 @@ def measured(scenario: BodiesScenario, report, checkpoint: Path | None, resume: 
     """Run the gas of a scenario."""
     from saltus.gas.run import Checkpoint, run
 
-    table, count = scenario.measure, sum(one.count for one in (scenario.fill, *scenario.fill.others))
+    table, fill = scenario.measure, scenario.filling
+    if table is None:
+        raise ValueError("Nothing is measured: give the table [measure].")
+    count = sum(one.count for one in (fill, *fill.others))
     saved = None if checkpoint is None else Checkpoint(checkpoint, identity, resume=resume)
     return run(
         lambda: gas_of(scenario),
@@ -168,12 +179,14 @@ def compressed(scenario: BodiesScenario, report: Callable[[float, int], None] | 
     from saltus.gas.run import GasRun
     from saltus.hybrid import Outcome
 
-    began, table = time.perf_counter(), scenario.compress
+    began, table, fill = time.perf_counter(), scenario.compress, scenario.filling
+    if table is None:
+        raise ValueError("Nothing is compressed: give the table [compress].")
     packing = compressed(
-        scenario.fill.species(),
+        fill.species(),
         rate=table.rate,
         compressibility=table.compressibility,
-        seed=scenario.fill.seed,
+        seed=fill.seed,
         report=report,
     )
     name = "finished" if packing.jammed else "stalled"

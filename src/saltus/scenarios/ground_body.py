@@ -58,6 +58,8 @@ class GroundShape(Model):
             return [Ball(self.radius)], [[0.0, 0.0, 0.0]]
         if self.disc is not None:
             return [Disc(self.disc, self.rounding)], [[0.0, 0.0, 0.0]]
+        if self.axes is None:
+            raise ValueError("`body.shape` needs one of axes, radius, disc or balls.")
         return [ShapeTable(axes=self.axes, exponents=self.exponents).build()], [[0.0, 0.0, 0.0]]
 
 

@@ -83,7 +83,7 @@ def check_ensemble(scenario: Scenario) -> None:
 def _check_keys(scenario: Scenario) -> None:
     """Refuse keys that do not exist; what values they take is not looked at."""
     radians = {}
-    for key in scenario.ensemble.parameters:
+    for key in scenario.ensemble.parameters if scenario.ensemble is not None else ():
         if key.split(".")[0] in ("ensemble", "kind"):
             raise ScenarioError(f"`{key}` cannot vary within an ensemble.")
         name = _in_radians(scenario, key)

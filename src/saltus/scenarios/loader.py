@@ -134,12 +134,12 @@ def validate(data: dict[str, Any]) -> Scenario:
 def _read(source: str | os.PathLike) -> tuple[Path, str]:
     path = Path(source)
     known = entries()
-    is_name = isinstance(source, str) and path.suffix != ".toml" and path.name == source
-    if is_name and source in known and not path.is_file():
-        path = known[source].path
-    elif is_name and not path.exists():
+    name = str(source) if isinstance(source, str) and path.suffix != ".toml" and path.name == source else None
+    if name is not None and name in known and not path.is_file():
+        path = known[name].path
+    elif name is not None and not path.exists():
         own = path.with_name(f"{path.name}.toml")
-        near = f" Did you mean the file '{own}'?" if own.is_file() else suggestion(source, known)
+        near = f" Did you mean the file '{own}'?" if own.is_file() else suggestion(name, known)
         raise ScenarioError(
             f"There is no scenario {source!r} in the catalogue.{near} `saltus list` shows all; "
             "a file of your own needs its ending .toml."

@@ -60,8 +60,9 @@ class PythonScenario(Scenario):
 
         function = self._function()
         made = function(**self.parameters)
-        if isinstance(made, AbstractSystem) and hasattr(made, "start"):
-            made = (made, made.start())
+        start = getattr(made, "start", None)
+        if isinstance(made, AbstractSystem) and start is not None:
+            made = (made, start())
         if not (
             isinstance(made, tuple)
             and len(made) == 2

@@ -61,12 +61,15 @@ class ReleaseModel(Model):
         """The masses on a surface, and the pairs of neighbours that a rod joins."""
         from saltus.io import release
 
+        spacing = self.spacing or 0.0  # asked for above wherever it is used
         if self.points is not None:
             position = release.points(surface, self.points)
         elif self.raster is not None:
-            position = release.in_raster(surface, self.raster, self.spacing, self.grid)
+            position = release.in_raster(surface, self.raster, spacing, self.grid)
+        elif self.polygon is not None:
+            position = release.in_polygon(surface, self.polygon, spacing, self.grid)
         else:
-            position = release.in_polygon(surface, self.polygon, self.spacing, self.grid)
-        reach = self.reach or release.REACH[self.grid] * (self.spacing or 0.0)
+            raise ValueError("[release] needs one of `points`, `polygon` and `raster`.")
+        reach = self.reach or release.REACH[self.grid] * spacing
         pairs = release.neighbours(position, reach) if self.rods is not None else []
         return release.Laid(position, pairs)

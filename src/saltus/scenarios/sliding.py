@@ -50,6 +50,8 @@ class RodModel(Model):
 
     def elastic(self) -> ElasticModel:
         """The same numbers as a rod of a raft has them."""
+        if self.stiffness is None:
+            raise ValueError("A rigid rod has no stiffness, so it is no rod of a raft.")
         return ElasticModel(stiffness=self.stiffness, damping=self.damping or 0.0, strength=self.strength)
 
 
@@ -120,7 +122,7 @@ class SlidingScenario(Scenario):
         """Unless it is said otherwise, masses can leave a terrain; those of a raft stay on it."""
         given = "adhesion" in self.solve.model_fields_set
         if self.surface.type == "terrain" and not given and not self.is_raft:
-            self.solve.__dict__["adhesion"] = False  # not as if the file had set it
+            object.__setattr__(self.solve, "adhesion", False)  # not as if the file had set it
         return self
 
     @pydantic.model_validator(mode="after")
@@ -154,10 +156,14 @@ class SlidingScenario(Scenario):
         return bool(self.rods and self.rods[0].stiffness is not None) or bool(self.release and self.release.rods)
 
     @property
+    def common_mu(self) -> float:
+        """Friction coefficient of what is given none of its own [-]."""
+        return self.friction.mu if self.friction else 0.0
+
+    @property
     def mu(self) -> list[float]:
         """Friction coefficient of each mass that is given one by one [-]."""
-        common = self.friction.mu if self.friction else 0.0
-        return [common if mass.mu is None else mass.mu for mass in self.masses]
+        return [self.common_mu if mass.mu is None else mass.mu for mass in self.masses]
 
     def build(self) -> tuple[SlidingMasses | Raft, State]:
         from saltus import systems
@@ -175,13 +181,22 @@ class SlidingScenario(Scenario):
             elastic += [self.release.rods] * len(laid.pairs) if self.release.rods else []
             place, velocity = place + laid.position.tolist(), velocity + [self.release.velocity] * len(laid.position)
             weights = weights + [self.release.mass] * len(laid.position)
-            shared = self.release.mu if self.release.mu is not None else self.friction.mu
+            shared = self.release.mu if self.release.mu is not None else self.common_mu
             mu = mu + [shared] * len(laid.position)
         weights, mu, place, velocity = (numbers(given) for given in (weights, mu, place, velocity))
         if self.is_raft:
-            columns = {name: [getattr(rod, name) for rod in elastic] for name in ("stiffness", "damping")}
+            stiffness, damping = [rod.stiffness for rod in elastic], [rod.damping for rod in elastic]
             strength = [float("inf") if rod.strength is None else rod.strength for rod in elastic]
-            raft = systems.Raft(surface, weights, pairs, mu=mu, gravity=self.gravity, strength=strength, **columns)
+            raft = systems.Raft(
+                surface,
+                weights,
+                pairs,
+                mu=mu,
+                stiffness=stiffness,
+                damping=damping,
+                strength=strength,
+                gravity=self.gravity,
+            )
             return raft, raft.start(place, velocity)
         system = systems.SlidingMasses(
             surface,

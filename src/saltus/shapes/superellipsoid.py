@@ -67,7 +67,7 @@ class Superellipsoid(AbstractShape):
         return n.dot(x), x
 
     def level_parts(self, x: Vec) -> tuple[Array, Vec, Sym]:
-        value, gradient, second = -1.0, [], []
+        value, gradient, second = jnp.asarray(-1.0), [], []
         for xi, a, p in zip(x, Vec.of(self.axes), Vec.of(self.exponents), strict=True):
             z = xi / a
             power = jnp.power(jnp.abs(z), p - 2.0)

@@ -144,15 +144,14 @@ class Studio:
 
     def _finished(self, request: Request) -> Job:
         job = self._job(request)
-        if job.dataset is None:
-            raise ScenarioError(f"Run {job.number} has no result: it is {job.state}.")
+        job.result()
         return job
 
     async def _document(self, request: Request) -> Response:
         from saltus.views.pages import document
 
         job = self._finished(request)
-        return JSONResponse(await run_in_threadpool(document, job.dataset))
+        return JSONResponse(await run_in_threadpool(document, job.result()))
 
     async def _file(self, request: Request) -> Response:
         ending = request.path_params["ending"]
@@ -223,8 +222,8 @@ def file_of(job: Job, ending: str) -> bytes:
     if ending == "py":
         return python_of(job).encode()
     if ending == "html":
-        return views.page(job.dataset).encode()
+        return views.page(job.result()).encode()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"run.{ending}"
-        (io.write if ending == "nc" else views.save_figure)(job.dataset, path)
+        (io.write if ending == "nc" else views.save_figure)(job.result(), path)
         return path.read_bytes()

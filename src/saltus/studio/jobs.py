@@ -43,6 +43,12 @@ class Job:
         """The scenario as TOML."""
         return toml.dumps(self.data)
 
+    def result(self) -> xr.Dataset:
+        """What came out; `ScenarioError` where nothing has."""
+        if self.dataset is None:
+            raise ScenarioError(f"Run {self.number} has no result: it is {self.state}.")
+        return self.dataset
+
     def told(self) -> dict[str, Any]:
         """What the page shows of it."""
         names = ("number", "name", "state", "time", "until", "events", "message", "wall_time")

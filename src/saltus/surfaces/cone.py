@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
-from saltus.surfaces.base import AbstractSurface, Values, broadcast, parameter
+from saltus.surfaces.base import AbstractSurface, Values, broadcast, number
 
 
 class Cone(AbstractSurface):
@@ -19,8 +20,8 @@ class Cone(AbstractSurface):
         rounding: Radius eps over which the tip is rounded, > 0 [m].
     """
 
-    slope: Float[Array, ""] = parameter()
-    rounding: Float[Array, ""] = parameter()
+    slope: Float[Array, ""] = eqx.field(converter=number)
+    rounding: Float[Array, ""] = eqx.field(converter=number)
 
     def __check_init__(self):
         checks.finite("slope", self.slope)

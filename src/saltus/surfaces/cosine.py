@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
-from saltus.surfaces.base import AbstractSurface, Values, broadcast, parameter
+from saltus.surfaces.base import AbstractSurface, Values, broadcast, number
 
 
 class Cosine(AbstractSurface):
@@ -18,9 +19,9 @@ class Cosine(AbstractSurface):
         slope: Fall S per metre along y [-].
     """
 
-    amplitude: Float[Array, ""] = parameter()
-    wavenumber: Float[Array, ""] = parameter()
-    slope: Float[Array, ""] = parameter(default=0.0)
+    amplitude: Float[Array, ""] = eqx.field(converter=number)
+    wavenumber: Float[Array, ""] = eqx.field(converter=number)
+    slope: Float[Array, ""] = eqx.field(converter=number, default=0.0)
 
     def __check_init__(self):
         for name in ("amplitude", "wavenumber", "slope"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
-from saltus.surfaces.base import AbstractSurface, Values, broadcast, parameter
+from saltus.surfaces.base import AbstractSurface, Values, broadcast, number
 
 
 class Gaussian(AbstractSurface):
@@ -17,8 +18,8 @@ class Gaussian(AbstractSurface):
         width: Distance s from the axis to the steepest place, > 0 [m].
     """
 
-    amplitude: Float[Array, ""] = parameter()
-    width: Float[Array, ""] = parameter()
+    amplitude: Float[Array, ""] = eqx.field(converter=number)
+    width: Float[Array, ""] = eqx.field(converter=number)
 
     def __check_init__(self):
         checks.finite("amplitude", self.amplitude)

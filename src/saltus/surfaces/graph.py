@@ -63,7 +63,7 @@ class Graph(AbstractSurface):
 
 def _as_tree(function: Callable[..., Any], numbers: dict[str, Any]) -> Callable[..., Any]:
     """The function with its numbers as leaves and nothing else, so that plain jit and vmap accept it."""
-    if isinstance(function, eqx.Module) and not numbers:
+    if not numbers and isinstance(function, eqx.Module) and callable(function):
         return function
     return jax.tree_util.Partial(function, **numbers)
 

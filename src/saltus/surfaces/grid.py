@@ -124,7 +124,8 @@ def filled(heights: np.ndarray) -> np.ndarray:
     missing = ~np.isfinite(result)
     from scipy import ndimage
 
-    nearest = ndimage.distance_transform_edt(missing, return_distances=False, return_indices=True)
+    nearest = np.zeros((result.ndim, *result.shape), np.int32)
+    ndimage.distance_transform_edt(missing, return_distances=False, return_indices=True, indices=nearest)
     return result[tuple(nearest)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from saltus import checks
 from saltus.surfaces.base import AbstractSurface
@@ -40,3 +40,10 @@ def named(description: Mapping[str, Any]) -> AbstractSurface:
     name = parameters.pop("type", "")
     checks.one_of("surface type", name, NAMES)
     return NAMES[name](**parameters)
+
+
+def named_terrain(description: Mapping[str, Any]) -> Terrain:
+    """The same for what needs a raster: `TypeError` where the table describes another surface."""
+    surface = named(description)
+    checks.instance("surface", surface, Terrain, 'Give a table [surface] with type = "terrain".')
+    return cast(Terrain, surface)  # as has just been checked

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
-from saltus.surfaces.base import AbstractSurface, Values, broadcast, parameter
+from saltus.surfaces.base import AbstractSurface, Values, broadcast, number
 
 
 class Paraboloid(AbstractSurface):
@@ -18,9 +19,9 @@ class Paraboloid(AbstractSurface):
         c: Slope along x at the origin [-].
     """
 
-    a: Float[Array, ""] = parameter()
-    b: Float[Array, ""] = parameter()
-    c: Float[Array, ""] = parameter(default=0.0)
+    a: Float[Array, ""] = eqx.field(converter=number)
+    b: Float[Array, ""] = eqx.field(converter=number)
+    c: Float[Array, ""] = eqx.field(converter=number, default=0.0)
 
     def __check_init__(self):
         for name in ("a", "b", "c"):
@@ -47,8 +48,8 @@ class Saddle(AbstractSurface):
         b: Half the downward curvature along y [1/m].
     """
 
-    a: Float[Array, ""] = parameter()
-    b: Float[Array, ""] = parameter()
+    a: Float[Array, ""] = eqx.field(converter=number)
+    b: Float[Array, ""] = eqx.field(converter=number)
 
     def __check_init__(self):
         checks.finite("a", self.a)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
-from saltus.surfaces.base import AbstractSurface, Values, broadcast, parameter
+from saltus.surfaces.base import AbstractSurface, Values, broadcast, number
 
 
 class Plane(AbstractSurface):
@@ -19,8 +20,8 @@ class Plane(AbstractSurface):
         slope_y: Rise per metre along y [-].
     """
 
-    slope_x: Float[Array, ""] = parameter()
-    slope_y: Float[Array, ""] = parameter()
+    slope_x: Float[Array, ""] = eqx.field(converter=number)
+    slope_y: Float[Array, ""] = eqx.field(converter=number)
 
     flat: ClassVar[bool] = True
 

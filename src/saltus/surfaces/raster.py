@@ -52,6 +52,8 @@ def read_raster(file: str | os.PathLike, crs: str | None = None, needs_crs: bool
         needs_crs: Whether a GeoTIFF that names no reference system is refused; ASCII grids never are.
     """
     rasterio = require_rasterio()
+    from rasterio.errors import RasterioError
+
     path = Path(file)
     if not path.is_file():
         raise ScenarioError(f"There is no raster {str(path)!r}.")
@@ -59,7 +61,7 @@ def read_raster(file: str | os.PathLike, crs: str | None = None, needs_crs: bool
         with rasterio.open(path) as source:
             band = source.read(1, masked=True)
             transform, found, driver = source.transform, source.crs, source.driver
-    except rasterio.errors.RasterioError as error:
+    except RasterioError as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ScenarioError(f"Cannot read {str(path)!r} as a raster: {reason}.") from error
     if transform.b or transform.d:

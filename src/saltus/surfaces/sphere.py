@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
-from saltus.surfaces.base import AbstractSurface, Values, broadcast, parameter
+from saltus.surfaces.base import AbstractSurface, Values, broadcast, number
 
 
 class Sphere(AbstractSurface):
@@ -18,7 +19,7 @@ class Sphere(AbstractSurface):
         radius: Radius R of the sphere, > 0 [m].
     """
 
-    radius: Float[Array, ""] = parameter()
+    radius: Float[Array, ""] = eqx.field(converter=number)
 
     def __check_init__(self):
         checks.positive("radius", self.radius)

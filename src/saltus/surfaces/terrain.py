@@ -132,8 +132,8 @@ class Terrain(AbstractSurface):
     @property
     def grid(self) -> Grid:
         """Where the pixels lie."""
-        place = (float(one) for one in (self.x0, self.y0, self.dx, self.dy))
-        return Grid(self.shape, *place, self.label.crs, self.label.origin, self.label.source)
+        x0, y0, dx, dy = (float(one) for one in (self.x0, self.y0, self.dx, self.dy))
+        return Grid(self.shape, x0, y0, dx, dy, self.label.crs, self.label.origin, self.label.source)
 
     def height(self, x: ArrayLike, y: ArrayLike) -> Values:
         piece, s, t = self._piece(x, y)

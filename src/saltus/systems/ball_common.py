@@ -71,6 +71,13 @@ def atol_limit(near: float, gravity: Array, radius: Array) -> float:
     return float(0.1 * near * np.min(np.sqrt(pull * large)) / max(float(np.max(large)), 1.0))
 
 
+def spot_law(law: AbstractFrictionLaw) -> AbstractSpotLaw:
+    """The law of a contact that has a spot; `TypeError` for that of a point."""
+    if not isinstance(law, AbstractSpotLaw):
+        raise TypeError(f"This needs the law of a spot, got {type(law).__name__}. Give one such as Combined.")
+    return law
+
+
 def sliding_force(law: AbstractFrictionLaw, sign: Array, slip: Array, load: Array) -> Array:
     """Force along one line of point contacts that slide to one side (+1, -1) or do not slide (0) [N].
 

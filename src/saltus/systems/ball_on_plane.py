@@ -26,6 +26,7 @@ from saltus.systems.ball_common import (
     number,
     of_type,
     size,
+    spot_law,
 )
 
 Scalar = Float[Array, ""]
@@ -86,7 +87,7 @@ class BallOnPlane(AbstractSystem):
         """Small spots with shifted pressure are stiff as long as they spin; all others are solved without stiffness."""
         if self.point or not self.shifted:
             return "dopri8"
-        small, ball = checks.concrete(self.law.spot_radius), checks.concrete(self.radius)
+        small, ball = checks.concrete(spot_law(self.law).spot_radius), checks.concrete(self.radius)
         return "kvaerno5" if small is not None and ball is not None and small < 1e-3 * ball else "dopri8"
 
     @property
@@ -163,9 +164,10 @@ class BallOnPlane(AbstractSystem):
 
     def pivoting_reaction(self, motion: ContactMotion, shift: Float[Array, "2"]) -> Reaction:
         """Friction of a ball that slips and spins but does not roll, for a given shift of the pressure by rolling."""
-        slid = self.law.sliding_shift * direction(motion.slip)
-        force, torque = self.law.reaction_with_shift(motion.slip, motion.spin, self.load, slid + shift)
-        lever = self.law.pressure.centre_shift * self.law.radius(self.load) * self.load
+        law = spot_law(self.law)
+        slid = law.sliding_shift * direction(motion.slip)
+        force, torque = law.reaction_with_shift(motion.slip, motion.spin, self.load, slid + shift)
+        lever = law.pressure.centre_shift * law.radius(self.load) * self.load
         return Reaction(force, torque, lever * jnp.stack([shift[1], -shift[0]]))
 
     def holding_shift(self, motion: ContactMotion) -> Float[Array, "2"]:
@@ -251,7 +253,7 @@ class BallOnPlane(AbstractSystem):
         return self.radius * size(state.v[2:4]) / self.speed - NEAR_REST
 
     def _shift_left(self, state: State) -> Scalar:
-        return self.law.rolling_shift - size(self.holding_shift(self.motion(state.v)))
+        return spot_law(self.law).rolling_shift - size(self.holding_shift(self.motion(state.v)))
 
     def _rolling_left(self, state: State) -> Scalar:
         return size(state.v[:2]) / self.speed - NEAR_REST

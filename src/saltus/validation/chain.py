@@ -183,7 +183,7 @@ def run(case: Case) -> list[Check]:
     right = fact(f"{len(values['t'])} crossings, found {len(crossed)}", len(crossed) == len(values["t"]))
     if not right.ok:
         return [right]
-    found = {key: [event.data[name] for event in crossed] for key, name in _TOLD.items()}
+    found: Case = {key: [event.data[name] for event in crossed] for key, name in _TOLD.items()}
     found["t"] = [event.t for event in crossed]
     found["t_exit"] = crossed[-1].t
     found |= _at_exit(went, crossed[-1].after)

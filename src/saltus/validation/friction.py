@@ -13,26 +13,30 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from saltus import shapes, systems
 from saltus.hybrid import State
 from saltus.laws import friction
-from saltus.simulation import Run, observe, simulate
+from saltus.simulation import Run, Tolerances, observe, simulate
 from saltus.systems.ball_on_rails import critical_slope, forces, rolling_limit, terminal_creep
 from saltus.systems.butterfly import circle_lift_off
 from saltus.validation.check import Check, difference, fact
 
 Case = dict[str, Any]
 
-TIGHT = {"rtol": 1e-13, "atol": 1e-15}
+TIGHT: Tolerances = {"rtol": 1e-13, "atol": 1e-15}
 CAPTURE = 1e-12  # as tight as the runs
 STICKY = 1e15  # friction of a ball that rolls until its load has vanished altogether
 
 
 def accuracy(case: Case) -> float:
     """The first number of the stated accuracy."""
-    return float(re.search(r"\d+(\.\d+)?e-?\d+", case["accuracy"]).group())
+    stated = re.search(r"\d+(\.\d+)?e-?\d+", case["accuracy"])
+    if stated is None:
+        raise ValueError(f"A reference case states no accuracy such as 1e-12, only {case['accuracy']!r}.")
+    return float(stated.group())
 
 
 def _relative(what: str, found, wanted, tolerance: float) -> Check:
@@ -127,7 +131,7 @@ def pade_coefficients(case: Case) -> list[Check]:
     """The coefficients of the paper's model."""
     given = case["input"]
     law = friction.Pade(given["f"], given["R"], given["law"])
-    return _all_relative(case, law.coefficients(np.asarray(given["N"]), given["kx"])._asdict())
+    return _all_relative(case, law.coefficients(float(given["N"]), given["kx"])._asdict())
 
 
 def pade_values(case: Case) -> list[Check]:
@@ -163,7 +167,7 @@ def _rails(given: Case, law=None, **changes) -> systems.BallOnRails:
 @eqx.filter_jit
 def _sliding(ball: systems.BallOnRails, velocity):
     """Loads, friction, accelerations and power of a ball that slides on both rails."""
-    now = forces.slid(ball, forces.placed(ball, np.zeros(()), velocity), velocity)
+    now = forces.slid(ball, forces.placed(ball, jnp.zeros(()), velocity), velocity)
     return now, now.power
 
 

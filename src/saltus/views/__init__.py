@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,7 +81,7 @@ def page(dataset: xr.Dataset) -> str:
     return pages.page(dataset)
 
 
-def save_page(dataset: xr.Dataset, path: str | Path) -> None:
+def save_page(dataset: xr.Dataset, path: str | os.PathLike) -> None:
     """Write the run as one self-contained web page (.html), whole or not at all."""
     from saltus.views import pages
 

@@ -20,6 +20,8 @@ COLOURS = 256
 class GifWriter(PillowWriter):
     """Frames with one palette and no dithering: a tenth of the size, and what stands still stays still."""
 
+    _frames: list[Image.Image]  # made by `setup` of the parent
+
     def grab_frame(self, **savefig_kwargs) -> None:
         """Keep what the canvas shows; the animation has just drawn it."""
         canvas = self.fig.canvas

@@ -105,7 +105,7 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
     series = {label: dataset[name].values for label, name in names.items()}
     lines(axes, dataset, series, first=2)
     given = dataset["supplied_energy"].values if "supplied_energy" in dataset else 0.0
-    times, total = split_at_jumps(dataset, sum(series.values()) - given)
+    times, total = split_at_jumps(dataset, np.sum(list(series.values()), axis=0) - given)
     axes.plot(times, total, "--", color=INK, label="sum, less what was supplied" if np.any(given) else "sum")
     axes.set_ylabel("[J]")
     axes.set_title("energies")

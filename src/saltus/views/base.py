@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 import xarray as xr
 from matplotlib.animation import FuncAnimation
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
@@ -22,11 +23,16 @@ Panel = Callable[[Axes, xr.Dataset], None]
 class Lines(Protocol):
     """What is drawn of a panel of a page."""
 
-    title: str
-    units: str
-    lines: Mapping[str, np.ndarray]
-    inks: tuple[int, ...]
-    note: str
+    @property
+    def title(self) -> str: ...
+    @property
+    def units(self) -> str: ...
+    @property
+    def lines(self) -> Mapping[str, np.ndarray]: ...
+    @property
+    def inks(self) -> tuple[int, ...]: ...
+    @property
+    def note(self) -> str: ...
 
 
 MAX_EVENT_LINES = 60
@@ -79,7 +85,7 @@ def mark_events(axes: Axes, dataset: xr.Dataset) -> None:
 def shade_undefined(axes: Axes, dataset: xr.Dataset, values: np.ndarray) -> None:
     """A shade where a quantity is undefined (NaN), with the word where it fits."""
     times = dataset["time"].values
-    undefined = np.isnan(values).reshape(len(times), -1).all(axis=1)
+    undefined = np.all(np.isnan(values).reshape(len(times), -1), axis=1)
     span = times[-1] - times[0]
     for first, last in _stretches(undefined):
         axes.axvspan(times[first], times[last], color="#EFEFEF", zorder=-1, linewidth=0)
@@ -113,7 +119,7 @@ def frame_times(dataset: xr.Dataset, frames: int, until: float | None = None) ->
     return np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, len(times) - 1)
 
 
-def moving(drawing: Figure, dataset: xr.Dataset, show: Callable[[int], list], frames: int) -> FuncAnimation:
+def moving(drawing: Figure, dataset: xr.Dataset, show: Callable[[int], Iterable[Artist]], frames: int) -> FuncAnimation:
     """The animation of a run: rows evenly spaced in time until nothing moves, with the pace written on it."""
     until = moves_until(dataset)
     frames = min(frames, max(2, dataset.sizes["time"]))
@@ -130,8 +136,10 @@ def pace_text(pace: float) -> str:
     return f"{pace:.2g} × real time" if pace > 1 else f"1/{1 / pace:.2g} of real time"
 
 
-def draw_panel(axes: Axes, dataset: xr.Dataset, panel: Lines) -> None:
-    """The lines of a panel of a page, as a figure has them."""
+def draw_panel(axes: Axes, dataset: xr.Dataset, panel: Lines | None) -> None:
+    """The lines of a panel of a page, as a figure has them; nothing where the dataset has none."""
+    if panel is None:
+        return
     inks = panel.inks or tuple(range(len(panel.lines)))
     drawn: list[np.ndarray] = []
     for (label, values), ink in zip(panel.lines.items(), inks, strict=True):

@@ -37,8 +37,9 @@ def _scene(axes: Axes, dataset: xr.Dataset) -> None:
     for shot, row in enumerate(frame_times(dataset, SHOTS)):
         shade = 0.25 + 0.75 * shot / (SHOTS - 1)
         axes.plot(outline[row, :, 0], outline[row, :, 2], color=INK, alpha=shade, linewidth=1.0)
-        axes.add_patch(Circle(position[row, [0, 2]], _seen_radius(dataset), color=colour(0), alpha=0.5 * shade))
-        axes.plot(*position[row, [0, 2]], "o", color=colour(0), alpha=shade, markersize=3.0)
+        x, z = position[row, [0, 2]]
+        axes.add_patch(Circle((x, z), _seen_radius(dataset), color=colour(0), alpha=0.5 * shade))
+        axes.plot(x, z, "o", color=colour(0), alpha=shade, markersize=3.0)
     axes.plot(position[:, 0], position[:, 2], color=colour(1), linewidth=1.0, label="path of the centre")
     axes.set(xlabel="x [m]", ylabel="z [m]", title="plates and ball, later is darker")
     axes.set_aspect("equal", adjustable="datalim")

@@ -24,13 +24,20 @@ MOST = 30
 class Curves(Protocol):
     """What is drawn of a column: its histogram, and its exceedance curve with a band."""
 
-    label: str
-    edges: np.ndarray
-    counts: np.ndarray
-    values: np.ndarray
-    probability: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    @property
+    def label(self) -> str: ...
+    @property
+    def edges(self) -> np.ndarray: ...
+    @property
+    def counts(self) -> np.ndarray: ...
+    @property
+    def values(self) -> np.ndarray: ...
+    @property
+    def probability(self) -> np.ndarray: ...
+    @property
+    def low(self) -> np.ndarray: ...
+    @property
+    def high(self) -> np.ndarray: ...
 
 
 @styled

@@ -32,12 +32,12 @@ def figure(dataset: xr.Dataset) -> Figure:
     return drawing
 
 
-def bars(dataset: xr.Dataset, row: int) -> np.ndarray:
+def bars(dataset: xr.Dataset, row: int) -> list[np.ndarray]:
     """Ends of the rods that are whole in a row of the dataset, seen from above."""
     labels = dataset["rod"].values if "rod" in dataset.coords else []
     ends = np.array([[int(end) for end in str(label).split("-")] for label in labels], int).reshape(-1, 2)
     whole = dataset["rod_whole"].values[row] == 1 if len(ends) else np.zeros(0, bool)
-    return dataset["position"].values[row][ends[whole]][..., :2]
+    return list(dataset["position"].values[row][ends[whole]][..., :2])
 
 
 def _ground(axes: Axes, dataset: xr.Dataset) -> None:
@@ -85,7 +85,7 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
               for name in names]  # fmt: skip
     for index, (name, values) in enumerate(zip(names, series, strict=True)):
         axes.plot(*split_at_jumps(dataset, values), color=colour(index + 2), label=name)
-    axes.plot(*split_at_jumps(dataset, sum(series)), color=INK, linestyle="--", label="sum")
+    axes.plot(*split_at_jumps(dataset, np.sum(series, axis=0)), color=INK, linestyle="--", label="sum")
     axes.set(ylabel="energy [J]", title="energies (potential from its least)")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 

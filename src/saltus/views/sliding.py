@@ -55,7 +55,7 @@ def _paths(axes: Axes, dataset: xr.Dataset) -> None:
         axes.contourf(around.x, around.y, around.z, levels=levels, cmap="Greys", alpha=0.28)
         lines = axes.contour(around.x, around.y, around.z, levels=levels, colors=FAINT, linewidths=0.5,
                              linestyles="solid")  # fmt: skip
-        axes.clabel(lines, lines.levels[::3], fontsize=6.5, fmt="%g m", colors="#777777")
+        axes.clabel(lines, list(lines.levels)[::3], fontsize=6.5, fmt="%g m", colors="#777777")
     position = dataset["position"].values
     many = position.shape[1] > MAX_LINES
     _, broken = split_at_jumps(dataset, position)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import xarray as xr
 from matplotlib.colors import LightSource, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from mpl_toolkits.mplot3d.art3d import Line3D
+from mpl_toolkits.mplot3d.axes3d import Axes3D
 
 from saltus.io import mode_names
 from saltus.views.animate import DPI
@@ -44,9 +48,9 @@ class Scene:
         self._points = [self._line(colour(i), 0.0, zorder=7, marker="o", markersize=8) for i in range(count)]
         self._caption = self.drawing.text(0.04, 0.94, "", fontsize=10, family="monospace")
 
-    def _line(self, ink: str, width: float, **options):
+    def _line(self, ink: str, width: float, **options) -> Line3D:
         (line,) = self._axes.plot([], [], [], color=ink, linewidth=width, **options)
-        return line
+        return cast(Line3D, line)  # three coordinates make it one
 
     def show(self, row: int) -> list:
         """Draw the instant of one row of the dataset."""
@@ -80,9 +84,10 @@ def _rendered_ground(dataset: xr.Dataset, around: Ground | None) -> np.ndarray:
     return np.asarray(drawing.canvas.buffer_rgba()).copy()  # type: ignore[attr-defined]
 
 
-def _space(drawing: Figure, dataset: xr.Dataset, around: Ground | None):
+def _space(drawing: Figure, dataset: xr.Dataset, around: Ground | None) -> Axes3D:
     """Axes in three dimensions around the motion; the same for the ground and for what moves on it."""
-    axes = drawing.add_axes((-0.03, 0.0, 1.0, 0.97), projection="3d", computed_zorder=False)
+    axes = Axes3D(drawing, (-0.03, 0.0, 1.0, 0.97), computed_zorder=False)
+    drawing.add_axes(axes)
     (low_x, high_x), (low_y, high_y) = extent(dataset, padding=0.15)
     heights = dataset["position"].values[..., 2]
     low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
@@ -92,10 +97,12 @@ def _space(drawing: Figure, dataset: xr.Dataset, around: Ground | None):
     depth = max(high - low, 0.15 * width)
     axes.set(xlim=(low_x, high_x), ylim=(low_y, high_y), zlim=(low, low + depth))
     # Shallow ground is drawn a third as high as it is wide, so that its shape can be seen.
-    axes.set_box_aspect((high_x - low_x, high_y - low_y, np.clip(depth, 0.33 * width, 1.2 * width)), zoom=0.95)
+    aspect = (high_x - low_x, high_y - low_y, np.clip(depth, 0.33 * width, 1.2 * width))
+    axes.set_box_aspect(aspect, zoom=0.95)  # pyright: ignore[reportArgumentType]  # its default is a whole number
     axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
     axes.view_init(elev=38, azim=-60)
-    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+    frames: tuple[Any, ...] = (axes.xaxis, axes.yaxis, axes.zaxis)  # in space; the stub knows those of a plane
+    for axis in frames:
         axis.pane.set_facecolor((1, 1, 1, 0))
         axis.pane.set_edgecolor("#DDDDDD")
         axis._axinfo["grid"]["color"] = "#EEEEEE"

@@ -16,7 +16,7 @@ INK = "#222222"
 FAINT = "#B8B8B8"
 SURFACE = "#E9E4DA"
 
-SETTINGS: dict[str, Any] = {
+SETTINGS: dict[Any, Any] = {
     "font.size": 9.0,
     "axes.titlesize": 9.5,
     "axes.titlelocation": "left",

@@ -3,7 +3,7 @@
 from saltus.laws.friction.approximations import FirstOrder, PowerNorm, SecondOrder
 from saltus.laws.friction.base import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.combined import Combined
-from saltus.laws.friction.compare import maximal_errors
+from saltus.laws.friction.compare import LargestError, maximal_errors
 from saltus.laws.friction.cone import EllipticCone
 from saltus.laws.friction.coulomb import Coulomb
 from saltus.laws.friction.limit import PointLimit, SpotLimit
@@ -19,6 +19,7 @@ __all__ = [
     "Coulomb",
     "EllipticCone",
     "FirstOrder",
+    "LargestError",
     "LimitSurface",
     "Pade",
     "PointLimit",

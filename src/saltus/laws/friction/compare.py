@@ -32,24 +32,23 @@ def functions_of(law: AbstractSpotLaw, s) -> SpotFunctions:
     return SpotFunctions(share.drag, share.skew - share.lift, share.lift, share.twist, share.tilt)
 
 
-def normalised(functions: SpotFunctions, pressure: Pressure) -> dict[str, np.ndarray]:
+def normalised(functions: SpotFunctions, pressure: Pressure) -> dict[str, Array]:
     """Force along, force across (per unit shift) and torque, each over its own maximum."""
     torque = pressure.spin_torque
-    return dict(
-        zip(QUANTITIES, (functions.Phi0, functions.Psi / (0.5 * torque), functions.Theta0 / torque), strict=True)
-    )
+    values = functions.Phi0, functions.Psi / (0.5 * torque), functions.Theta0 / torque
+    return dict(zip(QUANTITIES, values, strict=True))
 
 
 def maximal_errors(law: AbstractSpotLaw) -> dict[str, LargestError]:
     """Largest error of each quantity over all ratios of spin to slip; located to 1e-6 in the ratio."""
     logs = np.tile(np.linspace(np.log(1e-3), np.log(1e3), _GRID), (len(QUANTITIES), 1))
     for _ in range(3):
-        errors = np.asarray(_errors(law, np.exp(logs)))
+        errors = np.asarray(_errors(law, jnp.asarray(np.exp(logs))))
         best = np.argmax(np.abs(errors), axis=1)
         found = errors[np.arange(len(best)), best], np.exp(logs[np.arange(len(best)), best])
         # The same again between the neighbours of the largest.
-        ends = [logs[np.arange(len(best)), np.clip(best + side, 0, _GRID - 1)] for side in (-1, 1)]
-        logs = np.linspace(*ends, _GRID, axis=1)
+        low, high = (logs[np.arange(len(best)), np.clip(best + side, 0, _GRID - 1)] for side in (-1, 1))
+        logs = np.linspace(low, high, _GRID, axis=1)
     return {
         name: LargestError(abs(float(error)), float(ratio), float(np.sign(error)))
         for name, error, ratio in zip(QUANTITIES, *found, strict=True)

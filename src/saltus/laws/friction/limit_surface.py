@@ -31,7 +31,7 @@ class LimitSurface(eqx.Module):
         checks.positive("spot_radius", self.law.spot_radius, "A point contact bears any force up to mu N, no torque.")
         checks.positive("mu", self.law.mu, "Without friction nothing is borne.")
 
-    def boundary(self, load: Number = 1.0, n: int = 181) -> tuple[Array, Array]:
+    def boundary(self, load: Number | float = 1.0, n: int = 181) -> tuple[Array, Array]:
         """`n` points of the boundary from pure force to pure torque: size of the force [N], torque [N m]."""
         angle = jnp.linspace(0.0, jnp.pi / 2, n)
         slip, rim = jnp.cos(angle), jnp.sin(angle)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 
-from saltus.laws.friction.base import AbstractSpotLaw, Number
+from saltus.laws.friction.base import AbstractSpotLaw, Number, number
 from saltus.laws.friction.pressure import Pressure
 from saltus.laws.friction.spot import Coupling
 
@@ -50,10 +50,11 @@ class Pade(AbstractSpotLaw):
 
     lateral_shift: bool = eqx.field(static=True, default=False)
 
-    def coefficients(self, load: Number, shift_along: Number = 0.0) -> PadeCoefficients:
+    def coefficients(self, load: Number | float, shift_along: Number | float = 0.0) -> PadeCoefficients:
         """The coefficients for this load and this shift of the pressure along the slip."""
         a, b, m = _squares(self.pressure)
         torque = self.pressure.spin_torque
+        load = number(load)
         strength = self.mu * load
         return PadeCoefficients(strength, torque * strength * self.radius(load), a, b, m, 0.5 * torque * shift_along)
 

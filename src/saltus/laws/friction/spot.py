@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, ArrayLike
 
 from saltus.laws.friction.pressure import Pressure, pressure_of
 
@@ -98,7 +98,7 @@ def coupling(pressure: Pressure, slip_square: Array, rim_speed: Array) -> Coupli
     )
 
 
-def spot_functions(s: Array | float, pressure: str | float | Pressure) -> SpotFunctions:
+def spot_functions(s: ArrayLike, pressure: str | float | Pressure) -> SpotFunctions:
     """The five exact functions at the ratio `s` of rim speed to slip speed; `s` may be infinite.
 
     Absolute error at most 8e-16 for every s (measured against 30 digits for gamma from 1.01 to 10000).

@@ -11,7 +11,8 @@ from saltus.numerics.scalars.graph import Node, Scalars, is_whole, power
 
 def _elementwise(s: Scalars, eqn, *arrays) -> np.ndarray:
     """A primitive that scalars know by name."""
-    name = _NAMES.get(eqn.primitive.name, eqn.primitive.name)
+    own: str = eqn.primitive.name
+    name = _NAMES.get(own) or own
     dtype = eqn.outvars[0].aval.dtype
     return each(lambda *nodes: s.operation(name, *nodes, dtype=dtype), *arrays)
 

@@ -123,15 +123,23 @@ def _scanned(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
     p = eqn.params
     if p["length"] > LONG:
         raise CannotScalariseError(f"scan over {p['length']} turns")
-    fixed, carry = list(inputs[: p["num_consts"]]), list(inputs[p["num_consts"] : p["num_consts"] + p["num_carry"]])
-    rows = inputs[p["num_consts"] + p["num_carry"] :]
+    n_fixed, n_carry = _counts_of_scan(p, len(inputs))
+    fixed, carry, rows = list(inputs[:n_fixed]), list(inputs[n_fixed : n_fixed + n_carry]), inputs[n_fixed + n_carry :]
     turns = range(p["length"])[::-1] if p["reverse"] else range(p["length"])
     kept = {}
     for k in turns:
         ends = _closed(s, p["jaxpr"], [*fixed, *carry, *(rows_of(row)[k] for row in rows)])
-        carry, kept[k] = ends[: p["num_carry"]], ends[p["num_carry"] :]
-    stacked = [np.stack([kept[k][i] for k in range(p["length"])]) for i in range(len(eqn.outvars) - p["num_carry"])]
+        carry, kept[k] = ends[:n_carry], ends[n_carry:]
+    stacked = [np.stack([kept[k][i] for k in range(p["length"])]) for i in range(len(eqn.outvars) - n_carry)]
     return [*carry, *stacked]
+
+
+def _counts_of_scan(parameters: dict, inputs: int) -> tuple[int, int]:
+    """How many inputs of a scan stay as they are, and how many are carried on."""
+    if "ft_in" in parameters:  # since JAX 0.11: a tree of constants, carry and rows
+        fixed, carry, _ = parameters["ft_in"].update(tuple(range(inputs))).unpack()
+        return len(list(fixed)), len(list(carry))
+    return parameters["num_consts"], parameters["num_carry"]
 
 
 def _looped(s: Scalars, eqn, *inputs) -> list[np.ndarray]:

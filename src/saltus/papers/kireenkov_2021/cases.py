@@ -112,6 +112,6 @@ class Workbench:
         return series(self.rolled(model, rolling_shift), np.linspace(0.0, until, 401))
 
     @kept
-    def errors(self, pressure: str) -> dict[str, float]:
+    def errors(self, pressure: str) -> dict[str, friction.LargestError]:
         """Largest errors of the paper's model, each over the maximum of its quantity."""
         return friction.maximal_errors(approximate(pressure))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import jax.numpy as jnp
 import numpy as np
 
 from saltus.laws import friction
@@ -106,7 +107,7 @@ def smooth(work: Workbench) -> Found:
         for pressure in PRESSURES
     ]
     ratios = np.geomspace(1e-3, 1e3, 4001)
-    share = approximate().coupling(np.ones_like(ratios), ratios)
+    share = approximate().coupling(jnp.ones(len(ratios)), jnp.asarray(ratios))
     bends = [np.abs(np.diff(np.asarray(values), 2)).max() for values in (share.drag, share.twist)]
     # Second differences of a smooth curve on this grid are of the order of its squared step, 1e-5.
     return Found(max(bends) < 1e-4, "smooth; largest errors over the maximum of each: " + "; ".join(told))
@@ -158,7 +159,8 @@ def rolling_power() -> tuple[float, float]:
 def rolling_moment(work: Workbench) -> Found:
     law = friction.Combined(1.0, 1.0, rolling_shift=0.5)
     direction = np.array([0.6, 0.8])
-    moment = np.asarray(law.reaction(np.array([1.0, 0.0]), np.array(0.0), np.array(1.0), direction).rolling_moment)
+    slip, spin, load = jnp.array([1.0, 0.0]), jnp.array(0.0), jnp.array(1.0)
+    moment = np.asarray(law.reaction(slip, spin, load, jnp.asarray(direction)).rolling_moment)
     size = np.linalg.norm(moment)
     error = float(np.abs(moment / size - np.array([-direction[1], -direction[0]])).max())
     gain, _ = rolling_power()
@@ -168,7 +170,7 @@ def rolling_moment(work: Workbench) -> Found:
 def coefficients(work: Workbench) -> Found:
     told = []
     for pressure in PRESSURES:
-        one = approximate(pressure).coefficients(np.array(1.0), 1.0)
+        one = approximate(pressure).coefficients(1.0, 1.0)
         told.append(f"{pressure}: M₀ = {float(one.M0):.4f} fNR, a = {float(one.a):.4f}, b = {float(one.b):.4f}, "
                     f"m = {float(one.m):.4f}, μ = {float(one.mu):.4f} k_x")  # fmt: skip
     return Found(None, "; ".join(told))

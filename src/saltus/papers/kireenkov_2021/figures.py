@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -26,8 +27,9 @@ def scheme(work: Workbench) -> Figure:
     for sign, name in ((1, "1"), (-1, "2")):
         foot = np.array([sign * math.sin(alpha), -math.cos(alpha)])
         axes.plot(*zip(foot, np.zeros(2), strict=True), ":", color=FAINT)
-        axes.annotate("", foot * 0.45, foot, arrowprops={"arrowstyle": "->", "color": colour(1), "lw": 1.6})
-        axes.text(*(foot * 0.5 + np.array([0.06 * sign, 0.02])), f"N$_{name}$", color=colour(1), ha="center")
+        x, y = foot
+        axes.annotate("", (0.45 * x, 0.45 * y), (x, y), arrowprops={"arrowstyle": "->", "color": colour(1), "lw": 1.6})
+        axes.text(0.5 * x + 0.06 * sign, 0.5 * y + 0.02, f"N$_{name}$", color=colour(1), ha="center")
         axes.plot(*foot, "o", color=colour(0), markersize=6)
         axes.fill_between(
             [foot[0], foot[0] + sign * 0.28], foot[1] - 0.26, foot[1] - 0.02, color="#D8D2C4", linewidth=0
@@ -109,7 +111,7 @@ def shifts(work: Workbench) -> Figure:
         left.plot(RATIOS, np.asarray(found.Phi0 + ky * found.Phi1), color=colour(index), label=f"k_y = {ky:g}")
         right.plot(RATIOS, np.asarray(found.Theta0 + ky * found.Theta1), color=colour(index))
     left.plot(RATIOS, np.asarray(0.4 * found.Psi), "-.", color=colour(3), label="F⊥ for k_x = 0.4")
-    share = approximate().coupling(np.ones_like(RATIOS), RATIOS)
+    share = approximate().coupling(jnp.ones(len(RATIOS)), jnp.asarray(RATIOS))
     left.plot(RATIOS, np.asarray(share.drag), "--", color=INK, linewidth=0.8, label="model (8), any k_y")
     right.plot(RATIOS, np.asarray(share.twist), "--", color=INK, linewidth=0.8)
     left.set(title="force / fN", xlabel="s = ωR / v")

@@ -1,1 +1,1 @@
-"""Style and script of the HTML report."""
+"""Template, style and script of the HTML report."""

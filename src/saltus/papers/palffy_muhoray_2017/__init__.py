@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import OptimizeResult, minimize_scalar
 
 from saltus import contacts, systems
 from saltus.papers.claim import Found
@@ -33,7 +35,8 @@ def _deepest(work: Workbench) -> Found:
     times = np.linspace(0.15, 0.31, 161)
     gap = work.published.gaps(times)
     spline = np.polynomial.Polynomial.fit(times, gap, 14)
-    lowest = minimize_scalar(spline, bounds=(0.2, 0.25), method="bounded", options={"xatol": 1e-12})
+    found = minimize_scalar(spline, bounds=(0.2, 0.25), method="bounded", options={"xatol": 1e-12})
+    lowest = cast(OptimizeResult, found)  # scipy itself does not say so
     ends = float(np.interp(0.0, gap[100:], times[100:]))
     return Found(lowest.fun, f"{lowest.fun:.9f} at t = {lowest.x:.6f}; the overlap would end at t = {ends:.4f}")
 

@@ -156,7 +156,7 @@ def paradox_of(name: str, one: shapes.Body, two: shapes.Body, normal=(1.0, 0.0, 
 
     values = [second(t) for t in times]
     for index in np.flatnonzero(np.diff(np.sign(values))):
-        root = brentq(second, times[index], times[index + 1], xtol=1e-15, rtol=1e-14)
+        root = brentq(second, times[index], times[index + 1], xtol=1e-15, rtol=np.float64(1e-14))
         first, other, point, local = touch(root)
         if float(local.gap3) < 0.0:
             found = Touch(name, first, other, np.asarray(point), np.asarray(normal))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import OptimizeResult, minimize_scalar
 
 from saltus import contacts, shapes
 from saltus.contacts import Separation
@@ -32,6 +33,8 @@ def on_both_surfaces(work: Workbench) -> Found:
     touch = work.published
     residuals = []
     for body in (touch.one, touch.two):
+        if not isinstance(body.shape, shapes.Superellipsoid):
+            raise TypeError(f"The published bodies are superellipsoids, got a {type(body.shape).__name__}.")
         inside = rotation.rotate_back(body.quaternion, jnp.asarray(touch.point) - body.center)
         axes, exponents = np.asarray(body.shape.axes), np.asarray(body.shape.exponents)
         residuals.append(abs(float((np.abs(np.asarray(inside) / axes) ** exponents).sum()) - 1.0))
@@ -206,8 +209,9 @@ def neighbours(work: Workbench) -> Found:
 
 def quartic_coefficient(work: Workbench) -> Found:
     x2, slope, t = 0.7, 1.3, 0.2
-    lowest = minimize_scalar(lambda e: x2 * e * e + 0.5 * slope * e * t * t, options={"xtol": 1e-12}).fun
-    share = -lowest * x2 / (slope**2 * t**4)
+    found = minimize_scalar(lambda e: x2 * e * e + 0.5 * slope * e * t * t, options={"xtol": 1e-12})
+    lowest = cast(OptimizeResult, found)  # scipy itself does not say so
+    share = -lowest.fun * x2 / (slope**2 * t**4)
     return Found(abs(0.125 / share - 1.0), f"coefficient {share:.6f} = 1/16")
 
 

@@ -196,7 +196,7 @@ def new_paradoxes(work: Workbench) -> Figure:
 def ellipsoid_claim(work: Workbench) -> Figure:
     figure = new_figure(WIDTH, HEIGHT)
     axes = figure.subplots()
-    bins = np.linspace(-1.0, 0.15, 116)
+    bins = np.linspace(-1.0, 0.15, 116).tolist()
     for index, exponent in enumerate((2.0, 3.0, 4.0)):
         values = largest_eigenvalues(exponent, 6000)
         label = "ellipsoids" if exponent == 2.0 else f"exponent {exponent:g}"

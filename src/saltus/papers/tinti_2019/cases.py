@@ -14,10 +14,10 @@ from scipy import special
 from saltus import surfaces, systems
 from saltus.papers.memo import kept
 from saltus.papers.sampling import SAMPLES, series
-from saltus.simulation import Run, simulate
+from saltus.simulation import Run, Tolerances, simulate
 
 GRAVITY = 9.81  # not stated in the paper
-TIGHT = {"rtol": 1e-13, "atol": 1e-15}
+TIGHT: Tolerances = {"rtol": 1e-13, "atol": 1e-15}
 THETA_1A, PHI_1A = math.radians(23.6), math.pi / 2
 THETA_1B = (math.radians(17.5), math.radians(23.6))
 THETA_2, PHI_2 = math.radians(24.35), math.radians(14.04)
@@ -159,7 +159,7 @@ class Workbench:
     @property
     def growth_rate(self) -> float:
         """The fastest of them [1/s]."""
-        return float(self.exponents.real.max())
+        return float(np.real(self.exponents).max())
 
     @kept
     def height_error(self, name: str, step: float) -> tuple[np.ndarray, np.ndarray]:

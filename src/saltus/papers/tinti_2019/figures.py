@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import special
 
@@ -85,7 +86,7 @@ def figure_4(work: Workbench) -> Figure:
     return _map(np.log10(largest), np.arange(-3.0, 2.6, 0.25), "log₁₀(h_max / mg)", ("ϑ₀", "φ₀"))
 
 
-def _plain(xlabel: str, ylabel: str) -> tuple[Figure, object]:
+def _plain(xlabel: str, ylabel: str) -> tuple[Figure, Axes]:
     figure = new_figure(WIDTH, HEIGHT)
     axes = figure.subplots()
     axes.set(xlabel=xlabel, ylabel=ylabel)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from saltus import systems
 from saltus.papers.claim import Found
 from saltus.papers.paper import Discovery, Paper
 from saltus.papers.vrbik.cases import CONTINUUM, OVERHANG, Workbench
 from saltus.papers.vrbik.claims import CLAIMS
 from saltus.papers.vrbik.errata import ERRATA
 from saltus.papers.vrbik.figures import DRAWINGS
+from saltus.systems.chain import continuum
 
 
 def _creates(work: Workbench) -> Found:
@@ -47,7 +47,7 @@ def _gentle(work: Workbench) -> Found:
 
 
 def _levels(work: Workbench) -> Found:
-    exact = systems.chain.continuum(length=1.0, overhang=1.0 / 8.0, gravity=1.0)
+    exact = continuum(length=1.0, overhang=1.0 / 8.0, gravity=1.0)
     told = []
     for links in CONTINUUM:
         over, speed, _, lost = work.many(links)

@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from saltus import systems
 from saltus.laws.impact.engagement import ENGAGEMENTS
 from saltus.papers.paper import Drawing
 from saltus.papers.pictures import HEIGHT, WIDTH
 from saltus.papers.sampling import series
 from saltus.papers.vrbik.cases import CONTINUUM, FORCES, LAWS, Workbench
+from saltus.systems import chain
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 LABELS = {"limit": "limit (exact)", "plastic": "plastic", "printed": "as printed", "frozen": "frozen edge"}
@@ -120,7 +120,7 @@ def angles(work: Workbench) -> Figure:
 
 def continuum(work: Workbench) -> Figure:
     figure, (left, right) = _two()
-    exact = systems.chain.continuum(length=1.0, overhang=1.0 / 8.0, gravity=1.0)
+    exact = chain.continuum(length=1.0, overhang=1.0 / 8.0, gravity=1.0)
     lost = []
     for index, links in enumerate(CONTINUUM):
         over, speed, _, energy = work.many(links)

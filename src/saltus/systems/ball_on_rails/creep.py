@@ -16,6 +16,7 @@ from jaxtyping import Array
 from saltus.contacts.ball_contact import ContactMotion
 from saltus.laws.friction import Reaction
 from saltus.programs import program
+from saltus.systems.ball_common import spot_law
 from saltus.systems.ball_on_rails.forces import (
     LEAN,
     Contacts,
@@ -60,7 +61,7 @@ def ray_motion(ball: BallOnRails, angle: Scalar) -> ContactMotion:
     nothing = jnp.zeros(2)
     return ContactMotion(
         slip=jnp.stack([jnp.full(2, slip), nothing], -1),
-        spin=LEAN * spin,
+        spin=jnp.asarray(LEAN) * spin,
         rolling=jnp.stack([nothing, jnp.full(2, rolling)], -1),
     )
 
@@ -133,7 +134,7 @@ def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
     Without locked-in forces across the rails, which could wedge the ball on steeper slopes.
     """
     S, C = jnp.sin(ball.half_angle), jnp.cos(ball.half_angle)
-    radius, law = spot_radius(ball), ball.law
+    radius, law = spot_radius(ball), spot_law(ball.law)
     mu, resistance = grip(ball), law.rolling_capacity(even_load(ball)) / even_load(ball) * C
 
     def shares(angle):
@@ -167,7 +168,7 @@ def resting(ball: BallOnRails, place: Place) -> Contacts:
     nothing = jnp.zeros(2)
     reaction = Reaction(
         force=jnp.stack([jnp.full(2, -0.5 * held), nothing], -1),
-        spin_torque=-LEAN * torque,
+        spin_torque=-jnp.asarray(LEAN) * torque,
         rolling_moment=jnp.stack([nothing, jnp.full(2, resistance)], -1),
     )
     return Contacts(place, loads_of(ball, place, jnp.zeros(5), nothing), reaction, jnp.zeros(5))

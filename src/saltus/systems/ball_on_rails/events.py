@@ -174,7 +174,7 @@ def _stuck_on_one_rail(ball: BallOnRails, state: State) -> State:
     """A contact that stops slipping (and spinning) while the other rail is lost; it sticks if friction can hold it."""
     place = ball.placed(state)
     slip, spin = jnp.sum(place.motion.slip, 0), jnp.sum(place.motion.spin)
-    v = _with_slip(ball, state, place, -slip, 0.0 if ball.point else -spin)
+    v = _with_slip(ball, state, place, -slip, jnp.zeros(()) if ball.point else -spin)
     stuck = changed(state, v=v, mode=jnp.where(state.mode == SLIP, STICK, state.mode))
     return choose(_Look(ball).grip_left(stuck) >= 0.0, stuck, state)
 
@@ -256,12 +256,13 @@ class _Look:
     """Guard values; the contacts of a state are computed once for all guards."""
 
     def __init__(self, ball: BallOnRails):
-        self.ball, self._state, self._contacts = ball, None, None
+        self.ball = ball
+        self._last: tuple[State, Contacts] | None = None
 
     def __call__(self, state: State) -> Contacts:
-        if self._state is not state:
-            self._state, self._contacts = state, self.ball.contacts(state)
-        return self._contacts
+        if self._last is None or self._last[0] is not state:
+            self._last = state, self.ball.contacts(state)
+        return self._last[1]
 
     def share_of_load(self, state: State) -> Scalar:
         """Sum of the loads over the weight."""

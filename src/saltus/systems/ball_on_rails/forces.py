@@ -115,9 +115,9 @@ def grip(ball: BallOnRails) -> Scalar:
     return ball.law.capacity(even_load(ball)) / even_load(ball)
 
 
-def placed(ball: BallOnRails, tilt: Scalar, velocity: Velocity, is_open: Bool[Array, "2"] = (False, False)) -> Place:
+def placed(ball: BallOnRails, tilt: Scalar, velocity: Velocity, is_open: Bool[Array, "2"] | None = None) -> Place:
     """Where the ball touches: both rails, or one about which it has turned by `tilt`."""
-    is_open = jnp.asarray(is_open)
+    is_open = jnp.zeros(2, bool) if is_open is None else jnp.asarray(is_open)
     one = is_open.any()
     kept = jnp.where(is_open[0], 1.0, -1.0)
     lean = ball.half_angle - tilt

@@ -42,7 +42,8 @@ class Regime(NamedTuple):
     @staticmethod
     def of(mode: Int[Array, " m"]) -> Regime:
         """The regime that these integers mean."""
-        return Regime(mode[0], *(mode[1:FLAGS] != 0), mode[FLAGS:])
+        stuck, unmoved, swung_under, lifted = mode[1:FLAGS] != 0
+        return Regime(mode[0], stuck, unmoved, swung_under, lifted, mode[FLAGS:])
 
     def integers(self) -> Int[Array, " m"]:
         """The integers that mean this regime."""

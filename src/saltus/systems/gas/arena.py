@@ -178,7 +178,7 @@ def reverse(key: Array, body: Array) -> Array:
     return (body << BITS) | (IMAGES - 1 - (key & (2**BITS - 1)))
 
 
-def put(array: Array, index: Array | tuple[Array, Array], value: Array) -> Array:
+def put(array: Array, index: Array | tuple[Array, Array], value: Array | int) -> Array:
     """One entry, or one row, of an array replaced in place."""
     places = index if isinstance(index, tuple) else (index,)
     starts = [jnp.asarray(place, jnp.int32) for place in places]

@@ -46,7 +46,7 @@ class HardBodies:
     def __init__(
         self,
         bodies: Bodies,
-        box: Sequence[float],
+        box: Sequence[float] | np.ndarray,
         *,
         periodic: bool | Sequence[bool] = True,
         walls: Sequence[tuple[Sequence[float], float]] = (),
@@ -246,7 +246,7 @@ def _grid(arena: Arena, homes: np.ndarray, seat: np.ndarray, total: int) -> Grid
     seats = np.zeros((len(cells), 9, arena.cell_room))
     filled = np.zeros(len(cells), int)
     place = np.full(total, arena.n_cells * arena.cell_room, np.int32)
-    for i, c in enumerate(flat):
+    for i, c in enumerate(np.atleast_1d(flat)):
         if filled[c] >= arena.cell_room:
             raise OverflowError("A cell is full.")
         cells[c, filled[c]], seats[c, :, filled[c]] = i, seat[i]

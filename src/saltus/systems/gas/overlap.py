@@ -36,9 +36,9 @@ def near_pairs(place: np.ndarray, reach: float, box: np.ndarray) -> tuple[np.nda
             points.append(ghost[close])
             owners.append(np.flatnonzero(close))
     everyone, owner = np.concatenate(points), np.concatenate(owners)
-    from scipy.spatial import cKDTree
+    from scipy.spatial import KDTree
 
-    found = cKDTree(home).sparse_distance_matrix(cKDTree(everyone), reach, output_type="ndarray")
+    found = KDTree(home).sparse_distance_matrix(KDTree(everyone), reach, output_type="ndarray")
     one, two = found["i"], found["j"]
     keep = (owner[two] > one) | ((owner[two] == one) & (two != one))
     one, two = one[keep], two[keep]

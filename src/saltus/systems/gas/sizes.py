@@ -42,8 +42,10 @@ def sizes(bodies: Bodies, region: np.ndarray, periodic: np.ndarray, n_walls: int
     if alone > 0.15 * mean:
         skin = min(skin, alone)
     reach = 2.0 * (radius + skin)
-    many = tuple(bool(p and edge < 2.0 * reach) for p, edge in zip(periodic, region, strict=True))
-    shape = tuple(1 if m else max(1, int(edge // reach)) for m, edge in zip(many, region, strict=True))
+    x, y, z = (bool(p and edge < 2.0 * reach) for p, edge in zip(periodic, region, strict=True))
+    many = (x, y, z)
+    width, depth, height = (1 if m else max(1, int(edge // reach)) for m, edge in zip(many, region, strict=True))
+    shape = (width, depth, height)
     expected = len(axes) / np.prod(shape)
     seats = min(len(axes), int(np.ceil(expected + 6.0 * np.sqrt(expected) + 4.0)))
     arena = Arena(

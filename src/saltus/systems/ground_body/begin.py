@@ -40,8 +40,8 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
     margin = checks.concrete(system.surface.margin(position[0], position[1]))
     if margin is not None and not margin > 0.0:
         raise ValueError(f"The body starts at x, y = {list(position)}, where the ground is not defined.")
-    numbers = [jnp.asarray(part, float) for part in (position, velocity, quaternion, angular_velocity)]
-    state = _begin(system, *numbers, jnp.asarray(0.0 if height is None else height, float))
+    numbers = (position, velocity, quaternion, angular_velocity, 0.0 if height is None else height)
+    state = _begin(system, *(jnp.asarray(part, float) for part in numbers))
     finite = checks.concrete(jnp.isfinite(state.q).all())
     if finite is not None and not finite:
         raise ValueError(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, ArrayLike, Bool, Float
 
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Quantity, Rate, State
@@ -62,9 +62,9 @@ class Raft(AbstractSystem):
         rods=(),
         *,
         mu,
-        stiffness=1.0,
-        damping=0.0,
-        strength=np.inf,
+        stiffness: ArrayLike | list[float] = 1.0,
+        damping: ArrayLike | list[float] = 0.0,
+        strength: ArrayLike | list[float] = np.inf,
         gravity: float = 9.81,
     ):
         checks.instance(
@@ -81,7 +81,7 @@ class Raft(AbstractSystem):
         pairs = _checked_pairs(rods, n)
         for name, value in (("stiffness", stiffness), ("damping", damping), ("strength", strength)):
             if checks.shape_of(value) not in ((), (len(pairs),)):
-                raise ValueError(f"`{name}` must be one number or {len(pairs)}, one per rod, got {len(value)}.")
+                raise ValueError(f"`{name}` must be one number or {len(pairs)}, one per rod, got {np.size(value)}.")
         self.surface = surface
         self.mass = numbers(masses)
         self.mu = jnp.broadcast_to(jnp.asarray(mu, float), (n,))

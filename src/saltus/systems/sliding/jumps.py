@@ -92,7 +92,8 @@ def set_off(system: SlidingMasses, state: State) -> State:
     """
     resting = state.mode == STICK
     numbers, rest = eqx.partition((system, state), eqx.is_inexact_array)
-    begins = _onset(*eqx.combine(jax.lax.stop_gradient(numbers), rest), resting)
+    fixed_system, fixed = eqx.combine(jax.lax.stop_gradient(numbers), rest)
+    begins = _onset(fixed_system, fixed, resting)
     slips = resting & ~begins.held
     v = jnp.where(slips[:, None], NUDGE * system.columns(begins.motion), state.v)
     mode = jnp.where(slips, SLIP, state.mode)

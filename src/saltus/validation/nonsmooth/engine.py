@@ -17,10 +17,8 @@ RTOL, ATOL = 1e-12, 1e-14
 MAX_EVENTS = 2000
 
 
-def _array(formula: Formula | None):
+def _array(formula: Formula):
     """A formula as a function of (t, y, p) that gives an array."""
-    if formula is None:
-        return None
     return lambda t, y, p: jnp.stack([jnp.asarray(one, float) for one in formula(jnp, t, y, p)])
 
 
@@ -29,11 +27,12 @@ def _number(formula: Formula):
 
 
 def _guard(rule: Rule) -> hybrid.Guard:
-    more = {} if rule.armed is None else {"armed": rule.armed}
+    armed = hybrid.always if rule.armed is None else rule.armed
+    jump = None if rule.jump is None else _array(rule.jump)
     to = _number(rule.to) if callable(rule.to) else rule.to
     return hybrid.Guard(
-        rule.name, _number(rule.function), jump=_array(rule.jump), to=to, settle=rule.rest,
-        ends="finished" if rule.ends else None, **more,
+        rule.name, _number(rule.function), armed, jump=jump, to=to, settle=rule.rest,
+        ends="finished" if rule.ends else None,
     )  # fmt: skip
 
 

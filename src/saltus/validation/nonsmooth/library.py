@@ -104,7 +104,7 @@ def sliding_disc(given: Given) -> dict[str, float]:
     law = friction.Combined(mu=given["mu"], spot_radius=given["R"], pressure="uniform")
 
     def rate(t, y, p):
-        answer = law.reaction(jnp.stack([y[0], 0.0 * y[0]]), y[1], 1.0)
+        answer = law.reaction(jnp.stack([y[0], 0.0 * y[0]]), y[1], jnp.asarray(1.0))
         # Mass 1 / g carries the load 1; the inertia of the disc is m R^2 / 2. A relative time keeps the end apart:
         # d/ds = speed d/dt, so that the ratio settles while the motion dies out.
         size = y[0] + given["R"] * y[1]

@@ -23,12 +23,18 @@ MOST_POINTS = 400
 class Summary(Protocol):
     """What is told of an ensemble."""
 
-    facts: Mapping[str, Any]
-    outcomes: Sequence[Mapping[str, Any]]
-    parameters: Sequence[Mapping[str, Any]]
-    columns: Sequence[Mapping[str, Any]]
-    sensitivity: Sequence[Mapping[str, Any]]
-    curves: Sequence[Any]
+    @property
+    def facts(self) -> Mapping[str, Any]: ...
+    @property
+    def outcomes(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def parameters(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def columns(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def sensitivity(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def curves(self) -> Sequence[Any]: ...
 
 
 def save_page(summary: Summary, path: str | os.PathLike) -> None:

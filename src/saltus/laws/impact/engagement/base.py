@@ -53,9 +53,9 @@ class AbstractEngagement(eqx.Module):
     @abc.abstractmethod
     def __call__(
         self,
-        angle: Float[Array, ""],
-        table_mass: Float[Array, ""],
-        response: Float[Array, ""],
+        angle: Float[Array, ""] | float,
+        table_mass: Float[Array, ""] | float,
+        response: Float[Array, ""] | float,
         edge_friction: Float[Array, ""] | float = 0.0,
     ) -> Engagement:
         """The scaled jump."""

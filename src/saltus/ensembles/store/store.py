@@ -18,16 +18,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from saltus.ensembles.durable import flush_folder, lock, persist
 from saltus.ensembles.errors import WriteError
-from saltus.ensembles.layout import DONE, KEY, LAYOUT, PARAMETER, consolidate, is_store, lay_out, open_group, plain
+from saltus.ensembles.store.durable import flush_folder, lock, persist
+from saltus.ensembles.store.layout import (
+    DONE,
+    KEY,
+    LAYOUT,
+    PARAMETER,
+    consolidate,
+    is_store,
+    lay_out,
+    open_group,
+    plain,
+)
 from saltus.errors import ScenarioError
 from saltus.io.files import atomic_write, check_writable
 
 if TYPE_CHECKING:
     import zarr
 
-    from saltus.ensembles.work import Column
+    from saltus.ensembles.compute.task import Column
 
 CHUNK_BYTES = 64 * 2**20  # at most this much of all columns in a chunk
 SLAB = 2**24  # flags read at a time
@@ -170,7 +180,8 @@ class Store:
     def flags(self, name: str) -> dict[int, str]:
         """What the numbers of a variable mean; empty where they mean themselves, or there is no such variable."""
         about = self._arrays[name].attrs if name in self._arrays else {}
-        return dict(zip(about.get("flag_values", []), str(about.get("flag_meanings", "")).split(), strict=True))
+        values: Any = about.get("flag_values", [])
+        return dict(zip(values, str(about.get("flag_meanings", "")).split(), strict=True))
 
     def extend(self, samples: int) -> Store:
         """The same store with room for more samples; what is done stays done."""
@@ -205,8 +216,8 @@ class Store:
 
     def _parameters(self, values: Mapping[str, np.ndarray], count: int) -> np.ndarray:
         """Drawn values as one table; what is not a number as its place in the list of choices."""
-        names = json.loads(self._arrays[PARAMETER].attrs["keys"])
-        choices = json.loads(self._arrays[PARAMETER].attrs["choices"])
+        about = self._arrays[PARAMETER].attrs
+        names, choices = json.loads(str(about["keys"])), json.loads(str(about["choices"]))
         table = np.empty((count, len(names)))
         for column, name in enumerate(names):
             if name in choices:

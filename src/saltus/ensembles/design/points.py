@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,8 @@ class Sobol:
     def __init__(self, dimensions: int, seed: int, samples: int):
         from scipy.stats import qmc
 
-        engine = qmc.Sobol(dimensions, scramble=True, bits=SOBOL_CELLS, seed=np.random.default_rng(seed))
+        draws: dict[str, Any] = {"seed": np.random.default_rng(seed)}  # `rng` in the hints, since SciPy 1.15
+        engine = qmc.Sobol(dimensions, scramble=True, bits=SOBOL_CELLS, **draws)
         self._origin = _cells(engine.random(1))
         self._directions = []
         for digit in range(max(samples - 1, 0).bit_length()):

@@ -15,7 +15,7 @@ from saltus.errors import MissingExtraError, ScenarioError
 if TYPE_CHECKING:
     import zarr
 
-    from saltus.ensembles.work import Column
+    from saltus.ensembles.compute.task import Column
 
 LAYOUT = 1  # raised when stores of older versions can no longer be continued
 DONE, PARAMETER, KEY = "done", "parameter", "key"

@@ -15,20 +15,20 @@ import socket
 import time
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from saltus import configure
+from saltus.ensembles.compute.task import Work, compute
 from saltus.ensembles.errors import ChunkError, EnsembleError, Failures, WriteError
+from saltus.ensembles.execute.process import environment
 from saltus.ensembles.store import Store
-from saltus.ensembles.work import Work, compute
-from saltus.ensembles.worker import environment
 from saltus.errors import MissingExtraError, ScenarioError
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-    from saltus.ensembles.pool import Report
+    from saltus.ensembles.execute.pool import Report
 
 CONNECT = 8.0  # seconds in which a scheduler must answer at the start
 PATIENCE = 300.0  # seconds in which a scheduler that was lost must be back
@@ -62,11 +62,12 @@ class Cluster:
             raise MissingExtraError("A cluster needs Dask. Install it with: pip install 'saltus[cluster]'.") from None
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is told in our words
         if self.address == LOCAL:
+            silent: Any = None  # no dashboard, which the hints of Dask do not allow for
             self._own = distributed.LocalCluster(
                 n_workers=self._workers or os.cpu_count(),
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=None,
+                dashboard_address=silent,
                 env={name: value for name, value in environment({}).items()},
             )
         try:
@@ -88,7 +89,13 @@ class Cluster:
     @property
     def n_workers(self) -> int:
         """How many chunks it computes at once."""
-        return max(1, sum(self._client.nthreads().values()))
+        threads: Any = self._connected().nthreads()
+        return max(1, sum(threads.values()))
+
+    def _connected(self) -> Client:
+        if self._client is None:
+            raise EnsembleError(f"There is no connection to the scheduler {self.address!r}. Use it within `with`.")
+        return self._client
 
     def run(self, work: Work, store: Store, chunks: Sequence[int], report: Report) -> None:
         """Compute chunks; returns when all are done in the store.
@@ -118,7 +125,7 @@ class Cluster:
         """Submit chunks and wait for them; those that are done, or have failed, leave the list."""
         from distributed.comm import CommClosedError
 
-        client = self._client
+        client = self._connected()
         try:
             if not client.nthreads():
                 warnings.warn(f"The cluster {self.address!r} has no workers yet; waiting for one.", stacklevel=2)
@@ -145,7 +152,8 @@ class Cluster:
         if status == "cancelled":
             raise SchedulerLostError
         if status == "error":
-            problem = _explained(future.exception(), first, last)
+            error: Any = future.exception()  # at once, since the client is not asynchronous
+            problem = _explained(error, first, last)
             if not isinstance(problem, ChunkError):
                 raise problem
             failures.add(problem)

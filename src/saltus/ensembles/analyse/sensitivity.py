@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus.ensembles.statistics import present
+from saltus.ensembles.analyse.statistics import present
 from saltus.errors import MissingExtraError
 
 MIN_SAMPLES = 64

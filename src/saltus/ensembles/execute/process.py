@@ -1,4 +1,4 @@
-"""A process that computes chunks for the pool: `python -m saltus.ensembles.worker`.
+"""A process that computes chunks for the pool: `python -m saltus.ensembles.execute.process`.
 
 Not a fork (JAX holds threads), and not started by `multiprocessing` (which would run the user's script again).
 On stdin: the pickled assignment, then the number of a chunk per line. On stdout: one JSON object per line. When
@@ -32,12 +32,13 @@ def main() -> None:
     os.dup2(2, 1)  # what libraries print does not mix with the reports
     path, work, search = pickle.load(sys.stdin.buffer)
     sys.path[:] = search
+    chunks: queue.Queue[int] = queue.Queue()
+    # Before the long imports: where the parent dies meanwhile, this process ends with it.
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, chunks), daemon=True).start()
     import saltus
     from saltus.ensembles.store import Store
 
     saltus.configure()
-    chunks: queue.Queue[int] = queue.Queue()
-    threading.Thread(target=_listen, args=(sys.stdin.buffer, chunks), daemon=True).start()
     store, work = Store(path), pickle.loads(work)
     while True:
         _compute(work, store, chunks.get(), channel)
@@ -50,8 +51,8 @@ def _listen(stream: IO[bytes], chunks: queue.Queue[int]) -> None:
 
 
 def _compute(work: Any, store: Any, chunk: int, channel: IO[str]) -> None:
+    from saltus.ensembles.compute.task import compute
     from saltus.ensembles.errors import WriteError
-    from saltus.ensembles.work import compute
 
     report = Reporter(chunk, channel)
     try:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from saltus.ensembles import chunk, members
-from saltus.ensembles.summaries import FAILED, OUTCOME_NAMES
+from saltus.ensembles.compute import building, run_samples
+from saltus.ensembles.compute.outputs import FAILED, OUTCOME_NAMES
 from saltus.scenarios.keys import with_values
 from saltus.scenarios.loader import load, validate
 
@@ -33,12 +33,12 @@ def friction():
 
 @pytest.fixture(scope="module")
 def together(pair, friction):
-    return chunk.run(pair, friction)
+    return run_samples.run(pair, friction)
 
 
 def _agrees_with_single_runs(scenario, values, found, rows, rtol=1e-7):
     for row in rows:
-        run = with_values(scenario, members.sample_values(values, row)).simulate()
+        run = with_values(scenario, building.sample_values(values, row)).simulate()
         last = run.to_dataset(times=2).isel(time=-1)
         assert OUTCOME_NAMES[found["outcome"][row]] == run.outcome.name
         assert found["events"][row] == len(run.events)
@@ -57,7 +57,7 @@ def test_samples_that_stop_and_stick_end_as_single_runs_do(pair, friction, toget
 
 def test_extremes_of_a_sample_are_those_of_its_run(pair, friction, together):
     for row in range(2):
-        run = with_values(pair, members.sample_values(friction, row)).simulate()
+        run = with_values(pair, building.sample_values(friction, row)).simulate()
         data = run.to_dataset(times=20001)
         speed = float(np.sqrt((data.velocity**2).sum("axis")).max())
         # A parabola through quarters of a step of about 0.1 s; 1e-4 was seen.
@@ -67,7 +67,7 @@ def test_extremes_of_a_sample_are_those_of_its_run(pair, friction, together):
 
 def test_sample_gives_the_same_bits_whatever_its_neighbours(pair, friction, together):
     order = np.random.default_rng(1).permutation(40)[:17]
-    again = chunk.run(pair, {key: column[order] for key, column in friction.items()})
+    again = run_samples.run(pair, {key: column[order] for key, column in friction.items()})
     for name, column in together.items():
         np.testing.assert_array_equal(column[order], again[name], err_msg=name)
 
@@ -77,7 +77,7 @@ def test_sample_that_cannot_be_is_failed_and_leaves_the_others_alone(pair, frict
     some["friction.mu"][1:3] = -0.1, np.nan
     some["masses.1.velocity.1"][4] = 0.5  # along the rod, which is rigid: refused as the system is built
     counts = []
-    found = chunk.run(pair, some, counts.append)
+    found = run_samples.run(pair, some, counts.append)
     ended = [OUTCOME_NAMES[code] for code in found["outcome"]]
     assert ended == ["finished", FAILED, FAILED, "finished", FAILED, "finished"]
     assert np.isnan(found["run_out"][1])
@@ -86,7 +86,7 @@ def test_sample_that_cannot_be_is_failed_and_leaves_the_others_alone(pair, frict
 
 
 def test_columns_say_what_run_returns(pair, together):
-    about = chunk.columns(pair)
+    about = run_samples.columns(pair)
     assert set(about) == set(together)
     for name, column in about.items():
         assert together[name].shape == (40, *column.shape)
@@ -97,7 +97,7 @@ def test_columns_say_what_run_returns(pair, together):
 def test_words_and_whole_numbers_are_values_too():
     chain = validate({"kind": "chain", "links": 2, "overhang": 0.1, "gravity": 1.0, "solve": {"rtol": 1e-8}})
     values = {"engagement": np.array(["limit", "plastic", "limit"], object), "links": np.array([2, 2, 3])}
-    found = chunk.run(chain, values)
+    found = run_samples.run(chain, values)
     assert (found["events"] == [3, 3, 4]).all()
     assert found["energy_lost"][1] != found["energy_lost"][0]
     assert np.isfinite(found["final_position"][:2]).all()
@@ -109,15 +109,15 @@ def test_constant_steps_run_together_too_and_see_masses_stop():
     start = {"masses": [{**PAIR["masses"][0], "velocity": [0.05, 0.2]}, {**PAIR["masses"][1], "velocity": [0.05, 0.2]}]}
     values = {"friction.mu": np.array([0.1, 0.15, 0.2])}
     stepping = validate({**PAIR, **start, "solve": {"until": 3.0, "method": "rk4", "step": 0.001}})
-    stepped = chunk.run(stepping, values)
-    adaptive = chunk.run(validate({**PAIR, **start, "solve": {"until": 3.0}}), values)
+    stepped = run_samples.run(stepping, values)
+    adaptive = run_samples.run(validate({**PAIR, **start, "solve": {"until": 3.0}}), values)
     assert (stepped["events"] == adaptive["events"]).all()
     assert stepped["events"].min() >= 1
     # Fourth order: 2.6e-9 m and 4e-7 s were seen, 16 times as much with twice the step.
     np.testing.assert_allclose(stepped["final_position"], adaptive["final_position"], rtol=0, atol=1e-8)
     np.testing.assert_allclose(stepped["stop_time"], adaptive["stop_time"], rtol=0, atol=1e-6)
     _agrees_with_single_runs(stepping, values, stepped, [1], rtol=1e-9)
-    again = chunk.run(stepping, {"friction.mu": values["friction.mu"][[2, 0]]})
+    again = run_samples.run(stepping, {"friction.mu": values["friction.mu"][[2, 0]]})
     for name, column in stepped.items():
         np.testing.assert_array_equal(column[[2, 0]], again[name], err_msg=name)
 
@@ -138,7 +138,7 @@ def test_every_kind_of_system_runs_as_an_ensemble(name, values):
     scenario = load(name).scenario
     rng = np.random.default_rng(0)
     drawn = {key: rng.uniform(*ends, size=4) for key, ends in values.items()}
-    _agrees_with_single_runs(scenario, drawn, chunk.run(scenario, drawn), (0, 3), rtol=1e-6)
+    _agrees_with_single_runs(scenario, drawn, run_samples.run(scenario, drawn), (0, 3), rtol=1e-6)
 
 
 @pytest.mark.slow
@@ -150,6 +150,6 @@ def test_masses_that_bounce_come_to_rest_within_a_batch():
         "solve": {"until": 8.0, "adhesion": False, "rtol": 1e-10, "atol": 1e-12},
     }
     scenario, values = validate(hill), {"solve.restitution": np.array([0.0, 0.1, 0.3, 0.6])}
-    found = chunk.run(scenario, values)
+    found = run_samples.run(scenario, values)
     assert (found["final_mode"] == 2).all() and (np.diff(found["stop_time"]) > 0.0).all()
     _agrees_with_single_runs(scenario, values, found, range(4))

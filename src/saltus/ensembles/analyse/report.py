@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from saltus.ensembles.result import Column, Result
-from saltus.ensembles.statistics import exceedance, histogram, statistics
+from saltus.ensembles.analyse.result import Column, Result
+from saltus.ensembles.analyse.statistics import exceedance, histogram, statistics
 from saltus.errors import ScenarioError
 from saltus.io.files import atomic_write
 
@@ -119,7 +119,7 @@ def summarize(
         _check_sensitivity(result)
     rows: dict[str, list[Row]] = {"columns": [], "sensitivity": [], "pairs": []}
     curves = []
-    for place, one in enumerate(result.columns(columns)):
+    for place, one in enumerate(result.columns(None if columns is None else list(columns))):
         if progress is not None:
             progress(place, one.name)
         rows["columns"].append(_row(one, result))
@@ -172,7 +172,7 @@ def _chosen(result: Result, drawn: Sequence[Column]) -> list[Row]:
 
 
 def _check_sensitivity(result: Result) -> None:
-    from saltus.ensembles.sensitivity import MIN_SAMPLES
+    from saltus.ensembles.analyse.sensitivity import MIN_SAMPLES
 
     if not result.keys:
         raise ScenarioError(f"{str(result.path)!r} has no drawn keys that anything could depend on.")
@@ -184,7 +184,7 @@ def _check_sensitivity(result: Result) -> None:
 
 
 def _indices(result: Result, drawn: Sequence[Column], column: Column) -> Any:
-    from saltus.ensembles import sensitivity
+    from saltus.ensembles.analyse import sensitivity
 
     keys = tuple(one.name for one in drawn)
     if result.design == "saltelli":

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from saltus._jax_settings import remind_of_configure
-from saltus.ensembles import pool
+from saltus.ensembles.compute.task import EXTENSIBLE, ScenarioWork, Work, compute
 from saltus.ensembles.errors import ChunkError, EnsembleError, Failures, Interrupted
-from saltus.ensembles.layout import is_store
+from saltus.ensembles.execute import pool
 from saltus.ensembles.store import Store, check_new, chunk_size
-from saltus.ensembles.work import EXTENSIBLE, ScenarioWork, Work, compute
+from saltus.ensembles.store.layout import is_store
 from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def ensemble(
     work = ScenarioWork(loaded.text, samples, device, loaded.name, allow_python)
     execute(work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell)
     if series:
-        from saltus.ensembles.series import write_series
+        from saltus.ensembles.execute.series import write_series
 
         write_series(work, Store(out), series)
     import xarray as xr
@@ -203,7 +203,11 @@ def _as_many(work: Work, store: Store) -> Work:
     """`work` with as many samples as the store has, unless more were asked for."""
     wanted = getattr(work, "total", work.samples)
     if wanted is None:
-        return dataclasses.replace(work, total=store.samples) if work.samples != store.samples else work
+        if work.samples == store.samples:
+            return work
+        if not isinstance(work, ScenarioWork):
+            raise TypeError(f"The number of samples of a {type(work).__name__} cannot be changed.")
+        return dataclasses.replace(work, total=store.samples)
     if wanted == store.samples:
         return work
     design = store.attributes.get("design")
@@ -316,7 +320,7 @@ def _cluster(scheduler: str | None, workers: int | None) -> Iterator[Any]:
     if scheduler is None:
         yield None
         return
-    from saltus.ensembles.cluster import Cluster
+    from saltus.ensembles.execute.cluster import Cluster
 
     with Cluster(scheduler, workers) as cluster:
         yield cluster

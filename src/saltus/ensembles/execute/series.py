@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltus.ensembles.compute.building import sample_values
+from saltus.ensembles.compute.task import ScenarioWork, on_device
 from saltus.ensembles.errors import WriteError
-from saltus.ensembles.layout import consolidate, zarr_package
-from saltus.ensembles.members import sample_values
-from saltus.ensembles.work import ScenarioWork, on_device
+from saltus.ensembles.store.layout import consolidate, zarr_package
 from saltus.errors import ScenarioError
 from saltus.io.files import atomic_write
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from saltus import checks
-from saltus.ensembles.layout import plain
+from saltus.ensembles.store.layout import plain
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
@@ -94,6 +94,7 @@ class Builder:
         import equinox as eqx
         import jax
         import jax.numpy as jnp
+        from jax.core import Tracer
 
         mapped = type(vector)
         with checks.noting() as notes:
@@ -103,7 +104,7 @@ class Builder:
         if self._shared is None:
             self._shared, self._structure = shared, jax.tree.structure(varying)
         # A condition inside a compiled function cannot be looked at from here.
-        seen = [jnp.all(one) for one in notes if isinstance(one, mapped) or not isinstance(one, jax.core.Tracer)]
+        seen = [jnp.all(one) for one in notes if isinstance(one, mapped) or not isinstance(one, Tracer)]
         return jax.tree.leaves(varying), start, functools.reduce(jnp.logical_and, seen, jnp.asarray(True))
 
     def works(self) -> bool:

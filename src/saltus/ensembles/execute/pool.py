@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable
 from typing import IO, Any
 
 from saltus import processes
+from saltus.ensembles.compute.task import Work
 from saltus.ensembles.errors import ChunkError, Failures, WriteError
+from saltus.ensembles.execute.process import environment
 from saltus.ensembles.store import Store
-from saltus.ensembles.work import Work
-from saltus.ensembles.worker import environment
 
 ATTEMPTS = 3  # workers that may die over one chunk
 Report = Callable[[int, int], None]  # chunk, samples of it that have ended
@@ -55,8 +55,14 @@ class Worker:
     def give(self, chunk: int) -> None:
         """Hand it a chunk. If it is dead already, its reader tells."""
         self.chunk = chunk
+        self.tell(b"%d\n" % chunk)
+
+    def tell(self, message: bytes) -> None:
+        """Write to its input. If it is dead already, its reader tells."""
+        if self.process.stdin is None:
+            raise RuntimeError("A worker was started without an input to write to.")
         with contextlib.suppress(OSError):
-            self.process.stdin.write(b"%d\n" % chunk)
+            self.process.stdin.write(message)
             self.process.stdin.flush()
 
     def stop(self) -> None:
@@ -65,7 +71,8 @@ class Worker:
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self.log):
             with contextlib.suppress(OSError):  # what could not be written to a dead worker
-                stream.close()
+                if stream is not None:
+                    stream.close()
 
     def last_words(self) -> str:
         """The last line it printed."""
@@ -117,7 +124,7 @@ class Pool:
     def _start(self) -> Worker:
         log = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the worker)
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "saltus.ensembles.worker"],
+            [sys.executable, "-P", "-m", "saltus.ensembles.execute.process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -126,9 +133,7 @@ class Pool:
         )
         processes.register(process)
         worker = Worker(process, log)
-        with contextlib.suppress(OSError):  # died at once; its reader tells
-            process.stdin.write(self._assignment)
-            process.stdin.flush()
+        worker.tell(self._assignment)
         self._workers.append(worker)
         threading.Thread(target=self._listen, args=(worker,), daemon=True).start()
         return worker

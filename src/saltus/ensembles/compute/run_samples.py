@@ -1,4 +1,4 @@
-"""Run some samples of a scenario and keep their summaries: together where that is possible, else one by one.
+"""Run some samples of a scenario and keep what is asked of each: together where that is possible, else one by one.
 
 What a sample gives depends on its numbers alone, not on the others of its chunk.
 """
@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from saltus.ensembles import members, summaries
-from saltus.ensembles.layout import plain
-from saltus.ensembles.summaries import FAILED, OUTCOME_NAMES, Column
+from saltus.ensembles.compute import building, outputs
+from saltus.ensembles.compute.outputs import FAILED, OUTCOME_NAMES, Column
+from saltus.ensembles.store.layout import plain
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
@@ -30,11 +30,11 @@ MAX_STEPS = 100_000  # steps after which it is
 
 def columns(scenario: Scenario) -> dict[str, Column]:
     """What is kept of every sample of this scenario, by name."""
-    return summaries.columns(*scenario.assemble())
+    return outputs.columns(*scenario.assemble())
 
 
 def run(scenario: Scenario, values: Values, progress: Progress | None = None) -> dict[str, np.ndarray]:
-    """Run the samples with these values and keep their summaries.
+    """Run the samples with these values and keep their outputs.
 
     Args:
         scenario: The scenario; the values replace its own.
@@ -45,7 +45,7 @@ def run(scenario: Scenario, values: Values, progress: Progress | None = None) ->
         The columns of `columns`, with the samples as first axis.
     """
     work = _work(scenario)
-    values = members.in_radians(scenario, values)
+    values = building.in_radians(scenario, values)
     tell = progress or (lambda count: None)
     count = len(next(iter(values.values())))
     kept = {name: np.zeros((count, *one.shape), one.dtype) for name, one in work.columns.items()}
@@ -54,7 +54,7 @@ def run(scenario: Scenario, values: Values, progress: Progress | None = None) ->
         numbers = {key: column[rows] for key, column in values.items() if key not in words}
         left += [rows[work.together(words, numbers, rows, kept, tell)]]
     for row in np.sort(np.concatenate(left)):
-        work.alone(members.sample_values(values, row), row, kept)
+        work.alone(building.sample_values(values, row), row, kept)
         tell(1)
     return kept
 
@@ -89,10 +89,10 @@ class _Work:
     def __init__(self, scenario: Scenario):
         self.scenario = scenario
         self.system, self.start = scenario.assemble()
-        self.columns = summaries.columns(self.system, self.start)
-        self.peaks = summaries.peaks(self.system)
+        self.columns = outputs.columns(self.system, self.start)
+        self.peaks = outputs.peaks(self.system)
         self.length = 0
-        self._builders: dict[tuple, members.Builder | None] = {}
+        self._builders: dict[tuple, building.Builder | None] = {}
 
     # ---- together -----------------------------------------------------------------------------
 
@@ -102,30 +102,30 @@ class _Work:
         builder = self._builder(scenario, words, tuple(numbers))
         if builder is None:
             return np.arange(len(rows))
-        good = members.valid(scenario, numbers)
+        good = building.valid(scenario, numbers)
         filled = {key: self._filled(column) for key, column in numbers.items()}
         stack = builder.build(np.stack(list(filled.values()), axis=1))
         good &= stack.good[: len(rows)]
-        until = self._filled(members.end_times(scenario, numbers))
+        until = self._filled(building.end_times(scenario, numbers))
         good &= ~self._run(scenario, stack, good, until, rows, kept, tell)
         return np.flatnonzero(~good)
 
     def _filled(self, column: np.ndarray) -> np.ndarray:
         """A column with its last value repeated up to the length of the longest so far: little is compiled."""
-        self.length = max(self.length, members.BLOCK << max(-(-len(column) // members.BLOCK) - 1, 0).bit_length())
+        self.length = max(self.length, building.BLOCK << max(-(-len(column) // building.BLOCK) - 1, 0).bit_length())
         return np.concatenate([column, np.repeat(column[-1:], self.length - len(column))])
 
-    def _builder(self, scenario: Scenario, words, keys) -> members.Builder | None:
+    def _builder(self, scenario: Scenario, words, keys) -> building.Builder | None:
         """The builder of these samples; None where each must be built by itself."""
         chosen = (tuple(words.items()), keys)
         if chosen not in self._builders:
             able = bool(keys) and getattr(self.system, "engine", "event_driven") == "event_driven"
-            able = able and members.same_options(scenario, keys)
-            builder = members.Builder(scenario, keys) if able else None
+            able = able and building.same_options(scenario, keys)
+            builder = building.Builder(scenario, keys) if able else None
             self._builders[chosen] = builder if builder is not None and builder.works() else None
         return self._builders[chosen]
 
-    def _run(self, scenario, stack: members.Stack, good, until, rows, kept, tell: Progress) -> np.ndarray:
+    def _run(self, scenario, stack: building.Stack, good, until, rows, kept, tell: Progress) -> np.ndarray:
         """Run the good ones of a stack and keep what they give; which of them met a limit of the batch."""
         from saltus.engines import batch
         from saltus.engines.advance import Status
@@ -136,16 +136,16 @@ class _Work:
         outcome = _outcomes(lanes, until, stack)
         found |= {
             "outcome": outcome,
-            summaries.STOPPED: summaries.stopped(lanes.state, outcome, until),
-            "stop_time": summaries.stop_times(lanes.state, lanes.t_event),
+            outputs.STOPPED: outputs.stopped(lanes.state, outcome, until),
+            "stop_time": outputs.stop_times(lanes.state, lanes.t_event),
             "events": lanes.events,
         }
         for k, name in enumerate(self.peaks):
-            found[summaries.PEAKS[name][0]] = lanes.largest[:, k]
+            found[outputs.PEAKS[name][0]] = lanes.largest[:, k]
         full = goes & (lanes.status == Status.full)
         done = np.flatnonzero(goes & ~full)
         for name, column in found.items():
-            _keep(kept[name], rows[done], column[done])
+            _keep(kept[name], rows[done], np.asarray(column)[done])
         return full[: len(rows)]
 
     def _plan(self, scenario: Scenario):
@@ -164,7 +164,7 @@ class _Work:
         )  # fmt: skip
         limit = min(MAX_EVENTS, options["max_events"])
         stepper = steppers.stepper(method, options["rtol"])
-        return batch.Plan(stepper, control, summaries.watch(self.peaks), limit, MAX_STEPS)
+        return batch.Plan(stepper, control, outputs.watch(self.peaks), limit, MAX_STEPS)
 
     # ---- alone --------------------------------------------------------------------------------
 
@@ -182,11 +182,11 @@ class _Work:
         ends = _at_end_of_one(system, trajectory.start, trajectory.end)
         kept["outcome"][row] = OUTCOME_NAMES.index(done.outcome.name)
         end, last = jax.tree.map(lambda x: x[None], done.end), done.events[-1].t if done.events else 0.0
-        kept["stop_time"][row], kept["events"][row] = summaries.stop_times(end, last)[0], len(done.events)
+        kept["stop_time"][row], kept["events"][row] = outputs.stop_times(end, last)[0], len(done.events)
         code, until = kept["outcome"][row], scenario.end_time
-        kept[summaries.STOPPED][row] = summaries.stopped(end, code, until)[0]
+        kept[outputs.STOPPED][row] = outputs.stopped(end, code, until)[0]
         for name, value in _largest(system, trajectory, self.peaks).items():
-            kept[summaries.PEAKS[name][0]][row] = value
+            kept[outputs.PEAKS[name][0]][row] = value
         for name, column in ends.items():
             _keep(kept[name], [row], np.asarray(column)[None])
 
@@ -223,12 +223,12 @@ def _largest(system, trajectory, names) -> dict[str, float]:
     known, found = system.quantities(), {}
     for name in names:
         looks = np.concatenate([within[name], ends[name]])
-        sizes = summaries.sizes(np, looks, known[name].dims).reshape(len(looks), -1).max(axis=1, initial=0.0)
+        sizes = outputs.sizes(np, looks, known[name].dims).reshape(len(looks), -1).max(axis=1, initial=0.0)
         found[name] = float(np.max(highest(jnp.asarray(sizes.reshape(PER_STEP + 1, -1)))))
     return found
 
 
-def _outcomes(lanes, until, stack: members.Stack) -> np.ndarray:
+def _outcomes(lanes, until, stack: building.Stack) -> np.ndarray:
     """Code of the outcome of each lane."""
     import equinox as eqx
     import jax
@@ -237,7 +237,7 @@ def _outcomes(lanes, until, stack: members.Stack) -> np.ndarray:
 
     guards = eqx.combine(jax.tree.map(lambda leaf: leaf[0], stack.varying), stack.shared).guards()
     by_guard = np.array([OUTCOME_NAMES.index(guard.ends or "finished") for guard in guards] or [0])
-    at_rest = np.isinf(until) & summaries.resting(lanes.state)
+    at_rest = np.isinf(until) & outputs.resting(lanes.state)
     names = np.where(at_rest, OUTCOME_NAMES.index("at_rest"), OUTCOME_NAMES.index("finished"))
     for status in (Status.stalled, Status.not_finite, Status.accumulation):
         names = np.where(lanes.status == status, OUTCOME_NAMES.index(status.name), names)
@@ -254,14 +254,14 @@ def _compiled():
     def of_many(shared, varying, start, end):
         def one(values):
             varying, start, end = values
-            return summaries.at_end(eqx.combine(varying, shared), start, end)
+            return outputs.at_end(eqx.combine(varying, shared), start, end)
 
         return each(one, (varying, start, end), jax.default_backend() == "cpu")
 
-    return eqx.filter_jit(of_many), eqx.filter_jit(summaries.at_end)
+    return eqx.filter_jit(of_many), eqx.filter_jit(outputs.at_end)
 
 
-def _at_end(stack: members.Stack, end):
+def _at_end(stack: building.Stack, end):
     return _compiled()[0](stack.shared, stack.varying, stack.start, end)
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import xarray as xr
 
 from saltus import checks
-from saltus.ensembles.statistics import proportion_band
-from saltus.ensembles.summaries import STOPPED
+from saltus.ensembles.analyse.statistics import proportion_band
+from saltus.ensembles.compute.outputs import STOPPED
 from saltus.errors import MissingExtraError, ScenarioError
 
 SLAB = 65_536  # samples read at a time

@@ -123,6 +123,10 @@ class Histogram:
 def histogram(values: np.ndarray, censored: np.ndarray | None = None) -> Histogram:
     """The histogram of the finite ones of `values` that are not censored; whole numbers of a small range have a bin
     each.
+
+    The rule is that of `numpy.histogram_bin_edges(values, "fd")`, which is not called: it makes as many bins as the
+    rule asks for, so that one value far from all others would need more memory than there is, and one bin where the
+    middle half of the values is one number.
     """
     known = values[present(values) & ~_hidden(values, censored)].astype(float)
     if len(known) == 0:
@@ -176,7 +180,8 @@ def exceedance(values: np.ndarray, censored: np.ndarray | None = None) -> Exceed
 def proportion_band(hits: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Between what the probability of a hit lies with `CONFIDENCE`, after `hits` in `count` trials.
 
-    Exact (Clopper and Pearson 1934): the band covers the truth at least so often.
+    Exact (Clopper and Pearson 1934): the band covers the truth at least so often. The same as
+    `scipy.stats.binomtest(...).proportion_ci(method="exact")`, which takes one number of hits at a time.
     """
     hits = np.asarray(hits, float)
     tail = (1.0 - CONFIDENCE) / 2.0

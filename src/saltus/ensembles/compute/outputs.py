@@ -14,6 +14,8 @@ from saltus.hybrid.outcome import OUTCOMES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from jaxtyping import Array
+
     from saltus.hybrid import AbstractSystem, State
 
 FAILED = "failed"  # a sample that could not be built
@@ -101,7 +103,7 @@ def peaks(system: AbstractSystem) -> tuple[str, ...]:
 
 
 @functools.cache
-def watch(names: tuple[str, ...]) -> Callable[[AbstractSystem, State], object]:
+def watch(names: tuple[str, ...]) -> Callable[[AbstractSystem, State], Array]:
     """The function that gives the sizes of these quantities at an instant; the same one for the same names."""
     import jax.numpy as jnp
 
@@ -146,7 +148,7 @@ def resting(end: State) -> np.ndarray:
     return (v == 0.0).all(axis=tuple(range(1, v.ndim)))
 
 
-def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, object]:
+def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, Array]:
     """What follows from the first and the last state of one run; traced."""
     import jax.numpy as jnp
 

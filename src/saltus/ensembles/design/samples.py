@@ -7,8 +7,8 @@ import math
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from saltus.ensembles import streams
-from saltus.ensembles.marginals import columns, inverse, listed
+from saltus.ensembles.design import points
+from saltus.ensembles.design.marginals import columns, inverse, listed
 from saltus.errors import ScenarioError
 from saltus.scenarios.ensemble import EnsembleModel
 
@@ -88,11 +88,11 @@ class Design:
         """Columns of CSV files, and which of them are taken row by row."""
         tables = {key: one for key, one in self.model.parameters.items() if one.csv is not None}
         self._rows: dict[str, np.ndarray] = {}
-        for path in dict.fromkeys(one.csv for one in tables.values()):
+        for path in dict.fromkeys(one.csv for one in tables.values() if one.csv is not None):
             users = {key: one for key, one in tables.items() if one.csv == path}
             if len({one.rows for one in users.values()}) > 1:
                 raise ScenarioError(f"All columns of {path!r} must have the same `rows`: they stay in one row.")
-            self._rows |= columns(path, {key: one.column for key, one in users.items()})
+            self._rows |= columns(path, {key: one.column or key for key, one in users.items()})
         self._ordered = [key for key, one in tables.items() if one.rows == "order" or self.model.design == "grid"]
 
     def _grid(self) -> list[dict[str, np.ndarray]]:
@@ -116,20 +116,20 @@ class Design:
         """The dimension of the unit cube behind each key that is drawn; columns of one file share theirs."""
         return {key: f"csv {self.model.parameters[key].csv}" if key in self._rows else key for key in self._drawn}
 
-    def _point_set(self, names: list[str]) -> streams.Random | streams.Sobol | streams.Latin | streams.Saltelli:
+    def _point_set(self, names: list[str]) -> points.Random | points.Sobol | points.Latin | points.Saltelli:
         seed, design = self.model.seed, self.model.design
         if design == "latin":
-            return streams.Latin(names, seed, self.samples)
+            return points.Latin(names, seed, self.samples)
         if design == "random" or not names:
-            return streams.Random(names, seed)
+            return points.Random(names, seed)
         if design == "sobol":
-            return streams.Sobol(len(names), seed, self.samples)
-        return streams.Saltelli(len(names), seed, self.samples)
+            return points.Sobol(len(names), seed, self.samples)
+        return points.Saltelli(len(names), seed, self.samples)
 
     def _draw_points(self, first: int, last: int) -> dict[str, np.ndarray]:
-        points = self._points.draw(first, last)
+        drawn = self._points.draw(first, last)
         names = list(dict.fromkeys(self._dimension.values()))
-        uniform = {key: points[:, names.index(name)] for key, name in self._dimension.items()}
+        uniform = {key: drawn[:, names.index(name)] for key, name in self._dimension.items()}
         for keys, mixing in self._mixing:
             uniform |= _correlated({key: uniform[key] for key in keys}, mixing)
         values = {key: self._rows[key][first:last] for key in self._ordered}

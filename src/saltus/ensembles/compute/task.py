@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from saltus.ensembles.design import Design
     from saltus.ensembles.store import Store
     from saltus.scenarios import Scenario
+    from saltus.scenarios.ensemble import EnsembleModel
 
 Progress = Callable[[int], None]
 
@@ -38,11 +39,16 @@ ADVICE = 'Add one: [ensemble] with samples = 1000 and, say, "friction.mu" = { no
 class Column(Protocol):
     """What is kept of a sample: `dims` and `shape` are those of one sample."""
 
-    dims: tuple[str, ...]
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    units: str
-    long_name: str
+    @property
+    def dims(self) -> tuple[str, ...]: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype: ...
+    @property
+    def units(self) -> str: ...
+    @property
+    def long_name(self) -> str: ...
 
 
 class Work(Protocol):
@@ -51,22 +57,28 @@ class Work(Protocol):
     @property
     def samples(self) -> int:
         """How many samples there are."""
+        ...
 
     @property
     def keys(self) -> Mapping[str, list | None]:
         """The drawn keys, with the list of their values where these are not numbers."""
+        ...
 
     def columns(self) -> Mapping[str, Column]:
         """What is kept of every sample."""
+        ...
 
     def attributes(self) -> dict[str, Any]:
         """What the store tells about it; `scenario_hash` and `design` among it."""
+        ...
 
     def draw(self, first: int, last: int) -> Mapping[str, np.ndarray]:
         """The values of samples `first` to `last` - 1."""
+        ...
 
     def run(self, values: Mapping[str, np.ndarray], progress: Progress | None = None) -> Mapping[str, np.ndarray]:
         """The columns of the samples with these values; `progress` hears of samples as they end."""
+        ...
 
 
 def compute(work: Work, store: Store, chunk: int, progress: Progress | None = None) -> None:
@@ -108,18 +120,23 @@ class ScenarioWork:
         """The checked scenario."""
         from saltus.scenarios import loads
 
-        scenario = loads(self.text, self.allow_python)
-        if scenario.ensemble is None:
+        return loads(self.text, self.allow_python)
+
+    @property
+    def table(self) -> EnsembleModel:
+        """Its table [ensemble]."""
+        table = self.scenario.ensemble
+        if table is None:
             called = f"{self.name} has" if self.name else "The scenario has"
             raise ScenarioError(f"{called} no table [ensemble], so there is nothing to draw. {ADVICE}")
-        return scenario
+        return table
 
     @functools.cached_property
     def design(self) -> Design:
         """Where the samples lie."""
         from saltus.ensembles.design import Design
 
-        return Design(self.scenario.ensemble, self.total)
+        return Design(self.table, self.total)
 
     @property
     def samples(self) -> int:
@@ -134,16 +151,16 @@ class ScenarioWork:
 
     def columns(self) -> Mapping[str, Column]:
         """What is kept of every sample."""
-        from saltus.ensembles import chunk
+        from saltus.ensembles.compute import run_samples
 
         with on_device(self.device):
-            return chunk.columns(self.scenario)
+            return run_samples.columns(self.scenario)
 
     def attributes(self) -> dict[str, Any]:
         """What the store tells: enough to do it again."""
         from saltus import __version__
 
-        model = self.scenario.ensemble
+        model = self.table
         return {
             "scenario": self.text,
             "scenario_name": self.name,
@@ -162,10 +179,10 @@ class ScenarioWork:
 
     def run(self, values: Mapping[str, np.ndarray], progress: Progress | None = None) -> Mapping[str, np.ndarray]:
         """The columns of the samples with these values."""
-        from saltus.ensembles import chunk
+        from saltus.ensembles.compute import run_samples
 
         with on_device(self.device):
-            return chunk.run(self.scenario, dict(values), progress)
+            return run_samples.run(self.scenario, dict(values), progress)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,1 @@
+"""What a stored ensemble says: statistics, sensitivities, and the report of both."""

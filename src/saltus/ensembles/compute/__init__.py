@@ -1,0 +1,1 @@
+"""What an ensemble computes: the systems of many samples, their runs, and what is kept of each."""
