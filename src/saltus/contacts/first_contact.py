@@ -15,6 +15,7 @@ from saltus.contacts.pair import Facing, Pair, face, followed
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
 from saltus.programs import program
+from saltus.programs.arrays import numbers
 from saltus.shapes.body import Body
 
 # A gap below this fraction of the size counts as a touch (rounding of the gap itself is 3e-16).
@@ -63,7 +64,7 @@ def first_contact(body1: Body, body2: Body, until: Array | float, *, begin: Arra
         until: End of the search [s].
         begin: Start of the search [s].
     """
-    return _first_contact(body1, body2, jnp.asarray(until, float), jnp.asarray(begin, float))
+    return _first_contact(body1, body2, numbers(until), numbers(begin))
 
 
 @program

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from saltus import checks
@@ -15,6 +15,7 @@ from saltus.engines.replay import Replay
 from saltus.engines.stepwise import Leg
 from saltus.hybrid import Outcome, State
 from saltus.hybrid.trajectory import SIDES
+from saltus.programs.arrays import numbers
 
 
 class Recalled:
@@ -131,7 +132,7 @@ class Recollection:
     def at(self, t: float, side: str = "after") -> State:
         """The state of all members at one time."""
         states = self.states(np.asarray([t], float), side)
-        return State(states.t[0], states.q[0], states.v[0], states.ledger[0], states.mode[0])
+        return jax.tree.map(lambda x: numbers(np.asarray(x)[0], None), states)
 
     def states(self, times, side: str = "after") -> State:
         """The states of all members at these times, stacked."""
@@ -151,7 +152,7 @@ class Recollection:
         marks = np.array([t for t, _ in self.ledger])
         place = np.searchsorted(marks, times, side="right" if side == "after" else "left") - 1
         ledger = np.stack([value for _, value in self.ledger])[np.maximum(place, 0)] + lost
-        return State(jnp.asarray(times), jnp.asarray(q), jnp.asarray(v), jnp.asarray(ledger), jnp.asarray(mode))
+        return State(*(numbers(x, None) for x in (times, q, v, ledger, mode)))
 
     def _fill(self, times, side, q, v, mode) -> np.ndarray:
         """Fill in the rows; returns what the legs then under way have added to the ledger."""

@@ -28,3 +28,12 @@ def joined(*parts: Any) -> Array:
     except jax.errors.TracerArrayConversionError:
         return jnp.concatenate([jnp.atleast_1d(jnp.asarray(part, float)) for part in parts])
     return jax.device_put(np.concatenate(known))
+
+
+def stacked(*parts: Any) -> Array:
+    """Arrays of one shape as one array with a new first axis, as `numbers` gives them."""
+    try:
+        known = [np.asarray(part) for part in parts]
+    except jax.errors.TracerArrayConversionError:
+        return jnp.stack([jnp.asarray(part) for part in parts])
+    return jax.device_put(np.stack(known))

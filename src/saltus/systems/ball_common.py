@@ -14,6 +14,7 @@ from saltus import checks
 from saltus.hybrid import Quantity, State
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.friction.base import VANISHING
+from saltus.programs.arrays import numbers
 
 AXES = ("x", "y", "z")
 POINT = 1e-15  # radius of a spot over that of its ball below which it is a point
@@ -37,7 +38,7 @@ BALL_QUANTITIES = {
 
 def number(value) -> Array:
     """A value as a float64 array."""
-    return jnp.asarray(value, float)
+    return numbers(value)
 
 
 def is_point(law: AbstractFrictionLaw, radius: Array) -> bool:

@@ -50,7 +50,7 @@ class Schedule:
         self.gravity = np.asarray(system.gravity)
         self.mu = float(getattr(system.law, "mu", 0.0))
         self.stop = max(float(system.settle_speed), 1e-10)
-        self.anchor = np.array(start.q[:, :3])
+        self.anchor = np.array(start.q)[:, :3]
         self.room = _room(self.radius, self.period, system.n)
         self.escapes: dict[Contact, tuple[float, float]] = {}  # time of touch, and how long not to look
         self.passing: set[Contact] = set()
@@ -335,7 +335,7 @@ class Schedule:
             "body": contact[1],
             "partner": contact[0],
             "label": LABELS[int(came.code)],
-            "impulse": float(came.impulse @ at.normal),
+            "impulse": float(np.asarray(came.impulse) @ np.asarray(at.normal)),
             "point": np.asarray(at.point2),
             "normal": np.asarray(at.normal),
             "normal_velocity": float(motion.v),

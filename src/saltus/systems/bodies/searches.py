@@ -14,6 +14,7 @@ from saltus.contacts.gap import gap
 from saltus.contacts.wall import wall_contact, wall_gap
 from saltus.hybrid import State
 from saltus.programs import program
+from saltus.programs.arrays import numbers
 
 CHUNK = 32  # pairs that are searched together: one size, so that one program is compiled
 OVERLAP = 1e-11  # of the size; deeper overlaps at the start are refused
@@ -49,7 +50,7 @@ def contacts_of_walls(system, walls, bodies, q, v, begins, horizons):
 
 def placed_pair(system, i, j, q, v, shift):
     """Two bodies where they are, the first moved by whole periods."""
-    return _placed_pair(system, *(jnp.asarray(x) for x in (i, j, q, v, shift)))
+    return _placed_pair(system, *(numbers(x, None) for x in (i, j, q, v, shift)))
 
 
 @program

@@ -18,7 +18,7 @@ from saltus.contacts.wall import Wall, wall_gap
 from saltus.hybrid import AbstractSystem, Quantity, Rate, State
 from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import rotation
-from saltus.programs.arrays import numbers
+from saltus.programs.arrays import joined, numbers, stacked
 from saltus.shapes.alike import alike
 from saltus.shapes.body import Body, stack
 
@@ -100,9 +100,9 @@ class RigidBodies(AbstractSystem):
         bodies = _list_of_bodies(bodies)
         if len(bodies) != self.n:
             raise ValueError(f"The system has {self.n} bodies, got {len(bodies)}. Give the bodies it was built with.")
-        q = jnp.stack([jnp.concatenate([body.center, body.quaternion]) for body in bodies])
-        v = jnp.stack([jnp.concatenate([body.velocity, body.angular_velocity, jnp.zeros(1)]) for body in bodies])
-        state = State.of(t=t, q=q, v=v, ledger=jnp.zeros(1), mode=jnp.zeros(self.n, int))
+        q = stacked(*(joined(body.center, body.quaternion) for body in bodies))
+        v = stacked(*(joined(body.velocity, body.angular_velocity, 0.0) for body in bodies))
+        state = State.of(t=t, q=q, v=v, ledger=np.zeros(1), mode=np.zeros(self.n, int))
         self._refuse_overlap(state)
         return state
 

@@ -12,12 +12,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
+from saltus.programs.arrays import numbers
 
 Scalar = Float[Array, ""]
 
 
 def _number(value) -> Array:
-    return jnp.asarray(value, float)
+    return numbers(value)
 
 
 class AbstractTurning(eqx.Module):
