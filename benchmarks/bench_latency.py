@@ -33,7 +33,14 @@ BUILD = (
 BAD = "masses.0.mass=-1.0"
 FIRST = {"sliding": 4.0, "chain": 4.0, "plane_ball": 4.0, "rails": 6.0, "butterfly": 6.0, "ellipsoids": 6.0}
 FIRST_OF_ANY, AGAIN, WITH_FIGURE = 8.0, 2.0, 2.5
-SHORT = {"--help": 0.15, "list": 0.5, "check bowl": 0.5, "new sliding": 0.5, f"run bowl --set {BAD}": 0.5}
+SHORT = {
+    "--help": 0.15,
+    "list": 0.5,
+    "check bowl --keys": 0.5,
+    "check bowl": 1.2,
+    "new sliding": 0.5,
+    f"run bowl --set {BAD}": 0.5,
+}
 STORE = "samples.zarr"
 NOT_RUN = ("bowl-ensemble",)  # an ensemble, which has targets of its own
 
