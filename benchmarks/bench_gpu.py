@@ -22,7 +22,7 @@ import equinox as eqx  # isort: skip
 import jax  # isort: skip
 import jax.numpy as jnp  # isort: skip
 from saltus.engines import EventDriven, FixedStep  # isort: skip
-from saltus.engines.advance import Status  # isort: skip
+from saltus.engines.trial import Status  # isort: skip
 from saltus.engines.flat import FlatSystem  # isort: skip
 from saltus.engines.kernel import flow_lanes  # isort: skip
 from saltus.engines.lanes import run_lanes  # isort: skip

@@ -90,13 +90,13 @@ def batch(report: Report) -> None:
 def ensemble(report: Report) -> None:
     """One mass with friction from a release area, 2 s, as the engine of ensembles runs it."""
     from saltus.engines import batch
-    from saltus.engines.advance import Control
+    from saltus.engines.step_control import steps_of
     from saltus.engines.steppers import stepper
     from saltus.ensembles.compute import outputs
 
     rng, size = np.random.default_rng(0), 2048 if jax.default_backend() == "cpu" else 1 << 17
     q, v = jnp.asarray(0.5 + rng.uniform(-0.1, 0.1, (size, 1, 2))), jnp.asarray(rng.normal(size=(size, 1, 2)))
-    control = Control(*map(jnp.asarray, (1e-7, 1e-11, 0.0, 0.0)), fixed=False, project=True)
+    control = steps_of(1e-7, 1e-11, None, 0.0)
     costs = {}
     for name, surface in surfaces():
         system = sl.systems.SlidingMasses(surface, [1.0], [], mu=0.1)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib
-import inspect
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
@@ -19,10 +17,9 @@ from jaxtyping import Array
 from saltus import checks
 from saltus._jax_settings import remind_of_configure
 from saltus.diagnostics.accuracy import TELLING, Promise, assess
-from saltus.engines import EventDriven, FixedStep
+from saltus.engines.choice import Engine, Options, check_fit, engine_for
 from saltus.engines.replay import Replay
-from saltus.engines.steppers import is_fixed
-from saltus.hybrid import AbstractSystem, Events, Outcome, State, Trajectory
+from saltus.hybrid import AbstractTrajectory, Events, HybridSystem, Outcome, State
 from saltus.programs import program
 
 if TYPE_CHECKING:
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
     from saltus.views.pages import Inline
 
 
-System = TypeVar("System", bound=AbstractSystem)
+System = TypeVar("System", bound=HybridSystem)
 
 LOOKS = 64  # knots at which the energies of a run are looked at
 
@@ -57,7 +54,7 @@ class Run(Generic[System]):
     """
 
     system: System
-    trajectory: Trajectory
+    trajectory: AbstractTrajectory
     wall_time: float
     rtol: float | None = None
 
@@ -83,7 +80,7 @@ class Run(Generic[System]):
     @property
     def promise(self) -> Promise:
         """What the tolerances promise of the energy balance and the constraints."""
-        return Promise(self.rtol if self.system.balanced else None, getattr(self.trajectory, "steps", 0))
+        return Promise(self.rtol if self.system.balanced else None, self.trajectory.steps)
 
     @property
     def end(self) -> State:
@@ -98,7 +95,7 @@ class Run(Generic[System]):
         """The states at these times, stacked."""
         return self.trajectory.states(times, side)
 
-    def replay(self, system: AbstractSystem | None = None, start: State | None = None, times=None) -> Replay:
+    def replay(self, system: HybridSystem | None = None, start: State | None = None, times=None) -> Replay:
         """The run taken again with other numbers, along the same steps and through the same events.
 
         For the run's own numbers it gives the run's own end; `jax.grad` and `jax.jacfwd` of it are
@@ -110,15 +107,12 @@ class Run(Generic[System]):
             start: Its start; that of the run if not given. Its mode is that of the run's own start.
             times: Times at which the states are wanted as well, within the run [s].
         """
-        again = getattr(self.trajectory, "replay", None)
-        if again is None:
-            raise ValueError(f"A run of {type(self.system).__name__} cannot be replayed.")
         settled = [event.name for event in self.events if event.name.endswith("_settled")]
         if settled:
             raise ValueError(f"A run in which events pile up ({settled[0]}) cannot be replayed: they are too many.")
         ours = self.trajectory.start
         start = ours if start is None else eqx.tree_at(lambda state: state.mode, start, ours.mode)
-        return again(self.system if system is None else system, start, times)
+        return self.trajectory.replay(self.system if system is None else system, start, times)
 
     def to_dataset(self, times: int | np.ndarray = 1001, attributes: dict | None = None) -> xr.Dataset:
         """The run as an xarray dataset with names and units; the instant of a jump appears twice.
@@ -167,7 +161,7 @@ class Run(Generic[System]):
 
 
 @program
-def _telling(system: AbstractSystem, states: State) -> dict[str, Array]:
+def _telling(system: HybridSystem, states: State) -> dict[str, Array]:
     """What of the results of many states tells their accuracy; the rest is not computed."""
 
     def one(state):
@@ -178,7 +172,7 @@ def _telling(system: AbstractSystem, states: State) -> dict[str, Array]:
 
 
 @program
-def observe(system: AbstractSystem, state: State) -> dict[str, Array]:
+def observe(system: HybridSystem, state: State) -> dict[str, Array]:
     """All results of a system at one instant, compiled."""
     return system.observe(state)
 
@@ -188,6 +182,7 @@ def simulate(
     start: State,
     until: float,
     *,
+    engine: Engine | None = None,
     method: str | None = None,
     rtol: float = 1e-10,
     atol: float = 1e-12,
@@ -202,6 +197,8 @@ def simulate(
         system: What moves.
         start: Its state at the beginning; systems build it with `system.start(...)`.
         until: Time of the end [s]; inf to run until an event of the system ends the run.
+        engine: What runs it, such as `engines.EventDriven(rtol=1e-8)`, with all the options below; if not given,
+            the one that fits the system.
         method: "dopri8" (default), "tsit5", "dopri5", "bosh3"; "kvaerno5" for stiff flow;
             "rk4" with `step` for constant steps.
         rtol: Error allowed per step, relative to each component.
@@ -215,16 +212,18 @@ def simulate(
     """
     _check(system, start, until)
     remind_of_configure()
-    method = method or getattr(system, "method", "dopri8")
     if not float(until) > float(start.t):
         raise ValueError(f"`until` must be later than the start at t = {float(start.t):g} s, got {until}.")
     if start.q.dtype != jnp.float64:
         raise TypeError(f"The state is {start.q.dtype}; events need float64. Import saltus before you build arrays.")
-    engine = _engine(system, method, rtol, atol, step, max_events, max_steps)
+    options = Options(method, rtol, atol, step, max_events, max_steps)
+    if engine is None:
+        engine = engine_for(system, options)
+    else:
+        check_fit(engine, system, options)
     began = time.perf_counter()
     trajectory = engine.run(system, start, float(until), progress)
-    adaptive = step is None and getattr(system, "engine", "") != "time_stepping"
-    return Run(system, trajectory, time.perf_counter() - began, float(rtol) if adaptive else None)
+    return Run(system, trajectory, time.perf_counter() - began, engine.rtol)
 
 
 def _check(system, start, until) -> None:
@@ -232,30 +231,10 @@ def _check(system, start, until) -> None:
     advice = (
         "Build one of saltus.systems, such as SlidingMasses(...), or a class of your own derived from AbstractSystem."
     )
-    checks.instance("system", system, AbstractSystem, advice)
+    checks.instance("system", system, HybridSystem, advice)
     checks.instance("start", start, State, "Build it with system.start(...).")
     if any(type(leaf).__name__.endswith("Tracer") for leaf in jax.tree.leaves((system, start, until))):
         raise TypeError(
             "`simulate` cannot be traced by JAX (grad, jit, vmap): how many events there are depends on the numbers. "
             "Run it with plain numbers, then differentiate run.replay(system, start), which is right through events."
         )
-
-
-def _engine(system, method, rtol, atol, step, max_events, max_steps):
-    """The engine that these options ask for."""
-    special = getattr(system, "engine", "event_driven")
-    if special != "event_driven":
-        module = importlib.import_module(f"saltus.engines.{special}")
-        known = inspect.signature(module.engine).parameters
-        options = {"step": step, "max_steps": max_steps}
-        options = {name: value for name, value in options.items() if name in known and value is not None}
-        return module.engine(rtol=rtol, atol=atol, max_events=max_events, **options)
-    limits = {"max_events": max_events} | ({} if max_steps is None else {"max_steps": max_steps})
-    if is_fixed(method):
-        if step is None:
-            raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")
-        return FixedStep(step=step, method=method, **limits)
-    if step is not None:
-        checks.positive("step", step)
-        return FixedStep(step=step, method=method, **limits)
-    return EventDriven(method=method, rtol=rtol, atol=atol, **limits)

@@ -11,9 +11,10 @@ import pytest
 from tests.toys import FLIES, FLIES_HARD, playground, playground_start
 
 from saltus.engines import EventDriven, FixedStep, batch
-from saltus.engines.advance import Control, Status
 from saltus.engines.lanes import run_lanes
+from saltus.engines.step_control import ConstantSteps, steps_of
 from saltus.engines.steppers import stepper
+from saltus.engines.trial import Status
 
 STEP = 1.0 / 64.0
 G = 9.81
@@ -103,11 +104,9 @@ def _lanes(lanes):
         yield Ended(outcome, int(lanes.events[k]), float(lanes.t_event[k]), state)
 
 
-def _together(method, **options):
+def _together(method, control):
     def all_runs():
-        numbers = {"rtol": 1e-10, "atol": 1e-12, "step": 0.0, "origin": 0.0, "fixed": False, "project": True} | options
-        arrays = {name: value if isinstance(value, bool) else jnp.asarray(value) for name, value in numbers.items()}
-        plan = batch.Plan(stepper(method), Control(**arrays), _height, 256, 100_000)
+        plan = batch.Plan(stepper(method), control, _height, 256, 100_000)
         systems = eqx.filter(_stacked(SYSTEMS), eqx.is_array)
         shared = eqx.filter(SYSTEMS[0], eqx.is_array, inverse=True)
         yield from _lanes(batch.run(systems, shared, jax.tree.map(np.asarray, _stacked(STARTS)), UNTIL, plan))
@@ -126,9 +125,11 @@ def _by_kernel():
 DRIVERS = {
     "one run, adaptive": _singly(EventDriven()),
     "one run, constant steps": _singly(FixedStep(STEP)),
-    "many runs, adaptive": _together("dopri8"),
-    "many runs, constant steps": _together("rk4", fixed=True, project=False, step=STEP),
-    "many runs, constant steps, restored": _together("rk4", fixed=True, project=True, step=STEP),
+    "many runs, adaptive": _together("dopri8", steps_of(1e-10, 1e-12, None, 0.0)),
+    "many runs, constant steps": _together("rk4", steps_of(0.0, 0.0, STEP, 0.0)),
+    "many runs, constant steps, restored": _together(
+        "rk4", ConstantSteps(jnp.asarray(STEP), jnp.asarray(0.0), project=True)
+    ),
     "kernel, interpreted": _by_kernel,
 }
 

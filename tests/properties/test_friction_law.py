@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from saltus.laws import friction
 
-LAWS = [friction.Combined, friction.Pade, friction.FirstOrder, friction.SecondOrder, friction.PowerNorm,
-        friction.EllipticCone]  # fmt: skip
+EXPORTED = (getattr(friction, name) for name in friction.__all__)
+SPOTS = (one for one in EXPORTED if isinstance(one, type) and issubclass(one, friction.AbstractSpotLaw))
+LAWS = [law for law in SPOTS if law is not friction.AbstractSpotLaw]
 
 speeds = st.floats(-3.0, 3.0).map(lambda x: x if abs(x) > 1e-9 else 0.0)
 motions = st.tuples(st.tuples(speeds, speeds), st.floats(-200.0, 200.0), st.tuples(speeds, speeds))

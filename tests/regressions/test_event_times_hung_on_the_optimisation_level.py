@@ -12,7 +12,7 @@ import pytest
 from tests.toys import BouncingBall
 
 from saltus.engines import batch
-from saltus.engines.advance import Control
+from saltus.engines.step_control import steps_of
 from saltus.engines.steppers import stepper
 from saltus.hybrid import State
 
@@ -50,8 +50,7 @@ def test_balls_of_a_batch_bounce_at_the_exact_times(without_optimisations):
     varying = eqx.tree_at(lambda s: s.restitution, nothing, restitution, is_leaf=lambda x: x is None)
     shared = eqx.tree_at(lambda s: s.restitution, one, None)
     start = State(np.zeros(N), heights[:, None], np.zeros((N, 1)), np.zeros((N, 0)), np.zeros(N, int))
-    zero = jnp.asarray(0.0)
-    control = Control(jnp.asarray(1e-10), jnp.asarray(1e-12), zero, zero, fixed=False, project=True)
+    control = steps_of(1e-10, 1e-12, None, 0.0)
     lanes = batch.run(
         varying, shared, start, np.full(N, UNTIL), batch.Plan(stepper("dopri8"), control, _height, 64, 10**5)
     )

@@ -11,8 +11,8 @@ from jax.extend import core as jex
 from tests.toys import BouncingBall, Oscillator
 
 from saltus.engines import batch, kernel
-from saltus.engines.advance import Control
 from saltus.engines.lanewise import Lanewise
+from saltus.engines.step_control import steps_of
 from saltus.engines.steppers import stepper
 from saltus.hybrid import State
 from saltus.numerics import lanes as numeric_lanes
@@ -97,8 +97,7 @@ def test_a_batch_says_once_which_system_runs_slower_and_why():
     numeric_lanes._warned.cache_clear()
     system = Tall(jnp.asarray(0.5), jnp.asarray(9.81))
     start = State(np.zeros(2), np.ones((2, 1)), np.zeros((2, 1)), np.zeros((2, 0)), np.zeros(2, int))
-    zero = jnp.asarray(0.0)
-    control = Control(zero, zero, jnp.asarray(0.01), zero, fixed=True, project=False)
+    control = steps_of(0.0, 0.0, 0.01, 0.0)
     plan = batch.Plan(stepper("rk4"), control, _nothing, 64, 10_000)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

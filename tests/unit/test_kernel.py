@@ -9,10 +9,11 @@ from tests.toys import BouncingBall, Oscillator, ball
 
 import saltus as sl
 from saltus.engines import EventDriven, FixedStep, batch
-from saltus.engines.advance import Control, Status
 from saltus.engines.kernel import flow_lanes
 from saltus.engines.lanes import run_lanes
+from saltus.engines.step_control import ConstantSteps, steps_of
 from saltus.engines.steppers import stepper
+from saltus.engines.trial import Status
 from saltus.hybrid import State
 from saltus.numerics.scalars import CannotScalariseError
 
@@ -186,12 +187,9 @@ def test_balls_of_a_batch_bounce_as_in_single_runs(engine):
     varying = eqx.tree_at(lambda s: s.restitution, empty, restitution, is_leaf=lambda x: x is None)
     shared = eqx.tree_at(lambda s: s.restitution, one, None)
     starts = jax.tree.map(np.asarray, balls(3)[1])
-    fixed, zero = isinstance(engine, FixedStep), jnp.asarray(0.0)
-    control = (
-        Control(zero, zero, jnp.asarray(STEP), zero, fixed=True, project=engine.project)
-        if fixed
-        else Control(jnp.asarray(1e-10), jnp.asarray(1e-12), zero, zero, fixed=False, project=True)
-    )
+    fixed = isinstance(engine, FixedStep)
+    constant = ConstantSteps(jnp.asarray(STEP), jnp.asarray(0.0), project=fixed and engine.project)
+    control = constant if fixed else steps_of(1e-10, 1e-12, None, 0.0)
     plan = batch.Plan(stepper("rk4" if fixed else "dopri8"), control, height, 64, 100_000)
     until, goes = np.array([1.2, 1.3, 1.1]), np.array([True, True, False])
     ended = []

@@ -49,11 +49,7 @@ def command(
 
         system, start = loaded.scenario.assemble()
         masses = getattr(system, "mass", None)
-        if (
-            system.kind == "sliding"
-            and getattr(system, "engine", "event_driven") == "event_driven"
-            and masses is not None
-        ):
+        if system.kind == "sliding" and masses is not None:
             modes = [system.mode_names[int(mode)] for mode in np.asarray(start.mode)[: masses.size]]
     facts: dict[str, Any] = {
         "scenario": loaded.name,

@@ -76,9 +76,7 @@ def command(
     work = ScenarioWork(loaded.text, samples, device, loaded.name, allow_python)
     try:
         with _bar(loaded.name, quiet) as tell, interrupt.told_as(lambda: _kept(Store(out))):
-            standing = execute(
-                work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell
-            )  # fmt: skip
+            standing = execute(work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell)
         if series:
             _keep_series(work, Store(out), series, quiet)
     except EnsembleError as problem:
@@ -86,18 +84,24 @@ def command(
             raise
         error(str(problem))
         raise typer.Exit(130 if isinstance(problem, Interrupted) else 1) from None
-    facts = summary(Store(out), standing)
+    _tell(work, Store(out), standing, json, quiet)
+
+
+def _tell(work: ScenarioWork, store: Store, standing: Standing, json: bool, quiet: bool) -> None:
+    """What came out; how many samples could not be built, and why the first. Where none could, that is an error."""
+    facts = summary(store, standing)
     if json:
         print_json(facts)
     elif not quiet:
         print_pairs(rows(facts))
     failed = facts["outcomes"].get("failed", 0)
-    if failed:
-        none = failed == facts["samples"]
-        count = "No sample" if none else f"{failed} of {facts['samples']} samples"
-        error(f"{count} could {'' if none else 'not '}be built. {_why_failed(work, Store(out))}")
-        if none:
-            raise typer.Exit(1)
+    if not failed:
+        return
+    none = failed == facts["samples"]
+    count = "No sample" if none else f"{failed} of {facts['samples']} samples"
+    error(f"{count} could {'' if none else 'not '}be built. {_why_failed(work, store)}")
+    if none:
+        raise typer.Exit(1)
 
 
 def _kept(store: Store) -> str:

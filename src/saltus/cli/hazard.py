@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -42,10 +42,7 @@ def command(
     debug: Debug = False,
 ) -> None:
     """Hazard maps of stored runs, on the pixels of their terrain."""
-    import numpy as np
-
-    from saltus.io.hazard import Hazard, check_suffix, write_hazard
-    from saltus.surfaces.named import named_terrain
+    from saltus.io.hazard import check_suffix
 
     check_suffix(out)
     pictures.check_file(out, force)
@@ -56,6 +53,30 @@ def command(
         return
     if barrier is not None:
         raise ScenarioError("`--barrier` is for runs of stones (kind ground_body). Leave it out.")
+    facts = _mapped(runs, out, plot)
+    if json:
+        print_json(facts)
+    elif not quiet:
+        broken = facts["rods_broken"]
+        print_pairs([
+            ("runs", str(facts["runs"])),
+            ("passed", f"{facts['pixels_passed']} pixels"),
+            ("largest speed", f"{facts['largest_speed']:.4g} m/s"),
+            ("stopped", f"{facts['masses_stopped']:.0f} masses"),
+            ("broken", "not known: series keep no events" if broken is None else f"{broken:.0f} rods"),
+            *(("written", name) for name in facts["files"]),
+        ])  # fmt: skip
+    if facts["incomplete"]:
+        error(facts["incomplete"] + " The maps show too little of what they would have done.")
+
+
+def _mapped(runs: list[Path], out: Path, plot: Path | None) -> dict[str, Any]:
+    """Write the maps of runs of masses over one terrain; what there is to say of them."""
+    import numpy as np
+
+    from saltus.io.hazard import Hazard, write_hazard
+    from saltus.surfaces.named import named_terrain
+
     hazard = terrain = None
     tells_of_breaks = False
     for path, dataset in _over_one(runs):
@@ -72,7 +93,7 @@ def command(
 
         save_figure(hazard, terrain, plot)
     maps = hazard.maps()
-    facts = {
+    return {
         "runs": hazard.runs,
         "pixels_passed": int((maps["passage_probability"] > 0).sum()),
         "largest_speed": float(np.nanmax(maps["largest_speed"])),
@@ -84,19 +105,6 @@ def command(
         "rods_broken": float(hazard.breaks.sum()) if tells_of_breaks else None,
         "files": [str(path) for path in (out, plot) if path is not None],
     }
-    if json:
-        print_json(facts)
-    elif not quiet:
-        print_pairs([
-            ("runs", str(facts["runs"])),
-            ("passed", f"{facts['pixels_passed']} pixels"),
-            ("largest speed", f"{facts['largest_speed']:.4g} m/s"),
-            ("stopped", f"{facts['masses_stopped']:.0f} masses"),
-            ("broken", f"{facts['rods_broken']:.0f} rods" if tells_of_breaks else "not known: series keep no events"),
-            *(("written", name) for name in facts["files"]),
-        ])  # fmt: skip
-    if facts["incomplete"]:
-        error(facts["incomplete"] + " The maps show too little of what they would have done.")
 
 
 def _tell(facts: dict, json: bool, quiet: bool) -> None:

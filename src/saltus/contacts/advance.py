@@ -113,7 +113,8 @@ def longest_step(width: Array, rate: Array, closing: Array, push: Array, glides:
         chord = low + (high - low) * at_low / jnp.where(inside, 1.0, at_low - at_high)
         low = jnp.where(inside, high, chord)
         at_low = jnp.where(inside, at_high, jnp.maximum(bound(chord), 0.0))
-        return low, at_low, low + 0.3 * jnp.maximum(high - low, 0.0)
+        # From a closed gap no chord leads on; next to a flat only very short steps are safe at first.
+        return low, at_low, low + jnp.where(at_low > 0.0, 0.3, 1e-3) * jnp.maximum(high - low, 0.0)
 
     low, _, _ = jax.lax.fori_loop(0, ROUNDS, narrow, (jnp.zeros_like(width), width, high))
     return jnp.maximum(low, steady)

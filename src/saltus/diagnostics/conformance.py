@@ -246,7 +246,7 @@ def _energy(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
 def _again(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
     """Whether the replay, of which derivatives are taken, is the run."""
     settled = any(event.name.endswith("_settled") for event in run.events)
-    if run.replay is None or settled or len(run.events) > 50:
+    if settled or len(run.events) > 50:
         return
     end = run.replay(system, run.start).end
     found, wanted = (np.concatenate([np.ravel(getattr(s, p)) for p in PARTS]) for s in (end, run.end))

@@ -8,7 +8,6 @@ search is compiled only if there is something to search; many runs at once (`bat
 from __future__ import annotations
 
 import dataclasses
-import enum
 
 import equinox as eqx
 import jax
@@ -16,54 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from saltus.engines.collocation import CollocationStepper
 from saltus.engines.flat import FlatSystem, Marks
 from saltus.engines.search import GLANCES, cubic, earliest_event, suspicious
 from saltus.engines.signs import Signs
-from saltus.engines.steppers import ExplicitStepper, ImplicitStepper, Step
+from saltus.engines.step_control import EPS, AbstractSteps, Stepper
+from saltus.engines.steppers import Scalar
+from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import AbstractSystem, State
-
-Flat = Float[Array, " n"]
-Scalar = Float[Array, ""]
-Stepper = ExplicitStepper | ImplicitStepper
-EPS = float(jnp.finfo(jnp.float64).eps)
-DEEPEST = 28  # how often a constant step is halved on the way to a singular event
-LEFT = 0.75  # share of a singular guard that a constant step must leave
-AGREE, ALIKE = 0.25, 1e-4  # share of the change of the rates in a step, and of the rates, to which its stages agree
-
-
-class Status(enum.IntEnum):
-    """Why a flow ended."""
-
-    going = 0
-    reached = 1  # the time asked for
-    event = 2
-    full = 3  # the record; call again to go on
-    stalled = 4  # the step fell to rounding level
-    not_finite = 5  # a constant step left the domain
-    doubtful = 6  # the next step may hold an event
-    over = 7  # the start is beyond a border
-    accumulation = 8  # events pile up, and the system has no mode for what follows
-
-
-class Control(eqx.Module):
-    """How long steps are.
-
-    Args:
-        rtol: Error allowed per step, relative to the size of each component.
-        atol: Error allowed per step, absolute.
-        step: Constant step [s], counted from `origin`; 0 for adaptive steps.
-        origin: Time from which constant steps are counted [s].
-        fixed: Whether steps are constant.
-        project: Whether the system's constraints are restored after each step.
-    """
-
-    rtol: Float[Array, ""]
-    atol: Float[Array, ""]
-    step: Float[Array, ""]
-    origin: Float[Array, ""]
-    fixed: bool = eqx.field(static=True)
-    project: bool = eqx.field(static=True)
 
 
 class Flow(eqx.Module):
@@ -122,20 +80,6 @@ class Searched(eqx.Module):
     element: Int[Array, " g"]
 
 
-class Carry(eqx.Module):
-    t: Scalar
-    y: Flat
-    h: Scalar
-    status: Int[Array, ""]
-    t_next: Scalar
-    over: Int[Array, ""]
-    signs: Signs
-    times: Array
-    vectors: Array
-    count: Int[Array, ""]
-    steps: Int[Array, ""]
-
-
 def flow(
     system: AbstractSystem,
     state: State,
@@ -143,7 +87,7 @@ def flow(
     until: Scalar,
     signs: Signs,
     stepper: Stepper,
-    control: Control,
+    control: AbstractSteps,
     capacity: int,
 ) -> Flow:
     """Flow from `state` to `until`, to a doubtful step, or until `capacity` steps are recorded.
@@ -157,7 +101,7 @@ def flow(
     start = Carry(
         t=state.t,
         y=y,
-        h=jnp.where(h > 0.0, h, control.step),
+        h=control.first_step(h),
         status=jnp.where(state.t >= until, Status.reached, Status.going),
         t_next=state.t,
         over=jnp.asarray(0),
@@ -188,59 +132,11 @@ def crossed(armed: Array, borders: np.ndarray, g: Array) -> tuple[Bool[Array, ""
     return over.any(), jnp.argmax(over)
 
 
-def taken(flat: FlatSystem, stepper: Stepper, control: Control, t: Scalar, y: Flat, h: Scalar) -> tuple[Flat, Step]:
-    """One step, with the constraints restored."""
-    rough = flat.rough(t, y) if control.fixed else None
-    if rough is None:
-        step = stepper(flat.rate, t, y, h)
-    else:
-        careful = CollocationStepper(points=stepper.order // 2 + 1)
-        step = jax.lax.cond(rough, lambda: careful(flat.rate, t, y, h), lambda: stepper(flat.rate, t, y, h))
-    return (flat.project(t + h, step.y) if control.project else step.y), step
-
-
-def _first_step(y: Flat, rate: Flat, span: Scalar, control: Control) -> Scalar:
-    """A cautious first step: one that changes the state by about a hundredth."""
-    scale = control.atol + control.rtol * jnp.abs(y)
-    size, speed = _norm(y / scale), _norm(rate / scale)
-    guess = jnp.where((size > 1e-5) & (speed > 1e-5), 0.01 * size / speed, 1e-6)
-    return jnp.minimum(guess, span)
-
-
-def _norm(x: Array) -> Scalar:
-    return jnp.sqrt(jnp.mean(x**2)) if x.size else jnp.asarray(0.0)
-
-
-def target(control: Control, t: Scalar, h: Scalar, until: Scalar) -> Scalar:
-    """Time at which the next step ends."""
-    if control.fixed:
-        n = jnp.floor(_behind(control, t, h)) + 1.0
-        return jnp.minimum(control.origin + n * h, until)
-    return jnp.where(until - t < 1.01 * h, until, t + h)
-
-
-def _behind(control: Control, t: Scalar, h: Scalar) -> Scalar:
-    """How many constant steps of length h lie behind, a little more than that: rounding must not repeat one."""
-    n = (t - control.origin) / h
-    return n + jnp.maximum(1e-6, 8 * EPS * n)
-
-
-class Trial(eqx.Module):
-    """A step that was tried: its end, where it led, and five looks along it: when, the vectors, the guards."""
-
-    t: Scalar
-    y: Flat
-    step: Step
-    times: Float[Array, " 5"]
-    vectors: Float[Array, "5 n"]
-    guards: Float[Array, "5 g"]
-
-
-def tried(flat: FlatSystem, stepper: Stepper, control: Control, until: Scalar, carry: Carry) -> Trial:
+def tried(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: Scalar, carry: Carry) -> Trial:
     """One step and the looks along it."""
-    t_new = target(control, carry.t, carry.h, until)
+    t_new = control.target(carry.t, carry.h, until)
     h = t_new - carry.t
-    y_new, step = taken(flat, stepper, control, carry.t, carry.y, h)
+    y_new, step = control.take(flat, stepper, carry.t, carry.y, h)
     y_new = jax.lax.optimization_barrier(y_new)  # else XLA computes the step again for all of the record
     times = carry.t + GLANCES * h
     vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
@@ -249,32 +145,11 @@ def tried(flat: FlatSystem, stepper: Stepper, control: Control, until: Scalar, c
 
 
 def judged(
-    trial: Trial, carry: Carry, armed, marks: Marks, order: int, control: Control, until, capacity: int
+    trial: Trial, carry: Carry, armed, marks: Marks, order: int, control: AbstractSteps, until, capacity: int
 ) -> Carry:
     """The step kept, rejected, or left for the search."""
-    step, h = trial.step, trial.t - carry.t
-    finite = jnp.isfinite(trial.y).all() & jnp.isfinite(step.rate_after).all()
-    if control.fixed:
-        halved = _to_be_halved(trial, carry, armed, marks, control, finite)
-        keep, h_next = finite & ~halved, jnp.where(halved, 0.5 * carry.h, _longer(control, trial.t, carry.h))
-        status = jnp.where(finite | halved, Status.going, Status.not_finite)
-    else:
-        scale = control.atol + control.rtol * jnp.maximum(jnp.abs(carry.y), jnp.abs(trial.y))
-        error = jnp.where(finite, _norm(step.error / scale), jnp.inf)
-        keep = error <= 1.0
-        factor = jnp.clip(0.9 * jnp.maximum(error, 1e-30) ** (-1.0 / order), 0.2, jnp.where(keep, 10.0, 0.9))
-        h_next = h * factor
-        # A step that was cut short by `until` says nothing against longer ones.
-        h_next = jnp.where(keep & (trial.t == until), jnp.maximum(h_next, carry.h), h_next)
-        # The first step has no length: it only tells how fast the state changes.
-        begins = carry.h == 0.0
-        h_next = jnp.where(begins, _first_step(carry.y, step.rate_before, until - carry.t, control), h_next)
-        keep = keep & ~begins
-        # Asked so that a length that is no number ends the flow, too: it would be tried for ever.
-        shortest = jnp.where(begins, 0.0, 4 * EPS * jnp.maximum(jnp.abs(carry.t), 1e-290))
-        stalled = ~keep & ~(h_next > shortest)
-        status = jnp.where(stalled, Status.stalled, Status.going)
-
+    finite = jnp.isfinite(trial.y).all() & jnp.isfinite(trial.step.rate_after).all()
+    keep, h_next, status = control.judge(trial, carry, finite, armed, marks, order, until)
     over, signs = carry.over, carry.signs
     if armed.size:
         g = trial.guards.at[0].set(signs.at_start(trial.guards[0]))
@@ -283,41 +158,10 @@ def judged(
         beyond, over = crossed(armed, marks.border, trial.guards[0])
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
-        if control.fixed:
-            h_next = jnp.where(doubt, control.step, h_next)
+        h_next = control.after_doubt(h_next, doubt)
         signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.stepped(g), signs.seen(g))
     carry = dataclasses.replace(carry, h=h_next, status=status, over=over, signs=signs)
     return _kept(carry, keep, trial.t, trial.y, until, capacity)
-
-
-def _to_be_halved(trial: Trial, carry: Carry, armed, marks: Marks, control: Control, finite) -> Bool[Array, ""]:
-    """Whether a constant step is too long: it leaves the domain, or the rate may have turned quickly within it."""
-    shortest = jnp.maximum(control.step * 0.5**DEEPEST, 64 * EPS * jnp.abs(carry.t))
-    bad = ~finite
-    if marks.singular.any():
-        g = trial.guards
-        falls = (g[0] > 0.0) & (g.min(axis=0) < LEFT * g[0])
-        watched = armed & marks.singular
-        bad = bad | (watched & (falls | suspicious(g, armed))).any() | (watched.any() & stiff(trial, carry, marks))
-    return bad & (carry.h > shortest)
-
-
-def stiff(trial: Trial, carry: Carry, marks: Marks) -> Bool[Array, ""]:
-    """Whether the rate turns faster than the stages of a constant step can follow.
-
-    Without this a slow mass slides on at a speed of about step times friction, thrown to and fro.
-    """
-    step, h = trial.step, trial.t - carry.t
-    parts = (step.error, step.rate_after - step.rate_before, step.rate_before, step.rate_after)
-    differ, change, before, after = (jnp.max(jnp.abs(part[marks.velocity]), initial=0.0) for part in parts)
-    return differ > h * (AGREE * change + ALIKE * jnp.maximum(before, after))
-
-
-def _longer(control: Control, t: Scalar, h: Scalar) -> Scalar:
-    """The next constant step: twice as long if it was halved, and t is on the grid of twice its length."""
-    n = _behind(control, t, 2.0 * h)
-    on_grid = n - jnp.floor(n) <= 2 * jnp.maximum(1e-6, 8 * EPS * n)
-    return jnp.where((h < control.step) & on_grid, 2.0 * h, h)
 
 
 def _kept(carry: Carry, keep, t_new, y_new, until, capacity: int) -> Carry:
@@ -337,7 +181,7 @@ def _kept(carry: Carry, keep, t_new, y_new, until, capacity: int) -> Carry:
 
 
 def search(
-    system: AbstractSystem, state: State, t_next: Scalar, signs: Signs, stepper: Stepper, control: Control
+    system: AbstractSystem, state: State, t_next: Scalar, signs: Signs, stepper: Stepper, control: AbstractSteps
 ) -> Searched:
     """Look for the earliest event in the step from `state` to `t_next`, by re-integration."""
     flat = FlatSystem(system, state)
@@ -345,7 +189,7 @@ def search(
     t0, y0, h = state.t, flat.vector(state), t_next - state.t
 
     def look(fraction):
-        y, _ = taken(flat, stepper, control, t0, y0, fraction * h)
+        y, _ = control.take(flat, stepper, t0, y0, fraction * h)
         y = jnp.where(fraction > 0.0, y, y0)  # to the last bit: a guard that begins at zero must not fire
         g = flat.guards(t0 + fraction * h, y)
         return jnp.where(fraction > 0.0, g, signs.at_start(g)), y
@@ -363,17 +207,3 @@ def search(
     return Searched(
         flat.state(t, found.y), found.event, jnp.argmax(due), due, signs.fired, sunk, after, *flat.guard_numbers()
     )  # fmt: skip
-
-
-def after_jump(control: Control, h, duration):
-    """The first step to try after a jump; the flow may be much quicker than before, and a short segment warns of more.
-
-    Args:
-        control: How long steps are.
-        h: Step that would be tried next without the jump [s].
-        duration: Time since the jump before [s].
-    """
-    if control.fixed:
-        return control.step
-    xp = jnp if isinstance(h, jax.Array) else np  # nothing is compiled for known numbers
-    return xp.minimum(h, xp.maximum(4.0 * duration, 1e-6 * h))

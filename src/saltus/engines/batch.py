@@ -20,7 +20,7 @@ from jaxtyping import Array
 
 from saltus.engines import steppers
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import Carry, Control, Status, Trial, judged, target
+from saltus.engines.advance import judged
 from saltus.engines.fire import same_types
 from saltus.engines.flat import FlatSystem
 from saltus.engines.loop import FOREVER
@@ -28,7 +28,9 @@ from saltus.engines.one_of_many import Lanes, Watch, each, first_carry, flow_one
 from saltus.engines.one_of_many import look as look_into
 from saltus.engines.search import GLANCES, cubic
 from saltus.engines.signs import Signs
+from saltus.engines.step_control import AbstractSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
+from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import State
 from saltus.hybrid.system import checked_guards
 from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
@@ -56,7 +58,7 @@ class Plan:
     """
 
     stepper: ExplicitStepper | ImplicitStepper
-    control: Control
+    control: AbstractSteps
     watch: Watch
     max_events: int
     max_steps: int
@@ -116,7 +118,7 @@ def run(
 
 def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
     """Whether the runs are of the sort that the programs for constant steps of many lanes are made for."""
-    if not plan.control.fixed or plan.control.project or plan.stepper != steppers.stepper("rk4"):
+    if not plan.control.constant or plan.control.project or plan.stepper != steppers.stepper("rk4"):
         return False
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), (varying, start))
     some, state = one
@@ -199,22 +201,8 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
 
         state, none, zero, peaks, signs, pile_up = each(one, (varying, start), one_by_one)
         number = jnp.arange(none.size)
-        return Lanes(
-            number,
-            varying,
-            state,
-            until,
-            0.0 * state.t,
-            zero,
-            state.t,
-            none,
-            zero,
-            zero,
-            state.t,
-            peaks,
-            signs,
-            pile_up,
-        )
+        h, t = 0.0 * state.t, state.t
+        return Lanes(number, varying, state, until, h, zero, t, none, zero, zero, t, peaks, signs, pile_up)
 
     def flow(lanes, shared, control):
         width = _width(lanes, shared, stepper, control, one_by_one)
@@ -254,12 +242,12 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
     return _Programs(eqx.filter_jit(begin), eqx.filter_jit(flow), eqx.filter_jit(look))
 
 
-def _width(lanes: Lanes, shared, stepper, control: Control, one_by_one: bool) -> int | None:
+def _width(lanes: Lanes, shared, stepper, control: AbstractSteps, one_by_one: bool) -> int | None:
     """How many lanes flow side by side; None: each by itself."""
     state = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), lanes.state)
     varying = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), lanes.varying)
 
-    if not isinstance(stepper, ExplicitStepper) or (control.fixed and not _smooth(varying, state, shared)):
+    if not isinstance(stepper, ExplicitStepper) or (control.constant and not _smooth(varying, state, shared)):
         return None
     if not one_by_one:
         return lanes.number.size
@@ -282,7 +270,7 @@ def _taken_apart(shared, state: State, stepper) -> bool:
     return tables <= MANY and 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL
 
 
-def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> Lanes:
+def _flow_together(lanes: Lanes, shared, control: AbstractSteps, stepper, watch) -> Lanes:
     """A few steps of a block of lanes, side by side: here every leaf has the lanes as its last axis."""
     numbers, rest = eqx.partition(shared, eqx.is_array)
 
@@ -307,7 +295,7 @@ def _flow_together(lanes: Lanes, shared, control: Control, stepper, watch) -> La
         return flat.guards(t, y), jnp.nan_to_num(watch(flat.system, flat.state(t, y)))
 
     def one_step(carry: Carry) -> tuple[Trial, Array]:
-        t_new = target(control, carry.t, carry.h, lanes.until)
+        t_new = control.target(carry.t, carry.h, lanes.until)
         h = t_new - carry.t
         step = stepper(rate, carry.t, carry.y, h)
         y_new = jax.lax.optimization_barrier(project(t_new, step.y) if control.project else step.y)

@@ -13,22 +13,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus import checks
-from saltus.engines.advance import (
-    Carry,
-    Control,
-    Status,
-    Stepper,
-    after_jump,
-    judged,
-    search,
-    taken,
-    tried,
-)
+from saltus.engines.advance import judged, search, tried
 from saltus.engines.fire import jumped, same_types, still_due, turn
 from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import at_zero
 from saltus.engines.signs import Signs
+from saltus.engines.step_control import AbstractSteps, Stepper, steps_of
 from saltus.engines.steppers import is_fixed, stepper
+from saltus.engines.trial import Carry, Status
 from saltus.hybrid import AbstractSystem, State
 
 
@@ -108,10 +100,7 @@ def simulate_bounded(
     _check_bounds(max_events, max_steps, method, step)
     rule = stepper(method, rtol)
     start = same_types(start, start)
-    control = Control(
-        rtol=jnp.asarray(float(rtol)), atol=jnp.asarray(float(atol)), step=jnp.asarray(float(step or 0.0)),
-        origin=jax.lax.stop_gradient(start.t), fixed=step is not None, project=step is None,
-    )  # fmt: skip
+    control = steps_of(rtol, atol, step, jax.lax.stop_gradient(start.t))
     numbers, rest = eqx.partition((system, start, jnp.asarray(until, float)), eqx.is_inexact_array)
     fixed, begin, end_time = eqx.combine(jax.lax.stop_gradient(numbers), rest)
     found = _find(fixed, begin, end_time, rule, control, max_events, max_steps)
@@ -132,7 +121,9 @@ def _check_bounds(max_events: int, max_steps: int, method: str, step: float | No
 # ---- the steps and events, without derivatives ----------------------------------------------------
 
 
-def _find(system, start: State, until, rule: Stepper, control: Control, max_events: int, max_steps: int) -> _Found:
+def _find(
+    system, start: State, until, rule: Stepper, control: AbstractSteps, max_events: int, max_steps: int
+) -> _Found:
     """Steps and events up to the end or a bound."""
     none = jnp.zeros(FlatSystem(system, start).armed().size, bool)
     begin = _Found(
@@ -157,14 +148,14 @@ def _find(system, start: State, until, rule: Stepper, control: Control, max_even
     return jax.lax.while_loop(going_on, one_more, begin)
 
 
-def _stepped(system, found: _Found, until, rule: Stepper, control: Control) -> _Found:
+def _stepped(system, found: _Found, until, rule: Stepper, control: AbstractSteps) -> _Found:
     """One step tried: kept, rejected, or searched for an event."""
     state = found.state
     flat = FlatSystem(system, state)
     armed, marks = flat.armed(), flat.marks()
     zero = jnp.asarray(0)
     carry = Carry(
-        t=state.t, y=flat.vector(state), h=jnp.where(found.h > 0.0, found.h, control.step),
+        t=state.t, y=flat.vector(state), h=control.first_step(found.h),
         status=jnp.asarray(Status.going), t_next=state.t, over=zero, signs=found.signs, times=jnp.zeros(1),
         vectors=jnp.zeros((1, 1)), count=zero, steps=zero,
     )  # fmt: skip
@@ -195,7 +186,7 @@ def _stepped(system, found: _Found, until, rule: Stepper, control: Control) -> _
     )  # fmt: skip
 
 
-def _fired(system, found: _Found, until, control: Control, max_events: int) -> _Found:
+def _fired(system, found: _Found, until, control: AbstractSteps, max_events: int) -> _Found:
     """The first guard that is due jumps; it is written into the slot of the step that led to it, or its own."""
     flat = FlatSystem(system, found.state)
     owner, element = flat.guard_numbers()
@@ -211,7 +202,7 @@ def _fired(system, found: _Found, until, control: Control, max_events: int) -> _
     events = found.events + 1
     status = jnp.where(after.t < until, Status.going, Status.reached)
     status = jnp.where((events >= max_events) & (status == Status.going), Status.full, status)
-    h = jnp.asarray(after_jump(control, found.h, after.t - found.t_event), float)
+    h = jnp.asarray(control.after_jump(found.h, after.t - found.t_event), float)
     return _Found(
         after, h, after.t, due, signs, jnp.where(ends, Status.event, jnp.where(due.any() & (events < max_events),
                                                                               Status.going, status)),
@@ -230,7 +221,7 @@ def _jumped(system, state: State, owner, index) -> State:
 # ---- the same steps and events, differentiable -----------------------------------------------------
 
 
-def _take(system, start: State, until, found: _Found, rule: Stepper, control: Control):
+def _take(system, start: State, until, found: _Found, rule: Stepper, control: AbstractSteps):
     """The last state, and for each slot the time of its event and the state after it."""
     n_guards = found.due.size
     owner, element = FlatSystem(system, start).guard_numbers()
@@ -254,7 +245,7 @@ def _take(system, start: State, until, found: _Found, rule: Stepper, control: Co
         moves = (t_new > state.t) & jnp.isfinite(t_new)
         t_safe = jnp.where(moves, t_new, state.t + 1.0)
         y_new, _ = jax.lax.cond(
-            moves, lambda: (taken(flat, rule, control, state.t, y, t_safe - state.t)[0], 0), lambda: (y, 0)
+            moves, lambda: (control.take(flat, rule, state.t, y, t_safe - state.t)[0], 0), lambda: (y, 0)
         )
         state = flat.state(jnp.where(moves, t_new, state.t), y_new)
         if not n_guards:

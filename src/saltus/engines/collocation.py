@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from saltus.engines.steppers import Step
-from saltus.numerics.collocation import gauss_nodes, integral_matrix
+from saltus.numerics.collocation import collocation_step
 
 Flat = Float[Array, " n"]
 Scalar = Float[Array, ""]
@@ -33,14 +33,11 @@ class CollocationStepper(eqx.Module):
 
     def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
         """The step from (t, y) over h; no error is estimated."""
-        nodes, weights = gauss_nodes(self.points)
-        integrals = jnp.asarray(integral_matrix(self.points))
-        rates = jax.vmap(rate)
         before = rate(t, y)
+        guess = jnp.broadcast_to(before[:, None], (y.size, self.points))
 
-        def sweep(_, k):
-            return rates(t + h * nodes, y + h * (integrals @ k))
+        def rates(nodes, stages):
+            return jax.vmap(rate, in_axes=(0, 1), out_axes=1)(t + h * nodes, stages)
 
-        k = jax.lax.fori_loop(0, SWEEPS, sweep, jnp.broadcast_to(before, (self.points, y.size)))
-        end = y + h * (weights @ k)
+        end = collocation_step(rates, y, h, guess, SWEEPS)
         return Step(end, jnp.zeros_like(y), before, rate(t + h, end))

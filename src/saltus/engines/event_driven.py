@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 from saltus import checks
 from saltus.engines import loop
-from saltus.engines.advance import Control
 from saltus.engines.budget import MAX_STEPS
+from saltus.engines.step_control import steps_of
 from saltus.engines.steppers import is_fixed, stepper
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.trajectory import Trajectory
-from saltus.programs.arrays import numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +31,8 @@ class EventDriven:
         max_steps: Steps after which a run is ended, earlier where it is seen to need more (`budget`).
     """
 
+    contract: ClassVar[type] = AbstractSystem
+
     method: str = "dopri8"
     rtol: float = 1e-10
     atol: float = 1e-12
@@ -45,13 +47,6 @@ class EventDriven:
 
     def run(self, system: AbstractSystem, start: State, until: float, progress=None) -> Trajectory:
         """Alternate smooth flow and jumps from `start` to time `until`."""
-        control = Control(
-            rtol=numbers(self.rtol),
-            atol=numbers(min(float(self.atol), system.atol_limit())),
-            step=numbers(0.0),
-            origin=start.t,
-            fixed=False,
-            project=True,
-        )
+        control = steps_of(self.rtol, min(float(self.atol), system.atol_limit()), None, start.t)
         method = stepper(self.method, self.rtol)
         return loop.run(system, start, until, method, control, self.max_events, self.max_steps, progress)

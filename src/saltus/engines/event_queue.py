@@ -11,44 +11,50 @@ import dataclasses
 import heapq
 import itertools
 import math
+from typing import ClassVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from saltus.engines.recollection import Recalled, Recollection
+from saltus.engines.drift import drift
+from saltus.engines.recollection import Recollection
 from saltus.engines.stepwise import Leg
-from saltus.hybrid import Outcome, State
+from saltus.hybrid import AbstractQueuedSystem, Outcome, State
 from saltus.hybrid.crowd import Change, Upcoming
-from saltus.programs import program
 
 STEP_OF_PROGRESS = 25  # events between two reports
-SIZES = (32, 256, 2048)  # of the batches in which members are moved
 AT_ONCE = 1000  # events at one instant, for each member, after which they are taken to pile up
 MAX_STEPS = 100_000  # legs of all bands together
-
-
-def engine(rtol: float, atol: float, max_events: int) -> EventQueue:
-    """The engine with the options of `simulate`; tolerances matter for members in contact only."""
-    return EventQueue(rtol=min(rtol, 1e-11), max_events=max_events)
+FINEST = 1e-11  # relative error of a step of members in contact, at most
 
 
 @dataclasses.dataclass(frozen=True)
 class EventQueue:
-    """Runs systems that offer a `plan` (`hybrid.crowd`)."""
+    """Runs systems of many members with foreseen events.
 
-    rtol: float = 1e-11
+    Args:
+        rtol: Error allowed per step of members in contact, relative, > 0; `FINEST` if that is smaller.
+        max_events: Events after which a run is ended.
+    """
+
+    contract: ClassVar[type] = AbstractQueuedSystem
+
+    rtol: float = 1e-10
     max_events: int = 10_000
 
-    def run(self, system, start: State, until: float, progress=None) -> Recollection:
+    @property
+    def finest(self) -> float:
+        """Relative error allowed per step of members in contact."""
+        return min(self.rtol, FINEST)
+
+    def run(self, system: AbstractQueuedSystem, start: State, until: float, progress=None) -> Recollection:
         """Event after event from `start` to time `until`."""
         if math.isinf(until):
             raise ValueError("This system has no end of its own. Give `until` as a time in seconds.")
         crowd = _Crowd(system, start, until, self)
         while crowd.outcome is None:
             crowd.next()
-            if progress is not None and len(crowd.memory.events) % STEP_OF_PROGRESS == 0:
-                progress(crowd.t, len(crowd.memory.events))
+            if progress is not None and crowd.memory.count % STEP_OF_PROGRESS == 0:
+                progress(crowd.t, crowd.memory.count)
         return crowd.memory.close(crowd.t, crowd.outcome)
 
 
@@ -147,7 +153,7 @@ class _Crowd:
         members = self._landed(leg, self.t)
         if leg.event is None:
             if self.t < self.until:
-                self._set_off(leg.onward(self.settings.rtol, self.until))
+                self._set_off(leg.onward(self.settings.finest, self.until))
             if self.t < self.until and self.outcome is None:
                 self._foresee(members)
             return
@@ -183,14 +189,14 @@ class _Crowd:
         landed = [self._landed(leg, self.t) for leg in self._legs_of(members)]
         concerned = sorted({*members, *itertools.chain(*landed)})
         self.ledger = self.ledger + change.ledger
-        self.memory.event(Recalled(change.name, change.index, self.t, change.data, change.members, self.memory))
+        self.memory.event(change.name, change.index, self.t, change.data, tuple(change.members))
         self.q[members], self.v[members], self.mode[members] = change.q, change.v, change.mode
         self.clock[members] = self.t
         self.changes[members] += 1
         self.memory.piece(self.t, members, change.q, change.v, change.mode, self.ledger)
         if change.outcome is not None:
             self.outcome = change.outcome
-        elif len(self.memory.events) >= self.settings.max_events:
+        elif self.memory.count >= self.settings.max_events:
             count = self.settings.max_events
             text = f"Stopped at t = {self.t:.6g} s after {count} events. Raise max_events to go on."
             self.outcome = Outcome("too_many_events", text)
@@ -204,24 +210,6 @@ class _Crowd:
             for other in self._legs_of(band.members):
                 members = sorted({*members, *self._landed(other, self.t)})
             members = sorted({*members, *band.members})
-            self._set_off(Leg(band, self.t, self.until, self.settings.rtol))
+            self._set_off(Leg(band, self.t, self.until, self.settings.finest))
         if self.outcome is None:
             self._foresee(members)
-
-
-def drift(system, members, q, v, durations) -> tuple[np.ndarray, np.ndarray]:
-    """Members moved on their own, each for its time; padded, so that few sizes are compiled."""
-    count = len(members)
-    size = next((size for size in SIZES if size >= count), SIZES[-1])
-    found = []
-    for begin in range(0, count, size):
-        rows = np.minimum(begin + np.arange(size), count - 1)
-        lags = np.where(begin + np.arange(size) < count, np.asarray(durations)[rows], 0.0)
-        found.append(_drift(system, np.asarray(members)[rows], np.asarray(q)[rows], np.asarray(v)[rows], lags))
-    return tuple(np.concatenate([np.asarray(part) for part in parts])[:count] for parts in zip(*found, strict=True))
-
-
-@program
-def _drift(system, members, q, v, durations):
-    q, v = jnp.asarray(q), jnp.asarray(v)
-    return jax.vmap(system.flow)(jnp.asarray(members), q, v, jnp.asarray(durations))

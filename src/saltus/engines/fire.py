@@ -11,9 +11,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import EPS, Searched
+from saltus.engines.advance import Searched
 from saltus.engines.flat import FlatSystem
 from saltus.engines.signs import Signs
+from saltus.engines.step_control import EPS
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.system import jump_of, settle_of
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 from saltus import checks
 from saltus.engines import loop
-from saltus.engines.advance import Control
 from saltus.engines.budget import MAX_STEPS
+from saltus.engines.step_control import ConstantSteps
 from saltus.engines.steppers import stepper
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.trajectory import Trajectory
@@ -31,6 +32,9 @@ class FixedStep:
         max_steps: Steps after which a run is ended, earlier where it is seen to need more (`budget`).
     """
 
+    contract: ClassVar[type] = AbstractSystem
+    rtol: ClassVar[None] = None
+
     step: float
     method: str = "rk4"
     project: bool = False
@@ -42,13 +46,6 @@ class FixedStep:
 
     def run(self, system: AbstractSystem, start: State, until: float, progress=None) -> Trajectory:
         """Alternate smooth flow and jumps from `start` to time `until`."""
-        control = Control(
-            rtol=numbers(0.0),
-            atol=numbers(0.0),
-            step=numbers(self.step),
-            origin=start.t,
-            fixed=True,
-            project=self.project,
-        )
+        control = ConstantSteps(numbers(self.step), start.t, project=self.project)
         method = stepper(self.method)
         return loop.run(system, start, until, method, control, self.max_events, self.max_steps, progress)

@@ -19,9 +19,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from saltus.engines.advance import Status
 from saltus.engines.lane_steps import block_flow
 from saltus.engines.lanewise import Lanewise, Watch
+from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.scalars import CannotScalariseError, quick
 

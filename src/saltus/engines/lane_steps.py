@@ -21,8 +21,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import lax
 
-from saltus.engines.advance import AGREE, ALIKE, DEEPEST, EPS, LEFT, Status
 from saltus.engines.lanewise import Lanewise, Values
+from saltus.engines.step_control import AGREE, ALIKE, DEEPEST, EPS, LEFT
+from saltus.engines.trial import Status
 
 CAUTION = 0.6  # share of the second difference that a guard must be above; 0.5 catches every |x|
 TURNS = 16  # steps between two looks at whether any lane of a block still goes

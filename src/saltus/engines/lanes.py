@@ -14,12 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import Control, Status, crossed
+from saltus.engines.advance import crossed
 from saltus.engines.flat import FlatSystem
 from saltus.engines.kernel import Flowed, flow_lanes, lanes_program
 from saltus.engines.one_of_many import Lanes, Watch, each, flow_one, look
 from saltus.engines.signs import Signs
+from saltus.engines.step_control import AbstractSteps, ConstantSteps
 from saltus.engines.steppers import stepper
+from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, State
 
 LOOKED, LOOKED_ON_CPU = 1 << 16, 256  # lanes that are looked into together: one size, so that little is compiled
@@ -63,9 +65,8 @@ def run_lanes(
     """
     for home in (True, False):  # now, whether or not a lane will leave mode 0: no lane's way may hang on the others
         lanes_program(system, start, like, varying, home, watch)
-    zero = jnp.asarray(0.0)
     origin = float(np.asarray(start.t)[0])
-    control = Control(zero, zero, jnp.asarray(float(step)), jnp.asarray(origin), fixed=True, project=False)
+    control = ConstantSteps(jnp.asarray(float(step)), jnp.asarray(origin))
     count = start.t.shape[0]
     on_gpu = jax.default_backend() == "gpu"
     size = min(count, LOOKED if on_gpu else LOOKED_ON_CPU)
@@ -136,7 +137,9 @@ def _flowed(before: Lanes, flowed: Flowed, max_steps: int) -> Lanes:
 
 
 @eqx.filter_jit
-def _looked(now: Lanes, system, which, control: Control, watch: Watch, max_events: int, one_by_one: bool) -> Lanes:
+def _looked(
+    now: Lanes, system, which, control: AbstractSteps, watch: Watch, max_events: int, one_by_one: bool
+) -> Lanes:
     """The doubtful lanes after the step that is looked into, and the jumps in it."""
     rest, method = eqx.filter(system, eqx.is_array, inverse=True), stepper("rk4")
 

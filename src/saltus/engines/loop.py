@@ -12,13 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import Control, Flow, Searched, Status, after_jump, flow, search, taken
+from saltus.engines.advance import Flow, Searched, flow, search
 from saltus.engines.budget import Budget, crawling
 from saltus.engines.fire import at_time, jumped, same_types, settled, still_due, turn
 from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import Replay, labels, replay
 from saltus.engines.signs import SUNK, Signs
+from saltus.engines.step_control import AbstractSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
+from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
 from saltus.hybrid.system import checked_guards
 from saltus.hybrid.trajectory import Trajectory
@@ -91,7 +93,7 @@ def run(
     start: State,
     until: float,
     stepper: ExplicitStepper | ImplicitStepper,
-    control: Control,
+    control: AbstractSteps,
     max_events: int,
     max_steps: int,
     progress: Progress | None = None,
@@ -122,7 +124,7 @@ def run(
             count = len(events)
             outcome, state = _fire(system, found, events, memory, record)
             if len(events) > count:
-                h = numbers(after_jump(control, np.asarray(h), float(state.t) - t_segment))
+                h = numbers(control.after_jump(np.asarray(h), float(state.t) - t_segment))
                 t_segment = float(state.t)
         else:
             outcome = _ending(system, went, until, state, memory)
@@ -378,7 +380,7 @@ def _move_blocks(system, stepper, control, states: State, times) -> State:
     def one(state, t):
         flat = FlatSystem(system, state)
         y0 = flat.vector(state)
-        y, _ = taken(flat, stepper, control, state.t, y0, t - state.t)
+        y, _ = control.take(flat, stepper, state.t, y0, t - state.t)
         # A knot is itself: states at rest, where the rate may be undefined, stay as they are.
         return flat.state(t, jnp.where(t == state.t, y0, y))
 

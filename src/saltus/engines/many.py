@@ -12,8 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines import batch
-from saltus.engines.advance import Control, Status
+from saltus.engines.step_control import steps_of
 from saltus.engines.steppers import stepper
+from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, FunctionSystem, State
 
 
@@ -72,10 +73,7 @@ def simulate_many(
         lambda x: np.asarray(x) if stacked else np.broadcast_to(np.asarray(x), (count, *np.shape(x))), start
     )
     varying, shared = _parted(system, parameters or {}, count)
-    control = Control(
-        rtol=jnp.asarray(float(rtol)), atol=jnp.asarray(float(atol)), step=jnp.asarray(float(step or 0.0)),
-        origin=jnp.asarray(float(np.min(start.t))), fixed=step is not None, project=step is None,
-    )  # fmt: skip
+    control = steps_of(rtol, atol, step, float(np.min(start.t)))
     plan = batch.Plan(stepper(method, rtol), control, _nothing, max_events, max_steps)
     lanes = batch.run(varying, shared, start, until, plan)
     counts = np.asarray(lanes.events), np.asarray(lanes.steps), np.asarray(lanes.t_event)

@@ -15,11 +15,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import Carry, Control, Status, after_jump, judged, search, tried
+from saltus.engines.advance import judged, search, tried
 from saltus.engines.fire import fire
 from saltus.engines.flat import FlatSystem
 from saltus.engines.search import GLANCES, cubic
 from saltus.engines.signs import Signs
+from saltus.engines.step_control import AbstractSteps
+from saltus.engines.trial import Carry, Status
 from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.peaks import highest
 
@@ -69,16 +71,18 @@ def each(function: Callable, values, one_by_one: bool):
     return jax.lax.map(function, values) if one_by_one else jax.vmap(function)(values)
 
 
-def first_carry(lanes: Lanes, y, control: Control) -> Carry:
+def first_carry(lanes: Lanes, y, control: AbstractSteps) -> Carry:
     zero = jnp.zeros_like(lanes.status)
     return Carry(
-        t=lanes.state.t, y=y, h=jnp.where(lanes.h > 0.0, lanes.h, control.step), status=lanes.status,
+        t=lanes.state.t, y=y, h=control.first_step(lanes.h), status=lanes.status,
         t_next=lanes.t_next, over=zero, signs=lanes.signs, times=jnp.zeros((0, *zero.shape)),
         vectors=jnp.zeros((0, *zero.shape)), count=zero, steps=zero,
     )  # fmt: skip
 
 
-def flow_one(lane: Lanes, shared, control: Control, stepper, watch, patience: int, unrisen: bool = False) -> Lanes:
+def flow_one(
+    lane: Lanes, shared, control: AbstractSteps, stepper, watch, patience: int, unrisen: bool = False
+) -> Lanes:
     """A few steps of one lane by itself; with `unrisen` only until guards that have fired rise, but one in any case."""
     system = eqx.combine(lane.varying, shared)
     flat = FlatSystem(system, lane.state)
@@ -123,7 +127,7 @@ def limited(lanes: Lanes, max_steps: int) -> Lanes:
     return dataclasses.replace(lanes, status=jnp.where(full, Status.full, lanes.status))
 
 
-def look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int, one_by_one: bool) -> Lanes:
+def look(lane: Lanes, shared, control: AbstractSteps, stepper, watch, max_events: int, one_by_one: bool) -> Lanes:
     """The search in a doubtful step, and the jumps that are due."""
     system = eqx.combine(lane.varying, shared)
     found = search(system, lane.state, lane.t_next, lane.signs, stepper, control)
@@ -135,7 +139,7 @@ def look(lane: Lanes, shared, control: Control, stepper, watch, max_events: int,
     seen = larger(lane.largest, _along(system, lane.state, found.state, watch), True)
     done = fire(system, found, lane.pile_up, seen, functools.partial(watch, system), one_by_one)
     fires, events = done.count > 0, lane.events + done.count
-    h = jnp.where(fires, after_jump(control, lane.h, done.state.t - lane.t_event), lane.h)
+    h = jnp.where(fires, control.after_jump(lane.h, done.state.t - lane.t_event), lane.h)
     status = jnp.where(done.state.t < lane.until, Status.going, Status.reached)
     status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
     status = jnp.where(done.ended_by >= 0, Status.event, status)

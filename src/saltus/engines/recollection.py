@@ -7,37 +7,14 @@ import dataclasses
 import functools
 from typing import Any
 
-import jax
 import numpy as np
 
-from saltus import checks
+from saltus.engines.drift import drift
 from saltus.engines.replay import Replay
 from saltus.engines.stepwise import Leg
-from saltus.hybrid import Outcome, State
-from saltus.hybrid.trajectory import SIDES
+from saltus.hybrid import AbstractTrajectory, Event, Outcome, State
+from saltus.hybrid.trajectory import SIDES, checked_times
 from saltus.programs.arrays import numbers
-
-
-class Recalled:
-    """An event of a crowd; its states before and after are put together when asked for."""
-
-    def __init__(self, name: str, index: int, t: float, data: dict[str, Any], members, memory: Recollection):
-        self.name, self.index, self.t, self.data = name, index, t, data
-        self.members: tuple[int, ...] = tuple(members)
-        self._memory = memory
-
-    @functools.cached_property
-    def before(self) -> State:
-        """All members just before."""
-        return self._memory.at(self.t, "before")
-
-    @functools.cached_property
-    def after(self) -> State:
-        """All members just after the last event of that instant."""
-        return self._memory.at(self.t, "after")
-
-    def __repr__(self) -> str:
-        return f"Event({self.name!r}, index={self.index}, t={self.t!r})"
 
 
 @dataclasses.dataclass
@@ -49,8 +26,8 @@ class _Member:
     modes: list
 
 
-class Recollection:
-    """As a `Trajectory`: can be asked for the state of all members at any time.
+class Recollection(AbstractTrajectory):
+    """The motion of all members.
 
     Between two changes a member's motion is the system's closed-form flow, so nothing is interpolated.
     """
@@ -61,9 +38,7 @@ class Recollection:
         first = float(start.t)
         self.pieces = [_Member([first], [(q[i], v[i])], [mode[i]]) for i in range(len(q))]
         self.ledger = [(first, np.asarray(start.ledger))]
-        self.events: tuple[Recalled, ...] = ()
-        self._events: list[Recalled] = []
-        self.outcome: Outcome | None = None
+        self._events: list[Event] = []
         self.steps = 0
         self._until = first
         self._landed: dict[int, float] = {}
@@ -73,10 +48,15 @@ class Recollection:
         """A memory of nothing but the start."""
         return Recollection(system, start)
 
-    def event(self, event: Recalled) -> None:
-        """Remember an event."""
-        self._events.append(event)
-        self.events = tuple(self._events) if len(self._events) < 64 else self._events
+    @property
+    def count(self) -> int:
+        """How many events are remembered."""
+        return len(self._events)
+
+    def event(self, name: str, index: int, t: float, data: dict[str, Any], members: tuple[int, ...]) -> None:
+        """Remember an event; its states are put together when asked for."""
+        before, after = (functools.partial(self.at, t, side) for side in SIDES)
+        self._events.append(Event(name, index, t, before, after, data, members))
 
     def piece(self, t: float, members, q, v, mode, ledger) -> None:
         """Remember a change of some members."""
@@ -129,21 +109,9 @@ class Recollection:
         times = np.unique([float(self.start.t), *(event.t for event in self._events), self._until])
         return self.states(times)
 
-    def at(self, t: float, side: str = "after") -> State:
-        """The state of all members at one time."""
-        states = self.states(np.asarray([t], float), side)
-        return jax.tree.map(lambda x: numbers(np.asarray(x)[0], None), states)
-
     def states(self, times, side: str = "after") -> State:
         """The states of all members at these times, stacked."""
-        checks.one_of("side", side, SIDES)
-        times = np.asarray(times, float)
-        first = float(self.start.t)
-        if times.size and (times.min() < first or times.max() > self._until):
-            raise ValueError(
-                f"The times {times.min():g} to {times.max():g} s are not all within the run, "
-                f"which covers {first:g} to {self._until:g} s."
-            )
+        times = checked_times(times, side, float(self.start.t), self._until)
         n = len(self.pieces)
         q = np.empty((len(times), n, *np.shape(self.start.q)[1:]))
         v = np.empty((len(times), n, *np.shape(self.start.v)[1:]))
@@ -156,8 +124,6 @@ class Recollection:
 
     def _fill(self, times, side, q, v, mode) -> np.ndarray:
         """Fill in the rows; returns what the legs then under way have added to the ledger."""
-        from saltus.engines.event_queue import drift
-
         members, rows, lags, from_q, from_v = [], [], [], [], []
         legs: dict[tuple[int, int], tuple[Leg, list[int]]] = {}
         find = bisect.bisect_right if side == "after" else bisect.bisect_left

@@ -14,9 +14,9 @@ from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from saltus.engines.advance import Control, Stepper, taken
 from saltus.engines.fire import jumped
 from saltus.engines.flat import FlatSystem, pack
+from saltus.engines.step_control import AbstractSteps, Stepper
 from saltus.hybrid import AbstractSystem, Event, State
 
 SIZES = (32, 256)  # steps that are compiled together; longer ways go by powers of two
@@ -56,7 +56,7 @@ def replay(
     jumps: list[int],
     guards: list[GuardLabel],
     stepper: Stepper,
-    control: Control,
+    control: AbstractSteps,
     wanted=None,
 ) -> Replay:
     """The motion of `system` from `start` along the steps of an earlier run.
@@ -153,7 +153,7 @@ def _padded(times: np.ndarray) -> np.ndarray:
     return np.pad(times, (0, size - times.size), mode="edge")
 
 
-def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: Control):
+def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps):
     """The state after steps that end at these times, and the states that are asked for on the way."""
     if times.size == 0 and asked is None:  # XLA aborts on the derivative of a program that only moves empty parts
         return state, None
@@ -161,11 +161,11 @@ def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper,
 
 
 @eqx.filter_jit
-def _stepped(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: Control):
+def _stepped(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps):
     flat = FlatSystem(system, state)
 
     def moved(t, y, t_new):
-        y_new, _ = taken(flat, stepper, control, t, y, t_new - t)
+        y_new, _ = control.take(flat, stepper, t, y, t_new - t)
         return jnp.where(t_new > t, y_new, y)
 
     def step(carry, t_new):

@@ -1,17 +1,11 @@
-"""Constant steps for systems that know their own step: implicit, through stick and slip, with events at its end.
-
-Such a system has `advance(state, duration)`, the state after a step and whether the step could be solved;
-`change(state)`, what the rules make of it at the end of a step (only mode and ledger may change);
-`changes(before, after)`, the events between the two; `resting(state)`, whether nothing will move any more; and
-`suggested_step(start)`. Its guards end the run; they are looked at at the end of every step.
-"""
+"""Constant steps for systems that know their own step: implicit, through stick and slip, with events at its end."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -20,7 +14,7 @@ import numpy as np
 
 from saltus import checks
 from saltus.engines.budget import MAX_STEPS, Budget
-from saltus.hybrid import Outcome, State, Trajectory
+from saltus.hybrid import AbstractSteppedSystem, Event, Outcome, State, Trajectory
 from saltus.programs import program
 
 RECORD = 1 << 21  # numbers kept per call of the compiled loop
@@ -28,22 +22,18 @@ SLACK = 1e-9  # part of a step that the last one may be longer or shorter
 WIDE = 4096  # numbers of a state up to which several states are moved at once
 
 
-def engine(
-    rtol: float, atol: float, max_events: int, step: float | None = None, max_steps: int = MAX_STEPS
-) -> TimeStepping:
-    """The engine with the options of `simulate`; the tolerances do not matter to it."""
-    return TimeStepping(step=step, max_events=max_events, max_steps=max_steps)
-
-
 @dataclasses.dataclass(frozen=True)
 class TimeStepping:
-    """Runs systems that offer `advance` with constant steps.
+    """Runs systems that know their own step, with constant steps.
 
     Args:
         step: Length of a step, > 0; what the system suggests if not given [s].
         max_events: Events after which a run is ended.
         max_steps: Steps after which a run is ended, earlier where it is seen to need more (`budget`).
     """
+
+    contract: ClassVar[type] = AbstractSteppedSystem
+    rtol: ClassVar[None] = None
 
     step: float | None = None
     max_events: int = 10_000
@@ -53,7 +43,7 @@ class TimeStepping:
         if self.step is not None:
             checks.positive("step", self.step, "It is the time from one state to the next, in seconds.")
 
-    def run(self, system, start: State, until: float, progress=None) -> Trajectory:
+    def run(self, system: AbstractSteppedSystem, start: State, until: float, progress=None) -> Trajectory:
         """Step after step from `start` to time `until`."""
         step = self.step or system.suggested_step(start)
         record, events, state = _Record(start), [], start
@@ -71,7 +61,7 @@ class TimeStepping:
             n_done += taken if whole >= 1 else 1
             if progress is not None:
                 progress(float(state.t), len(events))
-            outcome = self._ending(system, went, until, step, start, n_done, events)
+            outcome = self._ending(went, until, step, start, n_done, events)
             if outcome is None and (reason := budget.judge(float(state.t), n_done)):
                 advice = "Raise max_steps to go on, give a longer step, or end the run earlier."
                 text = f"Stopped at t = {float(state.t):.6g} s: {reason} (steps of {step:.2g} s). {advice}"
@@ -80,15 +70,13 @@ class TimeStepping:
             record.hold(until)
         return record.trajectory(system, step, events, outcome)
 
-    def _ending(self, system, went: _March, until, step, start, n_done, events) -> Outcome | None:
+    def _ending(self, went: _March, until, step, start, n_done, events) -> Outcome | None:
         t = float(went.state.t)
         if not bool(went.solved):
             text = "the motion of a step could not be solved, not even halved ten times. Give a smaller step."
             return Outcome("stalled", f"Stopped at t = {t:.6g} s: {text}")
         if not np.isfinite(t) or not np.isfinite(np.asarray(went.state.q)).all():
             return Outcome("not_finite", f"Stopped at t = {t:.6g} s: the motion is no longer a number.")
-        if int(went.guard) >= 0:
-            return _ended_by(system, went, events)
         if float(start.t) + n_done * step >= until - SLACK * step:
             return Outcome("finished", f"Reached t = {until:g} s.")
         if bool(went.resting):
@@ -100,62 +88,6 @@ class TimeStepping:
         return None
 
 
-class Folded(eqx.Module):
-    """The end of a run of which only a summary was kept.
-
-    Args:
-        state: The last state.
-        summary: What the fold made of all states.
-        guard: Which guard ended the run; -1 for none.
-        index: For which of the things that it watches.
-        solved: Whether every step could be solved.
-        resting: Whether nothing moves any more.
-    """
-
-    state: State
-    summary: Any
-    guard: jax.Array
-    index: jax.Array
-    solved: jax.Array
-    resting: jax.Array
-
-
-def fold(system, start: State, until, step, function, summary) -> Folded:
-    """Run without keeping the states: `summary = function(summary, state)` after every step.
-
-    A pure function, for batches under `jit` and `vmap`: nothing grows with the number of steps. The last step is
-    shorter where `until` is not a whole number of steps away. A run ends early at rest, at a guard, or at a step that
-    cannot be solved.
-    """
-    guards = system.guards()
-
-    def body(went: Folded) -> Folded:
-        size = jnp.minimum(step, until - went.state.t)
-        # What is left of rounding is no step.
-        size = jnp.where(until - went.state.t - size < SLACK * step, until - went.state.t, size)
-        moved, solved = system.advance(went.state, size)
-        after = system.change(moved)
-        over, index = _watch(guards, after)
-        return Folded(after, function(went.summary, after), over, index, solved, system.resting(after))
-
-    def going(went: Folded):
-        return (went.state.t < until) & went.solved & ~went.resting & (went.guard < 0)
-
-    no, yes, none = jnp.asarray(False), jnp.asarray(True), jnp.asarray(-1)
-    return jax.lax.while_loop(going, body, Folded(start, function(summary, start), none, none, yes, no))
-
-
-def _watch(guards, state: State) -> tuple[jax.Array, jax.Array]:
-    """Number of the first guard that is not positive, and for which of its things; -1 if there is none."""
-    over, index = jnp.asarray(-1), jnp.asarray(-1)
-    for number, guard in enumerate(guards):
-        value = jnp.where(guard.armed(state), jnp.atleast_1d(guard.function(state)), jnp.inf)
-        least = jnp.argmin(value)
-        out = (value[least] <= 0.0) & (over < 0)
-        over, index = jnp.where(out, number, over), jnp.where(out, least, index)
-    return over, index
-
-
 class _March(eqx.Module):
     """What a call of the compiled loop returns: states after each step, before and after the rules."""
 
@@ -165,14 +97,11 @@ class _March(eqx.Module):
     count: jax.Array
     solved: jax.Array
     resting: jax.Array
-    guard: jax.Array
-    index: jax.Array
 
 
 @program
 def _march(system, state: State, origin, size, count, capacity: int) -> _March:
-    """Up to `count` steps of one size; ends early at rest, at a guard, or at a step that cannot be solved."""
-    guards = system.guards()
+    """Up to `count` steps of one size; ends early at rest, or at a step that cannot be solved."""
 
     def room(leaf):
         return jnp.zeros((capacity, *leaf.shape), leaf.dtype)
@@ -184,42 +113,15 @@ def _march(system, state: State, origin, size, count, capacity: int) -> _March:
         after = system.change(moved)
         at = went.count
         knots = jax.tree.map(lambda kept, leaf: kept.at[at].set(leaf), went.knots, after)
-        over, index = _watch(guards, after)
-        return _March(
-            after, knots, went.ledger_before.at[at].set(moved.ledger[0]), at + 1, solved, system.resting(after), over,
-            index,
-        )  # fmt: skip
+        ledger_before = went.ledger_before.at[at].set(moved.ledger[0])
+        return _March(after, knots, ledger_before, at + 1, solved, system.resting(after))
 
     def going(went):
-        return (went.count < count) & went.solved & ~went.resting & (went.guard < 0)
+        return (went.count < count) & went.solved & ~went.resting
 
     no, yes = jnp.asarray(False), jnp.asarray(True)
-    first = _March(
-        state, jax.tree.map(room, state), jnp.zeros(capacity), jnp.asarray(0), yes, no, jnp.asarray(-1), jnp.asarray(-1)
-    )
+    first = _March(state, jax.tree.map(room, state), jnp.zeros(capacity), jnp.asarray(0), yes, no)
     return jax.lax.while_loop(going, body, first)
-
-
-class StepEvent:
-    """An event at the end of a step; its states are put together when asked for."""
-
-    def __init__(self, name: str, index: int, data: dict[str, Any], record: _Record, row: int):
-        self.name, self.index, self.data = name, index, data
-        self.t = float(record.t(row))
-        self._record, self._row = record, row
-
-    @functools.cached_property
-    def before(self) -> State:
-        """The state just before the rules were applied."""
-        return self._record.before(self._row)
-
-    @functools.cached_property
-    def after(self) -> State:
-        """The state just after."""
-        return self._record.after(self._row)
-
-    def __repr__(self) -> str:
-        return f"Event({self.name!r}, index={self.index}, t={self.t!r})"
 
 
 class _Record:
@@ -269,7 +171,7 @@ class _Record:
         return Trajectory(knots, tuple(events), outcome, flow, len(self.places) - 1)
 
 
-def _events(system, record: _Record, went: _March, count: int) -> list[StepEvent]:
+def _events(system, record: _Record, went: _March, count: int) -> list[Event]:
     """The events of the last `count` steps."""
     modes = np.asarray(went.knots.mode)[:count]
     last = record.after(len(record.places) - count - 1).mode
@@ -278,16 +180,9 @@ def _events(system, record: _Record, went: _March, count: int) -> list[StepEvent
     for k in np.flatnonzero(changed):
         row = len(record.places) - count + int(k)
         for name, index, data in system.changes(record.before(row), record.after(row)):
-            found.append(StepEvent(name, index, data, record, row))
-    if int(went.guard) >= 0:
-        guard = system.guards()[int(went.guard)]
-        found.append(StepEvent(guard.name, int(went.index), {}, record, len(record.places) - 1))
+            before, after = functools.partial(record.before, row), functools.partial(record.after, row)
+            found.append(Event(name, index, record.t(row), before, after, data))
     return found
-
-
-def _ended_by(system, went: _March, events) -> Outcome:
-    guard = system.guards()[int(went.guard)]
-    return Outcome(guard.ends, guard.message.format(t=events[-1].t, index=int(went.index)))
 
 
 def _moved_on(system, states: State, times: np.ndarray, step: float) -> State:

@@ -7,9 +7,11 @@ from saltus.hybrid.event import Event, Events
 from saltus.hybrid.functions import FunctionSystem, system
 from saltus.hybrid.guard import Guard, always, unchanged
 from saltus.hybrid.outcome import OUTCOMES, Outcome
+from saltus.hybrid.queued import AbstractQueuedSystem
 from saltus.hybrid.state import Rate, State
-from saltus.hybrid.system import AbstractSystem, Quantity
-from saltus.hybrid.trajectory import Trajectory
+from saltus.hybrid.stepped import AbstractSteppedSystem
+from saltus.hybrid.system import AbstractSystem, HybridSystem, Quantity
+from saltus.hybrid.trajectory import AbstractTrajectory, Trajectory
 
 if TYPE_CHECKING:
     from saltus.diagnostics.conformance import check
@@ -25,11 +27,15 @@ _ABOVE = {
 
 __all__ = [
     "OUTCOMES",
+    "AbstractQueuedSystem",
+    "AbstractSteppedSystem",
     "AbstractSystem",
+    "AbstractTrajectory",
     "Event",
     "Events",
     "FunctionSystem",
     "Guard",
+    "HybridSystem",
     "Outcome",
     "Quantity",
     "Rate",

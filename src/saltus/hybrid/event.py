@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from saltus.hybrid.state import State
@@ -11,7 +12,6 @@ from saltus.hybrid.tables import short, table
 SHOWN = 20  # events of a list that a notebook shows
 
 
-@dataclasses.dataclass(frozen=True)
 class Event:
     """A guard fired, and the state jumped.
 
@@ -19,17 +19,34 @@ class Event:
         name: Name of the guard, or of the mode the system settled into.
         index: Which of the things that the guard watches.
         t: Time [s].
-        before: State just before the jump.
-        after: State just after.
+        before: State just before the jump, or a function that puts it together when it is asked for.
+        after: State just after, or such a function.
         data: What the system says of it (impulse, energy lost, ...).
+        members: Whom of many members it concerns.
     """
 
-    name: str
-    index: int
-    t: float
-    before: State
-    after: State
-    data: dict[str, Any]
+    def __init__(
+        self,
+        name: str,
+        index: int,
+        t: float,
+        before: State | Callable[[], State],
+        after: State | Callable[[], State],
+        data: dict[str, Any],
+        members: tuple[int, ...] = (),
+    ):
+        self.name, self.index, self.t, self.data, self.members = name, index, t, data, members
+        self._before, self._after = before, after
+
+    @functools.cached_property
+    def before(self) -> State:
+        """State just before the jump; of several events at one instant, before the first of many members' ones."""
+        return self._before() if callable(self._before) else self._before
+
+    @functools.cached_property
+    def after(self) -> State:
+        """State just after; of many members, after the last event of that instant."""
+        return self._after() if callable(self._after) else self._after
 
     def __repr__(self) -> str:
         told = "".join(f", {key}={short(value)}" for key, value in self.data.items())

@@ -31,20 +31,65 @@ class Quantity:
     long_name: str
 
 
-class AbstractSystem(eqx.Module):
-    """A hybrid system: smooth flow within a mode, guards that end it, jumps between.
+class HybridSystem(eqx.Module):
+    """What every system shows of itself, whatever engine runs it.
 
-    Numbers are differentiable leaves; choices are static fields. Every method but
-    `event_data` is traced by JAX, so it branches with `jnp.where` or `lax.cond`, never `if`
-    on numbers.
+    How it moves is told by one of three contracts, each of which an engine knows:
+    `AbstractSystem` flows until a guard fires; `AbstractSteppedSystem` knows its own implicit step;
+    `AbstractQueuedSystem` has many members whose events are foreseen.
+
+    Numbers are differentiable leaves; choices are static fields.
     """
 
     kind: ClassVar[str]
     mode_names: ClassVar[tuple[str, ...]] = ("flow",)
 
     @abc.abstractmethod
+    def quantities(self) -> dict[str, Quantity]:
+        """Name and meaning of everything that `observe` returns."""
+
+    @abc.abstractmethod
+    def observe(self, state: State) -> dict[str, Array]:
+        """The quantities of one state, by name; traced by JAX."""
+
+    def coordinates(self) -> dict[str, list[Any]]:
+        """Labels of the dimensions that have some, such as {"axis": ["x", "y", "z"]}."""
+        return {}
+
+    def attributes(self) -> dict[str, str | int | float]:
+        """What a result should say of the system beside its kind, such as the law it obeys."""
+        return {}
+
+    def event_quantities(self) -> dict[str, Quantity]:
+        """Units and meaning of what events tell, where the common names of `io` do not."""
+        return {}
+
+    @property
+    def balanced(self) -> bool:
+        """Whether energies and constraints close as exactly as the motion is solved; False for cruder models."""
+        return True
+
+    @property
+    def others_go_on(self) -> bool:
+        """Whether a part that leaves the domain is gone (mode "gone") while the rest moves on."""
+        return False
+
+
+class AbstractSystem(HybridSystem):
+    """A system that flows smoothly within a mode until a guard fires, and jumps.
+
+    Every method but `event_data` is traced by JAX, so it branches with `jnp.where` or `lax.cond`, never `if`
+    on numbers.
+    """
+
+    @abc.abstractmethod
     def rate(self, state: State) -> Rate:
         """Time derivatives in the mode of `state`; NaN outside the domain shortens the step."""
+
+    @property
+    def method(self) -> str:
+        """Method of the steps where none is asked for (`engines.steppers.METHODS`)."""
+        return "dopri8"
 
     def guards(self) -> tuple[Guard, ...]:
         """All guards of the system, in any order; the same list for every mode."""
@@ -83,11 +128,6 @@ class AbstractSystem(eqx.Module):
         """
         return math.inf
 
-    @property
-    def balanced(self) -> bool:
-        """Whether energies and constraints close as exactly as the motion is solved; False for cruder models."""
-        return True
-
     def rough(self, state: State) -> Array | None:
         """Whether the rate is not smooth near `state` although the motion is (a removable singularity).
 
@@ -102,32 +142,12 @@ class AbstractSystem(eqx.Module):
         """
         return None
 
-    @abc.abstractmethod
-    def quantities(self) -> dict[str, Quantity]:
-        """Name and meaning of everything that `observe` returns."""
-
-    @abc.abstractmethod
-    def observe(self, state: State) -> dict[str, Array]:
-        """The quantities of one state, by name."""
-
-    def coordinates(self) -> dict[str, list[Any]]:
-        """Labels of the dimensions that have some, such as {"axis": ["x", "y", "z"]}."""
-        return {}
-
-    def attributes(self) -> dict[str, str | int | float]:
-        """What a result should say of the system beside its kind, such as the law it obeys."""
-        return {}
-
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """What belongs to an event beside its name and index: floats, ints, strings, vectors.
 
         The time of the event is that of `before`, unless a key "t" says otherwise (a jump may
         carry a motion over its last moments in closed form).
         """
-        return {}
-
-    def event_quantities(self) -> dict[str, Quantity]:
-        """Units and meaning of what `event_data` returns, where the common names of `io` do not tell."""
         return {}
 
 

@@ -1,7 +1,8 @@
-"""The record of a motion: segments of smooth flow, and the events between them."""
+"""The record of a motion: what can be asked for the state at any time, with the events on the way."""
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -17,11 +18,66 @@ from saltus.hybrid.state import State
 SIDES = ("before", "after")
 
 
-@dataclasses.dataclass(frozen=True)
-class Trajectory:
+class AbstractTrajectory(abc.ABC):
     """A motion that can be asked for its state at any time.
 
     The instant of a jump has two states: everything that evaluates takes `side`.
+
+    Attributes:
+        start: The first state.
+        end: The last state.
+        knots: States from the start to the end between which the motion is smooth, stacked.
+        events: What happened, in order.
+        outcome: Why it ended.
+        steps: Steps tried.
+    """
+
+    start: State
+    end: State
+    knots: State
+    events: tuple[Event, ...]
+    outcome: Outcome
+    steps: int
+
+    @abc.abstractmethod
+    def states(self, times, side: str = "after") -> State:
+        """The states at these times, stacked."""
+
+    @abc.abstractmethod
+    def replay(self, system, start: State, times=None) -> Any:
+        """The same steps and events with other numbers (`engines.replay.Replay`); `ValueError` where that is unknown.
+
+        Args:
+            system: The system with its numbers, perhaps traced.
+            start: Its start, perhaps traced.
+            times: Times at which the states are wanted as well [s].
+        """
+
+    def at(self, t: float, side: str = "after") -> State:
+        """The state at one time."""
+        return jax.tree.map(lambda x: jax.device_put(np.asarray(x)[0]), self.states(np.asarray([t], float), side))
+
+
+def checked_times(times, side: str, first: float, last: float) -> np.ndarray:
+    """Times at which a motion from `first` to `last` is asked for, as an array."""
+    checks.one_of("side", side, SIDES)
+    times = np.asarray(times, float)
+    if times.size and (times.min() < first or times.max() > last):
+        raise ValueError(
+            f"The times {times.min():g} to {times.max():g} s are not all within the run, "
+            f"which covers {first:g} to {last:g} s."
+        )
+    return times
+
+
+def no_replay(system, start: State, times=None) -> Any:
+    """The replay of an engine that cannot do it."""
+    raise ValueError(f"A run of {type(system).__name__} cannot be replayed.")
+
+
+@dataclasses.dataclass(frozen=True)
+class Trajectory(AbstractTrajectory):
+    """A motion in segments of smooth flow.
 
     Args:
         knots: States at the accepted steps, stacked; the instant of a jump appears twice or more.
@@ -30,8 +86,7 @@ class Trajectory:
         flow: `flow(states, times)`: smooth motion of stacked states to these times, each
             within the step that follows its knot.
         steps: Steps tried.
-        replay: `replay(system, start, times)`: the same steps and events with other numbers; None where
-            an engine cannot do that.
+        again: `again(system, start, times)`: its replay.
     """
 
     knots: State
@@ -39,7 +94,7 @@ class Trajectory:
     outcome: Outcome
     flow: Callable[[State, jax.Array], State]
     steps: int = 0
-    replay: Callable[..., Any] | None = None
+    again: Callable[..., Any] = no_replay
 
     @property
     def start(self) -> State:
@@ -54,20 +109,14 @@ class Trajectory:
     def _knot(self, index: int) -> State:
         return jax.tree.map(lambda x: jax.device_put(x[index]), self.knots)
 
-    def at(self, t: float, side: str = "after") -> State:
-        """The state at one time."""
-        return jax.tree.map(lambda x: jax.device_put(np.asarray(x)[0]), self.states(np.asarray([t], float), side))
+    def replay(self, system, start: State, times=None) -> Any:
+        """The same steps and events with other numbers."""
+        return self.again(system, start, times)
 
     def states(self, times, side: str = "after") -> State:
         """The states at these times, stacked."""
-        checks.one_of("side", side, SIDES)
-        times = np.asarray(times, float)
         t = np.asarray(self.knots.t)
-        if times.size and (times.min() < t[0] or times.max() > t[-1]):
-            raise ValueError(
-                f"The times {times.min():g} to {times.max():g} s are not all within the run, "
-                f"which covers {t[0]:g} to {t[-1]:g} s."
-            )
+        times = checked_times(times, side, t[0], t[-1])
         if side == "after":
             base = np.searchsorted(t, times, side="right") - 1
         else:

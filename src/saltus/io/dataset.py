@@ -24,7 +24,7 @@ from saltus.io.files import atomic_write, check_writable
 from saltus.io.ground import ground_variables
 
 if TYPE_CHECKING:
-    from saltus.hybrid import AbstractSystem, Event, Outcome, State, Trajectory
+    from saltus.hybrid import AbstractTrajectory, Event, HybridSystem, Outcome, State
 
 NETCDF_SUFFIXES = (".nc", ".nc4", ".netcdf")
 SUFFIXES = (*NETCDF_SUFFIXES, ".zarr")
@@ -34,8 +34,8 @@ _SMALLEST_BLOCK, _LARGEST_BLOCK = 256, 16384
 
 
 def to_dataset(
-    system: AbstractSystem,
-    trajectory: Trajectory,
+    system: HybridSystem,
+    trajectory: AbstractTrajectory,
     times: int | Any = 1001,
     attributes: Mapping[str, Any] | None = None,
 ) -> xr.Dataset:
@@ -70,7 +70,7 @@ def to_dataset(
     return xr.Dataset(variables, coordinates, _attributes(system, trajectory.outcome, attributes))
 
 
-def _sample_times(trajectory: Trajectory, times: int | Any) -> np.ndarray:
+def _sample_times(trajectory: AbstractTrajectory, times: int | Any) -> np.ndarray:
     if np.ndim(times) > 0:
         return np.asarray(times, float)
     if int(times) != times or times < 2:
@@ -78,7 +78,7 @@ def _sample_times(trajectory: Trajectory, times: int | Any) -> np.ndarray:
     return np.linspace(float(trajectory.start.t), float(trajectory.end.t), int(times))
 
 
-def observe(system: AbstractSystem, states: State) -> dict[str, np.ndarray]:
+def observe(system: HybridSystem, states: State) -> dict[str, np.ndarray]:
     """What `system.observe` says of many states; arrays with a leading time axis."""
     import jax
 
@@ -130,7 +130,7 @@ def _jumps(events: Sequence[Event]) -> list[tuple[Event, Event]]:
     return jumps
 
 
-def _variable(name: str, value: np.ndarray, system: AbstractSystem) -> xr.Variable:
+def _variable(name: str, value: np.ndarray, system: HybridSystem) -> xr.Variable:
     quantity = system.quantities().get(name)
     if quantity is None:
         raise ValueError(f"{type(system).__name__}.quantities() does not name {name!r}, which observe() returns.")
@@ -145,7 +145,7 @@ def _sizes(variables: Mapping[str, xr.Variable]) -> dict[str, int]:
     return {str(name): int(size) for variable in variables.values() for name, size in variable.sizes.items()}
 
 
-def _attributes(system: AbstractSystem, outcome: Outcome, more: Mapping[str, Any] | None) -> dict[str, Any]:
+def _attributes(system: HybridSystem, outcome: Outcome, more: Mapping[str, Any] | None) -> dict[str, Any]:
     from saltus import __version__
 
     attributes = {

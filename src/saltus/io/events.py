@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 if TYPE_CHECKING:
-    from saltus.hybrid import AbstractSystem, Event
+    from saltus.hybrid import Event, HybridSystem
 
 # Units and phrases of what systems commonly tell of an event; a system adds to them by `event_quantities`.
 COMMON: dict[str, tuple[str, str]] = {
@@ -32,7 +32,7 @@ COMMON: dict[str, tuple[str, str]] = {
 Column = tuple[tuple[str, ...], np.ndarray, dict[str, str]]
 
 
-def event_table(system: AbstractSystem, events: Sequence[Event], sizes: Mapping[str, int]) -> dict[str, xr.Variable]:
+def event_table(system: HybridSystem, events: Sequence[Event], sizes: Mapping[str, int]) -> dict[str, xr.Variable]:
     """Variables `event_<name>` with the dimension `event`.
 
     What an event does not have is NaN, -1 or "". A vector whose length is that of `axis` has that dimension.
@@ -52,7 +52,7 @@ def event_table(system: AbstractSystem, events: Sequence[Event], sizes: Mapping[
     return table
 
 
-def _meaning(system: AbstractSystem, key: str) -> tuple[str, str]:
+def _meaning(system: HybridSystem, key: str) -> tuple[str, str]:
     quantity = system.event_quantities().get(key)
     if quantity is not None:
         return quantity.units, quantity.long_name

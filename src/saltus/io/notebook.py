@@ -10,14 +10,14 @@ from saltus.hybrid import Events
 from saltus.hybrid.tables import table
 
 if TYPE_CHECKING:
-    from saltus.hybrid import AbstractSystem, Outcome, Trajectory
+    from saltus.hybrid import AbstractTrajectory, HybridSystem, Outcome
 
 WIDTH, HEIGHT, MARGIN = 420, 110, 6
 MAX_LINES, MAX_POINTS, MAX_EVENTS = 8, 400, 8
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F6000", "#999999")
 
 
-def run_html(system: AbstractSystem, trajectory: Trajectory, outcome: Outcome, wall_time: float) -> str:
+def run_html(system: HybridSystem, trajectory: AbstractTrajectory, outcome: Outcome, wall_time: float) -> str:
     """The outcome, the first events, and a plot; nothing is computed for it."""
     start, end = float(trajectory.start.t), float(trajectory.end.t)
     rows = [
@@ -32,7 +32,7 @@ def run_html(system: AbstractSystem, trajectory: Trajectory, outcome: Outcome, w
     return f"{table(('run', system.kind), rows)}{plot(trajectory)}{few}{more}"
 
 
-def plot(trajectory: Trajectory) -> str:
+def plot(trajectory: AbstractTrajectory) -> str:
     """The coordinates at the accepted steps over time, each in its own scale, as SVG; events are thin lines."""
     times = np.asarray(trajectory.knots.t)
     span = times[-1] - times[0]

@@ -18,12 +18,12 @@ def leaves(count: int) -> int:
 
 def tree(numbers: Float[Array, " n"]) -> Float[Array, " twice"]:
     """The tree of these numbers; places beyond them hold infinity."""
-    level = jnp.full(leaves(numbers.size), jnp.inf).at[: numbers.size].set(numbers)
+    level = jnp.full(leaves(numbers.size), jnp.inf, numbers.dtype).at[: numbers.size].set(numbers)
     levels = [level]
     while level.size > 1:
         level = jnp.minimum(level[0::2], level[1::2])
         levels.append(level)
-    return jnp.concatenate([jnp.full(1, jnp.inf), *reversed(levels)])
+    return jnp.concatenate([jnp.full(1, jnp.inf, numbers.dtype), *reversed(levels)])
 
 
 def smallest(tree: Array) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-from saltus.papers.paper import Drawing, Picture
+from saltus.papers.drawing import Drawing, Picture
 from saltus.views.style import SETTINGS
 
 DPI = 160

@@ -18,7 +18,7 @@ from saltus.scenarios.ensemble import EnsembleModel
 from saltus.scenarios.table import Model
 
 if TYPE_CHECKING:
-    from saltus.hybrid import AbstractSystem, State
+    from saltus.hybrid import HybridSystem, State
     from saltus.simulation import Run
 
 # The methods of `engines.steppers`, which cannot be asked without importing JAX.
@@ -108,7 +108,7 @@ class Scenario(Model):
         return data
 
     @abc.abstractmethod
-    def build(self) -> tuple[AbstractSystem, State]:
+    def build(self) -> tuple[HybridSystem, State]:
         """The system and its start; `ValueError` in one sentence for what cannot be built."""
 
     def success(self, outcome: str) -> bool:
@@ -122,7 +122,7 @@ class Scenario(Model):
         """When the run ends at the latest [s]; infinite if only an event of the system ends it."""
         return float(self.solve.until)
 
-    def assemble(self) -> tuple[AbstractSystem, State]:
+    def assemble(self) -> tuple[HybridSystem, State]:
         """What `build` returns; what it refuses is an error of the scenario."""
         try:
             return self.build()

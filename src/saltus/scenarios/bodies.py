@@ -84,6 +84,7 @@ class ImpactTable(Model):
     mu: Nonnegative = 0.0
     paradox: Literal["sustain", "pass", "stop"] = "sustain"
     settle_speed: Nonnegative = 1e-8
+    rocking_limit: Annotated[float, pydantic.Field(ge=0, le=0.1)] = 1e-3
 
     def law(self):
         """The law of impact these numbers mean."""
@@ -218,6 +219,7 @@ class BodiesScenario(Scenario):
             period=self.box_edges() if self.box is not None and self.box.periodic else None,
             paradox=self.impact.paradox,
             settle_speed=self.impact.settle_speed,
+            rocking_limit=self.impact.rocking_limit,
         )
         return system, system.start(bodies)
 

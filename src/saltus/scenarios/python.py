@@ -17,7 +17,7 @@ from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 
 if TYPE_CHECKING:
-    from saltus.hybrid import AbstractSystem, State
+    from saltus.hybrid import HybridSystem, State
 
 _trusted: set[str] = set()  # names of functions that the user of this process has allowed
 
@@ -55,18 +55,18 @@ class PythonScenario(Scenario):
             )
         return self
 
-    def build(self) -> tuple[AbstractSystem, State]:
-        from saltus.hybrid import AbstractSystem, State
+    def build(self) -> tuple[HybridSystem, State]:
+        from saltus.hybrid import HybridSystem, State
 
         function = self._function()
         made = function(**self.parameters)
         start = getattr(made, "start", None)
-        if isinstance(made, AbstractSystem) and start is not None:
+        if isinstance(made, HybridSystem) and start is not None:
             made = (made, start())
         if not (
             isinstance(made, tuple)
             and len(made) == 2
-            and isinstance(made[0], AbstractSystem)
+            and isinstance(made[0], HybridSystem)
             and isinstance(made[1], State)
         ):
             raise ScenarioError(

@@ -14,6 +14,7 @@ KINDS = {
     "chain": "saltus.views.chain",
     "ground_body": "saltus.views.ground_body",
     "plane_ball": "saltus.views.ball",
+    "raft": "saltus.views.raft",
     "rails": "saltus.views.ball",
     "sliding": "saltus.views.sliding",
 }

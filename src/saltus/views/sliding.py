@@ -8,7 +8,6 @@ from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from saltus.views import raft
 from saltus.views.base import (
     draw_panel,
     event_legend,
@@ -31,8 +30,6 @@ MAX_MARKS = 60
 
 def figure(dataset: xr.Dataset) -> Figure:
     """Paths over the contours of the surface, heights along them, rod forces, reactions, speeds and energies."""
-    if "rod_whole" in dataset:
-        return raft.figure(dataset)
     has_rods = dataset.sizes.get("rod", 0) > 0
     panels = [_reaction, _speed, _energies] if "velocity" in dataset else [_reaction, _energies]
     panels = [_rod_force, *panels] if has_rods else panels
@@ -152,7 +149,5 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
 
 def animation(dataset: xr.Dataset) -> FuncAnimation:
     """The masses moving over the surface in three dimensions, with trails."""
-    if "rod_whole" in dataset:
-        return raft.animation(dataset)
     scene = Scene(dataset, rod_ends(dataset))
     return moving(scene.drawing, dataset, scene.show, FRAMES)

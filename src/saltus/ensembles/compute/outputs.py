@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from jaxtyping import Array
 
-    from saltus.hybrid import AbstractSystem, State
+    from saltus.hybrid import HybridSystem, State
 
 FAILED = "failed"  # a sample that could not be built
 OUTCOME_NAMES = (*OUTCOMES, FAILED)
@@ -33,7 +33,7 @@ PEAKS = {
 }
 # Quantities of the last state that are kept.
 LAST = ("position", "velocity", "quaternion", "angular_velocity", "mode")
-HORIZONTAL_KINDS = ("sliding", "rails", "plane_ball")  # x and y are horizontal there
+HORIZONTAL_KINDS = ("sliding", "raft", "rails", "plane_ball")  # x and y are horizontal there
 
 
 STOPPED = "stopped"
@@ -67,7 +67,7 @@ def flags(names: Sequence[str]) -> dict[str, Any]:
     return {"flag_values": list(range(len(names))), "flag_meanings": " ".join(name.replace(" ", "_") for name in names)}
 
 
-def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
+def columns(system: HybridSystem, start: State) -> dict[str, Column]:
     """What is kept of a run of this system."""
     import equinox as eqx
 
@@ -83,7 +83,7 @@ def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
         kept["energy_lost"] = Column((), (), real, "J", "energy lost in the run")
     if "position" in known and system.kind in HORIZONTAL_KINDS:
         kept["run_out"] = Column((), (), real, "m", "largest horizontal distance between start and end", CENSORED)
-    if getattr(system, "others_go_on", False):
+    if system.others_go_on:
         kept["masses_left"] = Column((), (), whole, "1", "masses that left the region of the surface")
     for name in peaks(system):
         label, phrase = PEAKS[name]
@@ -96,14 +96,14 @@ def columns(system: AbstractSystem, start: State) -> dict[str, Column]:
     return kept
 
 
-def peaks(system: AbstractSystem) -> tuple[str, ...]:
+def peaks(system: HybridSystem) -> tuple[str, ...]:
     """The quantities of the system whose largest size is kept."""
     known = system.quantities()
     return tuple(name for name in PEAKS if name in known)
 
 
 @functools.cache
-def watch(names: tuple[str, ...]) -> Callable[[AbstractSystem, State], Array]:
+def watch(names: tuple[str, ...]) -> Callable[[HybridSystem, State], Array]:
     """The function that gives the sizes of these quantities at an instant; the same one for the same names."""
     import jax.numpy as jnp
 
@@ -148,7 +148,7 @@ def resting(end: State) -> np.ndarray:
     return (v == 0.0).all(axis=tuple(range(1, v.ndim)))
 
 
-def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, Array]:
+def at_end(system: HybridSystem, start: State, end: State) -> dict[str, Array]:
     """What follows from the first and the last state of one run; traced."""
     import jax.numpy as jnp
 
@@ -159,11 +159,11 @@ def at_end(system: AbstractSystem, start: State, end: State) -> dict[str, Array]
     if "position" in last and system.kind in HORIZONTAL_KINDS:
         way = (last["position"] - first["position"])[..., :2]
         kept["run_out"] = jnp.max(jnp.sqrt(jnp.sum(way**2, axis=-1)))
-    if getattr(system, "others_go_on", False):
+    if system.others_go_on:
         kept["masses_left"] = jnp.sum(last["mode"] == system.mode_names.index("gone"))
     return kept | {f"final_{name}": last[name] for name in _last(system) if name in last}
 
 
-def _last(system: AbstractSystem) -> tuple[str, ...]:
+def _last(system: HybridSystem) -> tuple[str, ...]:
     """The quantities of the last state that are kept: of a system of the user's own, all of them."""
     return tuple(system.quantities()) if system.kind == "own" else LAST

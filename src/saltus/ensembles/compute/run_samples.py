@@ -117,10 +117,11 @@ class _Work:
 
     def _builder(self, scenario: Scenario, words, keys) -> building.Builder | None:
         """The builder of these samples; None where each must be built by itself."""
+        from saltus.hybrid import AbstractSystem
+
         chosen = (tuple(words.items()), keys)
         if chosen not in self._builders:
-            able = bool(keys) and getattr(self.system, "engine", "event_driven") == "event_driven"
-            able = able and building.same_options(scenario, keys)
+            able = bool(keys) and isinstance(self.system, AbstractSystem) and building.same_options(scenario, keys)
             builder = building.Builder(scenario, keys) if able else None
             self._builders[chosen] = builder if builder is not None and builder.works() else None
         return self._builders[chosen]
@@ -128,7 +129,7 @@ class _Work:
     def _run(self, scenario, stack: building.Stack, good, until, rows, kept, tell: Progress) -> np.ndarray:
         """Run the good ones of a stack and keep what they give; which of them met a limit of the batch."""
         from saltus.engines import batch
-        from saltus.engines.advance import Status
+        from saltus.engines.trial import Status
 
         goes = np.concatenate([good, np.zeros(len(until) - len(good), bool)])
         lanes = batch.run(stack.varying, stack.shared, stack.start, until, self._plan(scenario), tell, goes)
@@ -149,19 +150,13 @@ class _Work:
         return full[: len(rows)]
 
     def _plan(self, scenario: Scenario):
-        import jax.numpy as jnp
-
         from saltus.engines import batch, steppers
-        from saltus.engines.advance import Control
+        from saltus.engines.step_control import steps_of
 
         options = scenario.options()
-        method = options["method"] or getattr(self.system, "method", "dopri8")
-        step, fixed = options["step"] or 0.0, options["step"] is not None
+        method = options["method"] or self.system.method
         atol = min(options["atol"], self.system.atol_limit())
-        control = Control(
-            rtol=jnp.asarray(options["rtol"]), atol=jnp.asarray(atol), step=jnp.asarray(float(step)),
-            origin=self.start.t, fixed=fixed, project=not fixed,
-        )  # fmt: skip
+        control = steps_of(options["rtol"], atol, options["step"], self.start.t)
         limit = min(MAX_EVENTS, options["max_events"])
         stepper = steppers.stepper(method, options["rtol"])
         return batch.Plan(stepper, control, outputs.watch(self.peaks), limit, MAX_STEPS)
@@ -233,7 +228,7 @@ def _outcomes(lanes, until, stack: building.Stack) -> np.ndarray:
     import equinox as eqx
     import jax
 
-    from saltus.engines.advance import Status
+    from saltus.engines.trial import Status
 
     guards = eqx.combine(jax.tree.map(lambda leaf: leaf[0], stack.varying), stack.shared).guards()
     by_guard = np.array([OUTCOME_NAMES.index(guard.ends or "finished") for guard in guards] or [0])

@@ -21,7 +21,7 @@ from saltus.io.files import atomic_write
 
 if TYPE_CHECKING:
     from saltus.ensembles.store import Store
-    from saltus.hybrid import AbstractSystem
+    from saltus.hybrid import HybridSystem
     from saltus.simulation import Run
 
 GROUP = "series"
@@ -96,7 +96,7 @@ def _put(group: Any, run: Run, sample: int, count: int, times: np.ndarray) -> No
         group[name][sample] = whole
 
 
-def _create(group: Any, name: str, rows: np.ndarray, system: AbstractSystem, count: int, n_times: int) -> None:
+def _create(group: Any, name: str, rows: np.ndarray, system: HybridSystem, count: int, n_times: int) -> None:
     quantity = system.quantities()[name]
     about: dict[str, Any] = {"units": quantity.units, "long_name": quantity.long_name}
     if name == "mode":

@@ -92,6 +92,12 @@ class AbstractFrictionLaw(eqx.Module):
         slip = jnp.stack([jnp.full_like(load, VANISHING), jnp.zeros_like(load)], -1)
         return -self.reaction(slip, jnp.zeros_like(load), load).force[..., 0]
 
+    def grip(self, speed: Number) -> Number:
+        """Friction force per load of a contact that slips at this speed and does not spin [-]."""
+        speed = jnp.asarray(speed, float)
+        slip = jnp.stack([speed, jnp.zeros_like(speed)], -1)
+        return -self.reaction(slip, jnp.zeros_like(speed), jnp.ones_like(speed)).force[..., 0]
+
     def rolling_capacity(self, load: Number) -> Number:
         """Largest moment against rolling [N m]."""
         return jnp.zeros_like(jnp.asarray(load, float))

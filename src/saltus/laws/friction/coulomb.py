@@ -24,9 +24,22 @@ class Coulomb(AbstractFrictionLaw):
         checks.nonnegative("mu", self.mu)
 
     @property
+    def plain(self) -> bool:
+        """Whether the force is mu N at any speed, and not that of a subclass."""
+        return type(self).reaction is Coulomb.reaction
+
+    @property
     def proportional(self) -> bool:
         """Whether forces are proportional to the load; a subclass with forces of its own has to say so itself."""
-        return type(self).reaction is Coulomb.reaction
+        return self.plain
+
+    def grip(self, speed: Number) -> Number:
+        """Friction force per load at this speed: mu, also at none [-]."""
+        return self.mu * jnp.ones_like(speed) if self.plain else super().grip(speed)
+
+    def capacity(self, load: Number) -> Number:
+        """Largest friction force at rest [N]."""
+        return self.mu * jnp.asarray(load, float) if self.plain else super().capacity(load)
 
     def radius(self, load: Number) -> Number:
         """Zero."""

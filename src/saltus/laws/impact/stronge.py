@@ -5,10 +5,12 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from saltus import checks
 from saltus.laws.impact.base import AbstractImpactLaw
+from saltus.numerics.runge_kutta import RK4
 from saltus.programs.arrays import numbers
 
 # Steps of the slip phase, in units of its fastest rate; the error of a whole impact is about 1e-10.
@@ -194,28 +196,20 @@ def _finish_straight(parts: Contact, start: Progress, left) -> Progress:
 
 def _slip_step(parts: Contact, start: Progress, step: Array) -> Progress:
     """One step of the slip phase: RK4 twice over half the step, extrapolated with one over all."""
-    once = _runge_kutta(parts, start, step)
-    twice = _runge_kutta(parts, _runge_kutta(parts, start, 0.5 * step), 0.5 * step)
-    return jax.tree.map(lambda fine, coarse: fine + (fine - coarse) / 15.0, twice, once)
+    y, progress = ravel_pytree(start)
 
-
-def _runge_kutta(parts: Contact, start: Progress, step: Array) -> Progress:
-    def rate(progress):
+    def rate(_, y):
         # The parameter grows by dP / |slip|, which keeps the turning of the slip finite.
-        slip = _size(progress.velocity[:2])
-        push = jnp.concatenate([-parts.mu * progress.velocity[:2], slip[None]])
-        return Progress(parts.mobility @ push, push, slip * progress.velocity[2])
+        velocity = progress(y).velocity
+        slip = _size(velocity[:2])
+        push = jnp.concatenate([-parts.mu * velocity[:2], slip[None]])
+        return jnp.concatenate([parts.mobility @ push, push, (slip * velocity[2])[None]])
 
-    def along(rates, part):
-        return jax.tree.map(lambda value, slope: value + part * slope, start, rates)
+    def moved(y, step):
+        return RK4.end(rate, jnp.zeros(()), y, step)
 
-    k1 = rate(start)
-    k2 = rate(along(k1, 0.5 * step))
-    k3 = rate(along(k2, 0.5 * step))
-    k4 = rate(along(k3, step))
-    return jax.tree.map(
-        lambda value, a, b, c, d: value + step / 6.0 * (a + 2.0 * b + 2.0 * c + d), start, k1, k2, k3, k4
-    )
+    once, twice = moved(y, step), moved(moved(y, 0.5 * step), 0.5 * step)
+    return progress(twice + (twice - once) / 15.0)
 
 
 def _size(slip: Array) -> Array:

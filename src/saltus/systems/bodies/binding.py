@@ -10,8 +10,9 @@ import numpy as np
 
 from saltus.shapes.ball import Ball
 from saltus.shapes.ellipsoid import Ellipsoid
-from saltus.systems.bodies.bond import FLATNESS, ROW, Bond, Contacts
+from saltus.systems.bodies.bond import FLATNESS, LEFT, PARTS, ROW, Bond, Contacts
 from saltus.systems.bodies.closed import filled
+from saltus.systems.bodies.lying import Face, Lying
 from saltus.systems.bodies.searches import image_shift
 from saltus.systems.bodies.touch import met
 
@@ -28,12 +29,18 @@ class Hold:
         sticks: Whether it sticks.
         creeps: Whether it has only begun to slip.
         heading: Direction of its slip, if that has only begun.
+        inside: Whether it is within the spot of a face.
+        lies: Whether its body lies on a face.
+        rests: Whether it rests there.
     """
 
     slack: float
     sticks: bool = False
     creeps: bool = False
     heading: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(2))
+    inside: bool = False
+    lies: bool = False
+    rests: bool = False
 
 
 def groups(bonds, bodies_of) -> list[tuple[list[int], list]]:
@@ -87,8 +94,19 @@ def bond_of(plan, members: list[int], contacts: list, q, v) -> Bond:
         pace=pace,
         flatness=0.0,
         longest=plan.longest_leg(members, v),
+        face=Face.of(plan, contacts[0], q) if len(contacts) == 1 else None,
     )
+    if bond.face is not None:
+        holds[0].inside = bond.face.outside(bond.start[-3:]) < (LEFT if holds[0].inside else 0.0)
+        bond = dataclasses.replace(bond, inside=holds[0].inside)
     return _on_flats(bond, system)
+
+
+def band_of(plan, members: list[int], contacts: list, q, v) -> Bond | Lying:
+    """The same for how they move on: a body that lies on a face does so as long as no other touches it."""
+    bond, holds = bond_of(plan, members, contacts, q, v), [plan.bonds[contact] for contact in contacts]
+    lies = len(holds) == 1 and holds[0].lies and bond.face is not None
+    return Lying.of(bond, holds[0].rests) if lies else bond
 
 
 def _on_flats(bond: Bond, system) -> Bond:
@@ -112,7 +130,7 @@ def _set_out(bond: Bond, closed, c: int, marks: np.ndarray) -> None:
     """Move the marks of a contact on a flat to where a tilt below rounding would take them."""
     rows = bond.start[2 : 2 + ROW * bond.k].reshape(bond.k, ROW)
     second = bond.contacts.second[c]
-    body = _rows_of(bond.stock, second).moved(*(jnp.asarray(rows[second, part]) for part in _PARTS))
+    body = _rows_of(bond.stock, second).moved(*(jnp.asarray(rows[second, part]) for part in PARTS))
     n = closed.normal[c]
     omega = rows[second, 10:].copy()
     if c < bond.contacts.n_pairs:
@@ -124,11 +142,8 @@ def _set_out(bond: Bond, closed, c: int, marks: np.ndarray) -> None:
     marks[1] += moved
     if c < bond.contacts.n_pairs:
         first = bond.contacts.first[c]
-        one = _rows_of(bond.stock, first).moved(*(jnp.asarray(rows[first, part]) for part in _PARTS))
+        one = _rows_of(bond.stock, first).moved(*(jnp.asarray(rows[first, part]) for part in PARTS))
         marks[0] += np.asarray(one.turn().to_body(body.turn().to_lab(_vec(moved))).array())
-
-
-_PARTS = (slice(0, 3), slice(7, 10), slice(3, 7), slice(10, 13))
 
 
 def _vec(array):

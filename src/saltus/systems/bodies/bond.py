@@ -5,17 +5,21 @@ from __future__ import annotations
 import dataclasses
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from saltus.shapes.body import Body
 from saltus.systems.bodies.closed import Closed, closed_pairs, closed_walls
+from saltus.systems.bodies.lying import Face
 
 HOLD = 10.0  # rate at which a gap that has opened by rounding is closed again, in units of the motion's own
 FLATNESS = 0.1  # see `closed`; for shapes with flats
 LEAST_RESISTANCE = 1e-3  # of a contact with friction, below which its force is taken to grow without bound
 CREEP = 1e-4  # of the speed of the motion, below which slip that has just begun is taken to keep its direction
 BLEND = 1e-3  # of the stopping speed: how sharply friction turns round with the slip
+LEFT = 1e-3  # of the reach of a spot, by which a contact must be outside to have left it
 ROW = 13  # place, orientation, velocity, spin
+PARTS = (slice(0, 3), slice(7, 10), slice(3, 7), slice(10, 13))  # of a row, as `Body.moved` takes them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +101,8 @@ class Bond:
         pace: Rate of the motion; sets how fast errors of the contact are taken back [s-1].
         flatness: See `closed`.
         longest: For how long it may be left alone at a time [s].
+        face: The face with which a single body is turned to its only wall, if it can come to lie on it.
+        inside: Whether the contact is within the spot of that face.
     """
 
     members: tuple[int, ...]
@@ -111,6 +117,8 @@ class Bond:
     pace: float
     flatness: float
     longest: float
+    face: Face | None = None
+    inside: bool = False
 
     @property
     def k(self) -> int:
@@ -130,7 +138,7 @@ class Bond:
         if self.mu > 0.0:
             names += [("slip" if sticks else "stick", c) for c, sticks in enumerate(self.contacts.sticks)]
             names += [("jam", c) for c in count]
-        return names
+        return names if self.face is None else [*names, ("lie", 0), ("clap", 0)]
 
     @property
     def at_once(self) -> np.ndarray:
@@ -139,6 +147,8 @@ class Bond:
         armed = [np.zeros(count, bool), np.ones(count, bool)]
         if self.mu > 0.0:
             armed += [self.contacts.sticks, np.ones(count, bool)]
+        if self.face is not None:
+            armed.append(np.array([True, False]))
         return np.concatenate(armed)
 
     def _unpacked(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -253,14 +263,18 @@ class Bond:
         marks = at.others[:, None, None] * (closed.move + HOLD * self.pace * closed.miss)
         marks[contacts.n_pairs :, 0] = 0.0  # a wall has no mark
         lost = -np.sum(at.tangent * at.along)
-        return np.concatenate([[kappa, lost], change.ravel(), marks.ravel()]), self._guards(at)
+        return np.concatenate([[kappa, lost], change.ravel(), marks.ravel()]), self._guards(at, y)
 
-    def _guards(self, at: Pressed) -> np.ndarray:
+    def _guards(self, at: Pressed, y: np.ndarray) -> np.ndarray:
         guards = [at.normal, at.normal + at.kappa * self.contacts.slack]
         if self.mu > 0.0:
             speed, size = (np.sqrt(np.sum(x * x, axis=1)) for x in (at.along, at.tangent))
             guards.append(np.where(self.contacts.sticks, self.mu * at.normal - size, speed - self.stop))
             guards.append(at.resistance - LEAST_RESISTANCE)
+        if self.face is not None:
+            row = y[2 : 2 + ROW]
+            energy = self.face.rocking(row[:3], row[7:10], row[10:])
+            guards.append([energy / self.face.limit - 1.0, 1.0 if self.inside else self.face.outside(y[-3:])])
         return np.concatenate(guards)
 
     def clock(self, y: np.ndarray) -> float:
@@ -298,7 +312,8 @@ class Bond:
         """Kinetic energy [J]."""
         rows, _ = self._unpacked(y)
         bodies = [jax.tree.map(lambda leaf, k=k: leaf[k], self.stock) for k in range(self.k)]
-        moving = (body.moved(row[:3], row[7:10], row[3:7], row[10:]) for body, row in zip(bodies, rows, strict=True))
+        places = [[jnp.asarray(row[part]) for part in PARTS] for row in rows]
+        moving = (body.moved(*place) for body, place in zip(bodies, places, strict=True))
         return sum(float(body.kinetic_energy()) for body in moving)
 
     def onward(self, y: np.ndarray) -> Bond:
@@ -311,7 +326,8 @@ class Bond:
             heading = np.where(contacts.sticks[:, None], 0.0, at.direction)
             creeps = contacts.creeps & (speed < CREEP * self.pace * self.size)
             contacts = dataclasses.replace(contacts, heading=heading, creeps=creeps)
-        return dataclasses.replace(self, start=y, contacts=contacts)
+        inside = self.inside and self.face is not None and self.face.outside(y[-3:]) < LEFT
+        return dataclasses.replace(self, start=y, contacts=contacts, inside=inside)
 
 
 def _steady(directions: np.ndarray, c: int, acceleration) -> np.ndarray:

@@ -20,6 +20,7 @@ from saltus.numerics import rotation
 from saltus.numerics.components import Vec, tangent_basis
 from saltus.shapes.body import Body
 
+ROUND = 1e-10  # curvature that a direction has at least, relative to the other
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)  # numbers of contacts that are compiled
 
 
@@ -168,6 +169,10 @@ def _pushed(side: _Side, directions: Array) -> tuple[Array, Array]:
 
 def _scaled_inverse(k: Array, flatness: Array) -> tuple[Array, Array]:
     """The product kappa K^-1, and kappa; without flatness the inverse, zero along directions without curvature."""
+    plain, trace = flatness == 0.0, k[0, 0] + k[1, 1]
+    least = (k[0, 0] * k[1, 1] - k[0, 1] * k[1, 0]) / jnp.where(trace > 0.0, trace, 1.0)
+    # Flat in one direction alone: a contact point that only runs along the other must get on.
+    k = k + jnp.where(plain, 0.0, jnp.maximum(ROUND * trace - least, 0.0)) * jnp.eye(2)
     determinant, trace = k[0, 0] * k[1, 1] - k[0, 1] * k[1, 0], k[0, 0] + k[1, 1]
     adjugate = jnp.array([[k[1, 1], -k[0, 1]], [-k[1, 0], k[0, 0]]])
     regular = determinant > 1e-14 * trace**2
@@ -175,7 +180,6 @@ def _scaled_inverse(k: Array, flatness: Array) -> tuple[Array, Array]:
     partial = k / jnp.where(trace > 0.0, trace * trace, 1.0)
     whole = jnp.maximum(determinant, 0.0) + flatness * trace
     safe = jnp.where(whole > 0.0, whole, 1.0)
-    plain = flatness == 0.0
     inverse = jnp.where(plain, jnp.where(regular, exact, partial), adjugate / safe)
     return inverse, jnp.where(plain, 1.0, jnp.maximum(determinant, 0.0) / safe)
 

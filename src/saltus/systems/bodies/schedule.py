@@ -11,8 +11,10 @@ from saltus.contacts.classify import LABELS
 from saltus.hybrid import Outcome, State
 from saltus.hybrid.crowd import Change, Upcoming
 from saltus.laws.impact import Elastic
-from saltus.systems.bodies.binding import Hold, bond_of, groups
+from saltus.numerics import rotation
+from saltus.systems.bodies.binding import Hold, band_of, bond_of, groups
 from saltus.systems.bodies.bond import Bond
+from saltus.systems.bodies.lying import Lying
 from saltus.systems.bodies.network import Network
 from saltus.systems.bodies.passing import emergence
 from saltus.systems.bodies.searches import (
@@ -49,6 +51,7 @@ class Schedule:
         self.period = None if system.period is None else np.asarray(system.period)
         self.gravity = np.asarray(system.gravity)
         self.mu = float(getattr(system.law, "mu", 0.0))
+        self.restitution = float(getattr(system.law, "restitution", 1.0))
         self.stop = max(float(system.settle_speed), 1e-10)
         self.anchor = np.array(start.q)[:, :3]
         self.room = _room(self.radius, self.period, system.n)
@@ -139,15 +142,17 @@ class Schedule:
             shifts = image_shift(self.period, q[second, :3], q[first, :3])
             found = contacts_of_pairs(self.system, first, second, q, v, shifts, begins, horizons)
             size = self.radius[first] + self.radius[second]
-        happens, times, certified, widths = found
+        happens, times, certified, widths, last = found
         deep = np.flatnonzero(widths < -OVERLAP * size)
         if deep.size:
             k = deep[np.argmin(widths[deep])]
             return [self._overlapping(contacts[k], t, float(-widths[k]))]
         events = []
         for k in np.flatnonzero(happens | ~certified):
-            # A search that takes too many steps has come to a time until which it is sure: look again from there.
-            kind = "touch" if happens[k] else "look-out"
+            # A search that takes too many steps is sure up to the time that it has reached. Bodies that are then as
+            # good as touching are taken to touch, without an approach; others are looked at again from there.
+            near = happens[k] or last[k] <= OPENED * size[k]
+            kind = "touch" if near else "look-out"
             events.append(Upcoming(t + float(times[k]), kind, self.bodies_of(contacts[k]), contacts[k]))
         return events
 
@@ -236,6 +241,8 @@ class Schedule:
         if others:
             stays, escape, new_v, more, everyone = self._among(contact, others, q, new_v)
             lost += more
+            # What stuck may slip now, and who lay or rested is on the move.
+            self.bonds |= {other: self._hold(other, q, new_v) for other in others if other in self.bonds}
         if stays:
             self.bonds[contact] = self._hold(contact, q, new_v)
         if code in PARADOXES and system.paradox == "pass":
@@ -308,7 +315,8 @@ class Schedule:
 
     def _modes(self, members) -> np.ndarray:
         bound = {i for bond in self.bonds for i in self.bodies_of(bond)}
-        return np.array([int(i in bound) for i in members])
+        resting = {bond[1] for bond, hold in self.bonds.items() if hold.rests}
+        return np.array([int(i in bound) + int(i in resting) for i in members])
 
     def _stop(self, contact: Contact, code: int, t: float) -> Outcome | None:
         if code not in PARADOXES or self.system.paradox != "stop":
@@ -358,16 +366,18 @@ class Schedule:
 
     # ---- members in contact -------------------------------------------------------------------
 
-    def bands(self, members, t, q, v) -> list[Bond]:
+    def bands(self, members, t, q, v) -> list[Bond | Lying]:
         """Those of the bodies that are in contact, with all they hang together with."""
         found = groups(self.bonds, self.bodies_of)
-        return [bond_of(self, bodies, contacts, q, v) for bodies, contacts in found if {*bodies} & {*members}]
+        return [band_of(self, bodies, contacts, q, v) for bodies, contacts in found if {*bodies} & {*members}]
 
-    def banded(self, band: Bond, name, index, t, q, v, mode) -> Change:
-        """A release, or a change of friction: a contact that slips comes to stick, or one that sticks slips."""
+    def banded(self, band: Bond | Lying, name, index, t, q, v, mode) -> Change:
+        """A release, a body that lies down or comes to rest, or a change of friction: slip begins or ends."""
         contact = band.contacts.names[index]
         if name == "release":
             return self._told("release", contact, t, q, v)
+        if name in ("clap", "lie", "rest"):
+            return self._on_face(name, contact, t, q, v)
         members = list(band.members)
         here = bond_of(self, members, band.contacts.names, q, v)
         if name == "jam":
@@ -386,6 +396,26 @@ class Schedule:
         return dataclasses.replace(
             told, members=tuple(members), q=new_q, v=new_v, mode=self._modes(members), ledger=np.array([lost])
         )
+
+    def _on_face(self, name: str, contact: Contact, t: float, q, v) -> Change:
+        """A face claps onto a wall; a body rocks too little to be followed and lies; it slides too slowly and rests."""
+        member, hold = contact[1], self.bonds[contact]
+        bond, row = bond_of(self, [member], [contact], q, v), v[member]
+        hold.inside, hold.lies, hold.rests = True, name != "clap", name == "rest"
+        if name == "clap":
+            arm = np.asarray(rotation.rotate(jnp.asarray(q[member, 3:7]), jnp.asarray(bond.start[-3:])))
+            velocity, omega = bond.face.clapped(row[:3], row[3:6], arm, hold.sticks)
+        else:
+            velocity, omega = bond.face.laid(row[:3], row[3:6], hold.sticks)
+        new_v = np.array([[*velocity, *omega, row[6]]]) if name != "rest" else np.zeros((1, len(row)))
+        lost = self._kinetic(member, q, row) - self._kinetic(member, q, new_v[0])
+        told = self._told(name, contact, t, q, v)
+        if lost < 0.0:  # spin and slip may be coupled so that the face gives instead of taking: then it passes
+            return told
+        return dataclasses.replace(told, v=new_v, mode=self._modes([member]), ledger=np.array([lost]))
+
+    def _kinetic(self, member: int, q, row) -> float:
+        return float(self.system.at(jnp.asarray(q[member]), jnp.asarray(row), member).kinetic_energy())
 
     def _jammed(self, contact: Contact, t: float) -> Outcome:
         return Outcome(

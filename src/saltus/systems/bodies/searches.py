@@ -28,12 +28,12 @@ def _padded(count: int) -> np.ndarray:
 def contacts_of_pairs(system, first, second, q, v, shifts, begins, horizons):
     """For each pair of at most a chunk whether it touches within its horizon, when, and whether that is certain.
 
-    Last, how wide the gap is where the search begins.
+    Last, how wide the gap is where the search begins, and how wide where it ends.
     """
     if len(first) == 1:
         one, two = placed_pair(system, first[0], second[0], q, v, shifts[0])
         found = first_contact(one, two, horizons[0], begin=begins[0])
-        return tuple(np.array([part]) for part in (found.happens, found.time, found.certified, found.first_width))
+        return tuple(np.array([part]) for part in _told(found))
     rows = _padded(len(first))
     horizons = np.where(np.arange(len(rows)) < len(first), horizons[rows], -1.0)  # no time for what fills up
     found = _search_pairs(system, first[rows], second[rows], q, v, shifts[rows], begins[rows], horizons)
@@ -53,6 +53,10 @@ def placed_pair(system, i, j, q, v, shift):
     return _placed_pair(system, *(numbers(x, None) for x in (i, j, q, v, shift)))
 
 
+def _told(found) -> tuple:
+    return found.happens, found.time, found.certified, found.first_width, found.separation.gap
+
+
 @program
 def _placed_pair(system, i, j, q, v, shift):
     one = system.at(q[i], v[i], i)
@@ -63,7 +67,7 @@ def _placed_pair(system, i, j, q, v, shift):
 def _search_pairs(system, first, second, q, v, shifts, begins, horizons):
     def one(i, j, shift, begin, horizon):
         found = first_contact(*placed_pair(system, i, j, q, v, shift), horizon, begin=begin)
-        return found.happens, found.time, found.certified, found.first_width
+        return _told(found)
 
     return jax.vmap(one)(*(jnp.asarray(x) for x in (first, second, shifts, begins, horizons)))
 
@@ -75,7 +79,7 @@ def _search_walls(system, walls, bodies, q, v, begins, horizons):
     def one(wall, i, begin, horizon):
         body = system.at(q[i], v[i], i)
         found = wall_contact(system.wall(wall), body, horizon, gravity=system.gravity, begin=begin)
-        return found.happens, found.time, found.certified, found.first_width
+        return _told(found)
 
     return jax.vmap(one)(*(jnp.asarray(x) for x in (walls, bodies, begins, horizons)))
 

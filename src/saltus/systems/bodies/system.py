@@ -15,9 +15,8 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.contacts.gap import gap
 from saltus.contacts.wall import Wall, wall_gap
-from saltus.hybrid import AbstractSystem, Quantity, Rate, State
+from saltus.hybrid import AbstractQueuedSystem, Quantity, State
 from saltus.laws.impact import AbstractImpactLaw, Elastic
-from saltus.numerics import rotation
 from saltus.programs.arrays import joined, numbers, stacked
 from saltus.shapes.alike import alike
 from saltus.shapes.body import Body, stack
@@ -26,7 +25,7 @@ PARADOX_POLICIES = ("sustain", "pass", "stop")
 NEAREST = 6  # neighbours among which the smallest gap of a body is looked for
 
 
-class RigidBodies(AbstractSystem):
+class RigidBodies(AbstractQueuedSystem):
     """Rigid bodies in free flight between impacts.
 
     Bodies turn and fly in closed form; the engine is a queue of contacts, each found exactly. Two
@@ -40,15 +39,16 @@ class RigidBodies(AbstractSystem):
         walls: Planes as (normal, offset): the bodies are where normal . x > offset.
         period: Edge lengths of a periodic box, or None [m].
         paradox: "sustain" (contact force), "pass" (conservation laws as they stand) or "stop".
-        settle_speed: Normal speed below which bounces end in contact [m s-1].
+        settle_speed: Normal speed below which bounces end in contact, and slip below which a body rests [m s-1].
+        rocking_limit: Part of its height by which a superellipsoid that rocks on a face may still rise to count as
+            lying on it, if restitution is below one; 0 for never [-].
 
     References:
         Palffy-Muhoray, Virga, Wilkinson & Zheng 2017, On a paradox in the impact dynamics of smooth rigid bodies.
     """
 
     kind: ClassVar[str] = "bodies"
-    engine: ClassVar[str] = "event_queue"
-    mode_names: ClassVar[tuple[str, ...]] = ("free", "contact")
+    mode_names: ClassVar[tuple[str, ...]] = ("free", "contact", "rest")
 
     stock: Body  # stacked; only shape, mass and inertia matter
     gravity: Float[Array, " 3"]
@@ -56,6 +56,7 @@ class RigidBodies(AbstractSystem):
     period: Float[Array, " 3"] | None
     law: AbstractImpactLaw
     settle_speed: Array
+    rocking_limit: Array
     paradox: str = eqx.field(static=True)
     n: int = eqx.field(static=True)
 
@@ -69,11 +70,13 @@ class RigidBodies(AbstractSystem):
         period=None,
         paradox: str = "sustain",
         settle_speed: float = 1e-8,
+        rocking_limit: float = 1e-3,
     ):
         checks.one_of("paradox", paradox, PARADOX_POLICIES)
         checks.shaped("gravity", gravity, (3,))
         checks.finite("gravity", gravity)
         checks.nonnegative("settle_speed", settle_speed)
+        checks.between("rocking_limit", rocking_limit, 0.0, 0.1)
         bodies = _list_of_bodies(bodies)
         if not bodies:
             raise ValueError("There are no bodies. Give at least one.")
@@ -89,6 +92,7 @@ class RigidBodies(AbstractSystem):
         self.law = Elastic() if law is None else law
         self.paradox = paradox
         self.settle_speed = numbers(settle_speed)
+        self.rocking_limit = numbers(rocking_limit)
 
     @property
     def n_walls(self) -> int:
@@ -177,17 +181,6 @@ class RigidBodies(AbstractSystem):
             return second
         return second - self.period * jnp.round((second - first) / self.period)
 
-    def rate(self, state: State) -> Rate:
-        """Free motion; contact forces belong to `systems.bodies.bond`."""
-        bodies = jax.vmap(self.at)(state.q, state.v, jnp.arange(self.n))
-        turning = jax.vmap(rotation.rate_of_quaternion)(bodies.quaternion, bodies.angular_velocity)
-        spin = jax.vmap(
-            lambda body: -body.inverse_inertia() @ jnp.cross(body.angular_velocity, body.angular_momentum())
-        )
-        pull = jnp.broadcast_to(self.gravity, (self.n, 3))
-        v = jnp.concatenate([pull, spin(bodies), jnp.zeros((self.n, 1))], axis=1)
-        return Rate(q=jnp.concatenate([bodies.velocity, turning], axis=1), v=v, ledger=jnp.zeros_like(state.ledger))
-
     # ---- what it shows ------------------------------------------------------------------------
 
     def quantities(self) -> dict[str, Quantity]:
@@ -204,7 +197,7 @@ class RigidBodies(AbstractSystem):
             "kinetic_energy": Quantity((), "J", "kinetic energy"),
             "potential_energy": Quantity((), "J", "potential energy"),
             "dissipated_energy": Quantity((), "J", "energy lost in impacts"),
-            "mode": Quantity(("body",), "1", "free or in contact"),
+            "mode": Quantity(("body",), "1", "free, in contact or at rest"),
         }
 
     def observe(self, state: State) -> dict[str, Array]:

@@ -17,7 +17,7 @@ from saltus.shapes.body import Body
 
 LENGTH_ERROR = 2e-15  # of a position, relative to the size, after free motion
 PARADOXES = tuple(LABELS.index(f"paradox-{name}") for name in ("2b*", "2b", "2c"))
-NORMAL = LABELS.index("normal")
+NORMAL, DEGENERATE = LABELS.index("normal"), LABELS.index("degenerate")
 
 
 class Meeting(eqx.Module):
@@ -57,12 +57,12 @@ def meeting(first: Body | Wall, second: Body, separation: Separation, gravity: A
 
 
 _meeting = program(meeting)
-_wall_gap = program(wall_gap)
+wall_gap_of = program(wall_gap)
 
 
 def met(first: Body | Wall, second: Body, gravity: Array) -> Meeting:
     """How two partners face each other; compiled once per kind of shape."""
-    separation = _wall_gap(first, second) if isinstance(first, Wall) else gap(first, second)
+    separation = wall_gap_of(first, second) if isinstance(first, Wall) else gap(first, second)
     return _meeting(first, second, separation, gravity)
 
 
@@ -115,7 +115,8 @@ def resolve(
     """Classify a touch, apply the law of impact if the partners approach, decide whether they stay.
 
     They stay in contact if free motion would drive them into each other at once: in a paradox
-    (with `sustain`), or after a bounce slower than `settle_speed` that the next one would follow.
+    (with `sustain`), or after a bounce slower than `settle_speed` that the next one would follow; and
+    if they move along together.
     """
     before = met(first, second, gravity)
     hit, code, impulse = _strike(first, second, before, law)
@@ -139,13 +140,16 @@ def _conclude(partners, hit, code, impulse, before: Meeting, after: Meeting, set
     paradox = jnp.any(code == jnp.asarray(PARADOXES))
     slow = jnp.abs(motion.v) <= jnp.maximum(settle_speed, after.tolerances.v)
     presses = motion.a_eff < -after.tolerances.a_eff
-    stays = slow & (presses | paradox)
+    # Bodies that move along together touch on: were they let go, they would be found touching at once, and so forth.
+    together = (jnp.abs(motion.v) <= after.tolerances.v) & (code == DEGENERATE)
+    stays = slow & (presses | paradox | together)
     if not sustain:
         stays = stays & ~paradox
     # What is left of the normal velocity is taken out; its energy is below settle_speed^2 / (2 n.M n).
     calm = jnp.where(stays, -(n @ relative_velocity(*hit, before.separation)) / before.inertness(), 0.0) * n
     ended = push(*hit, before.separation, calm)
     impulse = impulse + calm
+    escape = escape_time(motion, jnp.maximum(before.separation.gap, 0.0))
     # The work of an impulse is that at the mean of the velocities before and after.
     mean = relative_velocity(*partners, before.separation) + relative_velocity(*ended, before.separation)
     return Resolved(
@@ -155,7 +159,8 @@ def _conclude(partners, hit, code, impulse, before: Meeting, after: Meeting, set
         jnp.maximum(-0.5 * impulse @ mean, 0.0),
         stays,
         -before.motion.gap3 / before.inertness(),
-        jnp.where(motion.v > after.tolerances.v, 0.0, escape_time(motion, jnp.maximum(before.separation.gap, 0.0))),
+        # After an impact the search sees the gap open; bodies that part as they touch come from one that did not.
+        jnp.where((motion.v > after.tolerances.v) & (code == NORMAL), 0.0, escape),
         before,
     )
 

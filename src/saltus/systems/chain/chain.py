@@ -315,7 +315,7 @@ class Chain(AbstractSystem):
 
     def quantities(self) -> dict[str, Quantity]:
         """Names and units of the results."""
-        return results.QUANTITIES
+        return results.quantities(self)
 
     def observe(self, state: State) -> dict[str, Array]:
         """Places, velocities, tensions, edge force, energies."""

@@ -47,6 +47,15 @@ EVENT_QUANTITIES = {
 }
 
 
+# The lengths of rods should stay what they are, and diagnostics look at that; those of strings change.
+LENGTH = {False: "link_length", True: "distance"}
+
+
+def quantities(chain: Chain) -> dict[str, Quantity]:
+    """Names and units of the results of this chain."""
+    return {name: meaning for name, meaning in QUANTITIES.items() if name != LENGTH[not chain.strings]}
+
+
 def particles(chain: Chain, state: State) -> tuple[Array, Array]:
     """Places and velocities of all particles, from the free end."""
     place, velocity, regime = unpack(state, chain.strings)
@@ -110,9 +119,7 @@ def observe(chain: Chain, state: State) -> dict[str, Array]:
         "dissipated_energy": state.ledger.sum(),
         "mode": jnp.where(on_table, jnp.where(regime.stuck, 1, 0), 2),
     }
-    # The lengths of rods should stay what they are, and diagnostics look at that; those of strings change.
-    name = "distance" if chain.strings else "link_length"
-    return _to_the_end(chain, seen | {name: jnp.where((index == k) & on_table, bent, lengths)})
+    return _to_the_end(chain, seen | {LENGTH[chain.strings]: jnp.where((index == k) & on_table, bent, lengths)})
 
 
 def _to_the_end(chain: Chain, seen: dict[str, Array]) -> dict[str, Array]:

@@ -142,11 +142,23 @@ def looked(
     return apart, jnp.maximum(sure, balls)
 
 
-def _touches(terms: Terms, apart: Separation) -> tuple[Array, Array]:
+def _touches(terms: Terms, seen: Seen, t: Array) -> tuple[Array, Array]:
     """Whether a pair touches, and whether that cannot be told yet since the direction has not converged."""
-    close = (apart.gap <= terms.touching) & (apart.rate < 0.0)
-    settled = jnp.abs(apart.change) < CONVERGED
+    # A step that time cannot tell from none leads to the contact as well as it can be known.
+    arrived = (seen.gap <= terms.touching) | (t + seen.sure <= t)
+    close = arrived & (seen.rate < 0.0)
+    settled = jnp.abs(seen.change) < CONVERGED
     return close & settled, close & ~settled
+
+
+class Seen(eqx.Module):
+    """What a look at a pair, or at many, has found."""
+
+    gap: Array
+    rate: Array
+    change: Array
+    weight: Array
+    sure: Array  # for how long they stay apart
 
 
 def _first_look(arena: Arena, terms: Terms, fluid: Fluid, row: Array, keys: Array, t: Array, limit: Array) -> _Search:
@@ -154,23 +166,30 @@ def _first_look(arena: Arena, terms: Terms, fluid: Fluid, row: Array, keys: Arra
     who = jnp.where(keys >= 0, partner_of(keys), arena.spare)
     others = fluid.rows[who]
     apart, sure = looked(arena, terms, row, others, keys, t, jnp.full(keys.shape, 0.5), turns=FIRST_TURNS, limit=limit)
-    touches, unclear = _touches(terms, apart)
+    touches, unclear = _touches(terms, Seen(apart.gap, apart.rate, apart.change, apart.weight, sure), t)
     safe = jnp.where(touches | unclear, t, t + sure)
     return _Search(safe, apart.weight, jnp.int32(-1), t, jnp.int64(0))
 
 
 def _look(arena, terms: Terms, fluid: Fluid, row: Array, keys: Array, until: Array, limit: Array, search: _Search):
     """One more look at the neighbour that may touch first."""
+
+    def look(k, rows, row, keys, until, limit, safe, weights):
+        t, key = safe[k], keys[k]
+        other = row_of(rows, partner_of(key))
+        apart, sure = looked(arena, terms, row, other, key, t, weights[k], turns=LATER_TURNS, limit=limit)
+        return Seen(apart.gap, apart.rate, apart.change, apart.weight, sure), t, until[k]
+
     k = jnp.argmin(search.safe).astype(jnp.int32)
-    t, key = search.safe[k], keys[k]
-    other = row_of(fluid.rows, partner_of(key))
-    apart, sure = looked(arena, terms, row, other, key, t, search.weight[k], turns=LATER_TURNS, limit=limit)
-    touches, unclear = _touches(terms, apart)
-    safe = jnp.where(touches | unclear, t, t + sure)
-    safe = jnp.where(safe < until[k], safe, jnp.inf)
+    # What is seen is computed once: computed again for each decision it could round to different answers, of which
+    # one says that the pair touches and the other that it does not, and the search would never end.
+    seen, t, end = read(k, look, fluid.rows, row, keys, until, limit, search.safe, search.weight)
+    touches, unclear = _touches(terms, seen, t)
+    safe = jnp.where(touches | unclear, t, t + seen.sure)
+    safe = jnp.where(safe < end, safe, jnp.inf)
     return _Search(
         put(search.safe, k, safe),
-        put(search.weight, k, apart.weight),
+        put(search.weight, k, seen.weight),
         jnp.where(touches, k, search.found),
         jnp.where(touches, t, search.at),
         search.looks + 1,

@@ -155,7 +155,7 @@ class HardBodies:
             self.fluid = self._begun(self._rows_now(), self.fluid.tally, self.fluid.laps)
         self.fluid = fluid
         if stop == LOST:
-            self.time += float(jnp.max(fluid.rows[: self.arena.n, CLOCK]))
+            self._count_from(float(jnp.max(fluid.rows[: self.arena.n, CLOCK])))
             self.outcome = self._stuck()
 
     def _stuck(self) -> Outcome:
@@ -174,10 +174,13 @@ class HardBodies:
         if not np.isfinite(passed):
             self.outcome = Outcome("at_rest", f"Nothing moves any more at t = {self.time:.9g} s.")
             return 0.0
+        self._count_from(passed)
+        return passed
+
+    def _count_from(self, passed: float) -> None:
         self.fluid = _rebased(self.fluid, jnp.asarray(passed))
         self.terms = eqx.tree_at(lambda t: t.scale, self.terms, self.terms.scale + self.terms.growth * passed)
         self.time += passed
-        return passed
 
     def restart(self, bodies: Bodies, *, scale: float | None = None, growth: float | None = None) -> None:
         """Go on from other bodies of the same shapes, at another scale or growth."""
@@ -199,12 +202,13 @@ class HardBodies:
         """The bodies now, with places that go on across the faces of a periodic box."""
         rows = np.asarray(self._rows_now())[: self.arena.n]
         laps = np.asarray(self.fluid.laps)[: self.arena.n] * np.where(self.periodic, self.box, 0.0)
+        # Copies of their own: sums over views of the rows would round otherwise than over what a checkpoint restores.
         return dataclasses.replace(
             self.bodies,
             place=rows[:, PLACE] + laps,
-            velocity=rows[:, VELOCITY],
-            quaternion=rows[:, QUATERNION],
-            momentum=rows[:, MOMENTUM],
+            velocity=rows[:, VELOCITY].copy(),
+            quaternion=rows[:, QUATERNION].copy(),
+            momentum=rows[:, MOMENTUM].copy(),
         )
 
     def contacts(self) -> np.ndarray:
@@ -227,7 +231,7 @@ def begun(arena: Arena, terms: Terms, rows, tally: Tally, laps=None) -> Fluid:
         rows=rows,
         due=tournament.tree(jnp.asarray(due)),
         waits=jnp.full(total, LEAVE, jnp.int32),
-        hints=jnp.full(total, 0.5),
+        hints=jnp.full(total, 0.5, float),
         near=jnp.full((total, arena.room), -1, jnp.int32),
         count=jnp.zeros(total, jnp.int32),
         anchors=anchors,

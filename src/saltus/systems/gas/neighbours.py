@@ -211,13 +211,9 @@ def _pair_entered(arena: Arena, terms: Terms, anchors: Array, body: tuple, key: 
     """The lists with one pair, if its anchors are less than two skins apart."""
     near, count, full = lists
     (i, mine), j = body, partner_of(key)
-    theirs = row_of(anchors, j)
-    edges = Vec.of(jnp.where(jnp.isfinite(terms.box), terms.box, 0.0))
-    apart = Vec.of(theirs[:3]) - Vec.of(mine[:3]) + image_of(key).times(edges)
-    a, b = form_of(mine), form_of(theirs)
-    normal, _, _ = common_direction(a, b, apart, jnp.asarray(0.5), TURNS)
-    extent = jnp.sqrt((a @ normal).dot(normal)) + jnp.sqrt((b @ normal).dot(normal))
-    reached = (normal.dot(apart) - size * extent < 2.0 * terms.skin) & (j != i)
+    # The distance is computed once: computed again for each list it could round to different answers, of which one
+    # enters the pair and the other does not.
+    reached = (read(j, _apart, terms, anchors, mine, key, size) < 2.0 * terms.skin) & (j != i)
     owners = tuple(jnp.where(reached, owner, arena.spare) for owner in (i, j))
     counts = read(owners[0], lambda one, two, count: (count[one], count[two]), owners[1], count)
     for owner, entry, here in zip(owners, (key, reverse(key, i)), counts, strict=True):
@@ -225,3 +221,14 @@ def _pair_entered(arena: Arena, terms: Terms, anchors: Array, body: tuple, key: 
         near = put(near, (owner, jnp.minimum(here, arena.room - 1)), entry)
         count = put(count, owner, jnp.where(reached, jnp.minimum(here + 1, arena.room), 0))
     return near, count, full
+
+
+def _apart(j: Array, terms: Terms, anchors: Array, mine: Array, key: Array, size: Array) -> Array:
+    """How far an anchor is certainly apart from that of body `j`, in the image that a key names."""
+    theirs = row_of(anchors, j)
+    edges = Vec.of(jnp.where(jnp.isfinite(terms.box), terms.box, 0.0))
+    apart = Vec.of(theirs[:3]) - Vec.of(mine[:3]) + image_of(key).times(edges)
+    a, b = form_of(mine), form_of(theirs)
+    normal, _, _ = common_direction(a, b, apart, jnp.asarray(0.5), TURNS)
+    extent = jnp.sqrt((a @ normal).dot(normal)) + jnp.sqrt((b @ normal).dot(normal))
+    return normal.dot(apart) - size * extent

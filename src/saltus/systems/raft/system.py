@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float
 
 from saltus import checks
-from saltus.hybrid import AbstractSystem, Quantity, Rate, State
+from saltus.hybrid import AbstractSteppedSystem, Quantity, State
+from saltus.laws.friction import AbstractFrictionLaw, Coulomb
 from saltus.links.springs import ElasticRods
 from saltus.programs import program
 from saltus.programs.arrays import numbers
@@ -18,14 +19,14 @@ from saltus.surfaces.base import AbstractSurface
 from saltus.systems.raft import step as one
 from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
 from saltus.systems.sliding.contact import GONE, MODE_NAMES, SLIP, STICK
-from saltus.systems.sliding.system import _checked_pairs
+from saltus.systems.sliding.system import _checked_pairs, point_law
 
 RIM = 1e-6  # margin of the surface that counts as its border
 HALVINGS = 10  # how often a step that does not converge is halved
 STEP = 0.02  # default step, in units of sqrt(rod length / gravity)
 
 
-class Raft(AbstractSystem):
+class Raft(AbstractSteppedSystem):
     """Point masses joined by elastic rods, sliding on a surface under gravity and dry friction.
 
     Every mass slips or sticks; a rod whose force exceeds its strength breaks and is gone. The motion is stepped
@@ -37,21 +38,20 @@ class Raft(AbstractSystem):
         surface: What the masses slide on.
         masses: Mass of each, > 0 [kg].
         rods: Pairs of masses that a rod joins; its length without force is the distance at the start.
-        mu: Friction coefficient, >= 0, one for all or one per mass [-].
+        mu: Friction coefficient, >= 0, one for all or one per mass [-]; short for `law=Coulomb(mu)`.
+        law: Coulomb's friction, `laws.friction.Coulomb`; instead of `mu`.
         stiffness: Of the rods, > 0, one for all or one per rod [N/m].
         damping: Of the rods, >= 0 [N s/m].
         strength: Size of the force that breaks a rod, > 0; infinite if it never breaks [N].
         gravity: Acceleration of gravity, > 0 [m s-2].
     """
 
-    kind: ClassVar[str] = "sliding"
-    engine: ClassVar[str] = "time_stepping"
+    kind: ClassVar[str] = "raft"
     mode_names: ClassVar[tuple[str, ...]] = MODE_NAMES
-    others_go_on: ClassVar[bool] = True  # when a mass leaves
 
     surface: AbstractSurface
     mass: Float[Array, " n"]
-    mu: Float[Array, " n"]
+    law: Coulomb
     gravity: Float[Array, ""]
     rods: ElasticRods
 
@@ -61,7 +61,8 @@ class Raft(AbstractSystem):
         masses,
         rods=(),
         *,
-        mu,
+        mu=None,
+        law: AbstractFrictionLaw | None = None,
         stiffness: ArrayLike | list[float] = 1.0,
         damping: ArrayLike | list[float] = 0.0,
         strength: ArrayLike | list[float] = np.inf,
@@ -71,20 +72,17 @@ class Raft(AbstractSystem):
             "surface", surface, AbstractSurface, "Give one of saltus.surfaces, such as surfaces.Sphere(radius=1.0)."
         )
         checks.positive("mass", masses, "Every mass needs a weight to be held on the surface.")
-        checks.nonnegative("mu", mu)
         checks.positive("gravity", gravity)
         if len(checks.shape_of(masses)) != 1 or checks.shape_of(masses)[0] == 0:
             raise ValueError(f"`masses` must be a list of at least one number, got {masses}.")
         n = checks.shape_of(masses)[0]
-        if checks.shape_of(mu) not in ((), (n,)):
-            raise ValueError(f"`mu` must be one number or {n}, one per mass, got {len(mu)} numbers.")
         pairs = _checked_pairs(rods, n)
         for name, value in (("stiffness", stiffness), ("damping", damping), ("strength", strength)):
             if checks.shape_of(value) not in ((), (len(pairs),)):
                 raise ValueError(f"`{name}` must be one number or {len(pairs)}, one per rod, got {np.size(value)}.")
         self.surface = surface
         self.mass = numbers(masses)
-        self.mu = jnp.broadcast_to(jnp.asarray(mu, float), (n,))
+        self.law = _coulomb(point_law(law, mu, n))
         self.gravity = numbers(gravity)
         self.rods = ElasticRods(pairs, n, stiffness, damping, strength)
 
@@ -122,6 +120,11 @@ class Raft(AbstractSystem):
         mode = jnp.concatenate([jnp.where(at_rest, STICK, SLIP), jnp.ones(len(self.rods), int)])
         return State.of(0.0, q, v, jnp.concatenate([jnp.zeros(1), length]), mode)
 
+    @property
+    def mu(self) -> Float[Array, " n"]:
+        """Friction coefficient of each mass [-]."""
+        return self.law.mu
+
     def _position(self, x: Float[Array, "2 n"]) -> Float[Array, "3 n"]:
         return jnp.concatenate([x, self.surface.height(x[0], x[1])[None]])
 
@@ -131,10 +134,6 @@ class Raft(AbstractSystem):
         return state.mode[..., :n], state.mode[..., n:] == 1
 
     # ---- motion -------------------------------------------------------------------------------
-
-    def rate(self, state: State) -> Rate:
-        """Not used: a raft moves by steps."""
-        raise NotImplementedError("A raft moves by steps: use `advance`.")
 
     def suggested_step(self, start: State) -> float:
         """A step for this raft [s]: a small part of the time in which something falls by the length of a rod."""
@@ -186,6 +185,11 @@ class Raft(AbstractSystem):
         mode = jnp.concatenate([jnp.where(gone, GONE, mode), jnp.where(breaks, 0, state.mode[mode.size :])])
         ledger = state.ledger.at[0].add(energy)
         return State(state.t, state.q, state.v, ledger, mode.astype(state.mode.dtype))
+
+    @property
+    def others_go_on(self) -> bool:
+        """A mass that leaves is gone, and the others go on."""
+        return True
 
     def resting(self, state: State) -> Bool[Array, ""]:
         """Whether nothing moves any more: every mass is held or gone, and none by its last motion."""
@@ -288,3 +292,12 @@ def _seen(raft: Raft, state: State):
     position = raft._position(state.q.T)
     middle = 0.5 * (position[:, raft.rods.first] + position[:, raft.rods.second])
     return raft.rod_force(state), raft._elastic(state), middle
+
+
+def _coulomb(law: AbstractFrictionLaw) -> Coulomb:
+    """The law, if it is the one that the step of a raft is made for."""
+    if isinstance(law, Coulomb) and law.plain:
+        return law
+    raise ValueError(
+        f"A raft's step is made for Coulomb's friction, not for {type(law).__name__}. Give law=Coulomb(0.2)."
+    )

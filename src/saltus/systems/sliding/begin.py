@@ -125,7 +125,7 @@ def _check_redundancy(system: SlidingMasses, seen: _Seen) -> None:
 def _in_modes(system: SlidingMasses, state: State) -> State:
     """Each mass slipping, pulled, held or free, as the forces at the start have it."""
     if system.has_friction:
-        resting = (system.places(state).speed <= jumps.STOP_SPEED) & (system.mu > 0.0)
+        resting = (system.places(state).speed <= jumps.STOP_SPEED) & system.rubs()
         at_rest = eqx.tree_at(
             lambda s: (s.v, s.mode),
             state,

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
 
 from saltus import checks
-from saltus.hybrid import Rate, State
+from saltus.hybrid import State
+from saltus.laws.friction.weakened import Weakened
+from saltus.numerics.runge_kutta import RK4
 from saltus.systems.sliding.contact import FREE, GONE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
 
@@ -82,7 +85,7 @@ def _stopping(system: SlidingMasses, state: State, index):
 
 def stopped(system: SlidingMasses, state: State, slow):
     """Which of the slow masses are slipping with friction, and so stop."""
-    return slow & (state.mode < STICK) & (system.mu > 0.0)
+    return slow & (state.mode < STICK) & system.rubs()
 
 
 def set_off(system: SlidingMasses, state: State) -> State:
@@ -101,9 +104,10 @@ def set_off(system: SlidingMasses, state: State) -> State:
 
 
 def _onset(system: SlidingMasses, state: State, resting) -> Onset:
+    where = system.places(state)
     return onset(
-        system.places(state), system.rods, state.mode, system.mass, system.mu, system.mu_signed(state.mode),
-        system.gravity, resting,
+        where, system.rods, state.mode, system.mass, system.grip_at_rest(),
+        system.signed_grip(state.mode, where.speed), system.gravity, resting,
     )  # fmt: skip
 
 
@@ -130,37 +134,36 @@ def release(system: SlidingMasses, state: State, index) -> State:
     At this instant its acceleration is still zero and grows with time, so the others move on for a moment with it held.
     By then it has gained half of that acceleration times the moment, and so have the others of what theirs differ by.
     """
-    probe = _runge_kutta(system, state, PROBE_TIME)
+    probe = _later(system, state, PROBE_TIME)
     growth = jnp.max(_onset(system, probe, probe.mode == STICK).motion.length() * (probe.mode == STICK)) / PROBE_TIME
     moment = jnp.clip(jnp.cbrt(6.0 * RELEASE_PATH / jnp.maximum(growth, 1e-9)), 1e-5, 1e-2)
-    later = _runge_kutta(system, state, moment)
+    later = _later(system, state, moment)
     begins = _onset(system, later, later.mode == STICK)
     loose = ((later.mode == STICK) & ~begins.held).at[index].set(True)
     moves, held = (loose | (later.mode != STICK))[:, None], system.forces(later)
     gained = jnp.where(moves, system.columns(begins.motion - held.motion), 0.0)
     v, q = later.v + 0.5 * moment * gained, later.q + moment**2 / 6.0 * gained
-    work = jnp.where(loose, system.mu * jnp.abs(held.normal_force) * begins.motion.length(), 0.0) * moment**2 / 6.0
+    work = (
+        jnp.where(loose, system.grip_at_rest() * jnp.abs(held.normal_force) * begins.motion.length(), 0.0)
+        * moment**2
+        / 6.0
+    )
     ledger, mode = later.ledger.at[0].add(jnp.sum(work)), jnp.where(loose, SLIP, later.mode)
     return with_reaction_sign(system, system.project(State(later.t, q, v, ledger, mode)), loose)
 
 
-def _runge_kutta(system: SlidingMasses, state: State, h) -> State:
+def _later(system: SlidingMasses, state: State, h) -> State:
     """The state a short time later in the same mode."""
+    y, parts = ravel_pytree((state.q, state.v, state.ledger))
 
-    def moved(rate: Rate, h) -> State:
-        q, v, ledger = state.q + h * rate.q, state.v + h * rate.v, state.ledger + h * rate.ledger
-        return State(state.t + h, q, v, ledger, state.mode)
+    def moved(t, y) -> State:
+        return State(t, *parts(y), state.mode)
 
-    def stage(total, k):
-        rate, mean = total
-        ahead, weight = k
-        rate = system.rate(moved(rate, ahead * h))
-        return (rate, jax.tree.map(lambda m, r: m + weight * r, mean, rate)), None
+    def rate(t, y):
+        found = system.rate(moved(t, y))
+        return ravel_pytree((found.q, found.v, found.ledger))[0]
 
-    none = jax.tree.map(jnp.zeros_like, Rate(state.q, state.v, state.ledger))
-    stages = jnp.array([0.0, 0.5, 0.5, 1.0]), jnp.array([1.0, 2.0, 2.0, 1.0]) / 6.0
-    (_, mean), _ = jax.lax.scan(stage, (none, none), stages)
-    return system.project(moved(mean, h))
+    return system.project(moved(state.t + h, RK4(rate, state.t, y, jnp.asarray(h)).y))
 
 
 def reverse_reaction(system: SlidingMasses, state: State, index) -> State:
@@ -194,8 +197,8 @@ def landing(system: SlidingMasses, state: State, index) -> State:
     lies = (leaving**2 < 8.0 * depth * falls) | (restitution == 0.0)
     bounces_on = lies & (leaving > 0.0)
     row = 2.0 * leaving / jnp.where(bounces_on, falls * (1.0 - restitution), jnp.inf)
-    smooth = eqx.tree_at(lambda s: s.mu, system, system.mu.at[index].set(0.0))
-    lain = _runge_kutta(smooth, lying, jnp.maximum(row - ago, 0.0))
+    smooth = eqx.tree_at(lambda s: s.law, system, Weakened(system.law, jnp.ones_like(system.mass).at[index].set(0.0)))
+    lain = _later(smooth, lying, jnp.maximum(row - ago, 0.0))
     bounced = _bounced(system, state, index, at_surface + leaving, ago)
     return jax.tree.map(lambda yes, no: jnp.where(lies, yes, no), lain, bounced)
 

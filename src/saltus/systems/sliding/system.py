@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.hybrid.guard import always, once
+from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Coulomb
 from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
 from saltus.numerics.vectors import Vectors
@@ -56,7 +57,8 @@ class SlidingMasses(AbstractSystem):
         surface: What the masses slide on.
         masses: Mass of each, > 0 [kg].
         rods: Pairs of masses that a rigid rod joins; its length is the distance at the start.
-        mu: Friction coefficient, >= 0, one for all or one per mass [-].
+        mu: Friction coefficient, >= 0, one for all or one per mass [-]; short for `law=Coulomb(mu)`.
+        law: Friction of a point, proportional to the load, such as `laws.friction.Coulomb(0.2)`; instead of `mu`.
         gravity: Acceleration of gravity, > 0 [m s-2].
         formulation: "full", or "tangent": normal parts of the rod forces neglected, as in Part 1
             of the paper; the rods then change their length.
@@ -76,7 +78,7 @@ class SlidingMasses(AbstractSystem):
 
     surface: AbstractSurface
     mass: Float[Array, " n"]
-    mu: Float[Array, " n"]
+    law: AbstractFrictionLaw
     gravity: Float[Array, ""]
     restitution: Float[Array, ""]
     rods: Rods
@@ -92,7 +94,8 @@ class SlidingMasses(AbstractSystem):
         masses,
         rods=(),
         *,
-        mu,
+        mu=None,
+        law: AbstractFrictionLaw | None = None,
         gravity: float = 9.81,
         formulation: str = "full",
         friction_reaction: str = "abs",
@@ -103,7 +106,6 @@ class SlidingMasses(AbstractSystem):
             "surface", surface, AbstractSurface, "Give one of saltus.surfaces, such as surfaces.Sphere(radius=1.0)."
         )
         checks.positive("mass", masses, "Every mass needs a weight to be held on the surface.")
-        checks.nonnegative("mu", mu)
         checks.positive("gravity", gravity)
         checks.between("restitution", restitution, 0.0, 1.0)
         checks.one_of("formulation", formulation, FORMULATIONS)
@@ -111,18 +113,16 @@ class SlidingMasses(AbstractSystem):
         if len(checks.shape_of(masses)) != 1 or checks.shape_of(masses)[0] == 0:
             raise ValueError(f"`masses` must be a list of at least one number, got {masses}.")
         n = checks.shape_of(masses)[0]
-        if checks.shape_of(mu) not in ((), (n,)):
-            raise ValueError(f"`mu` must be one number or {n}, one per mass, got {len(mu)} numbers.")
         pairs = _checked_pairs(rods, n)
         self.surface = surface
         self.mass = numbers(masses)
-        self.mu = jnp.broadcast_to(jnp.asarray(mu, float), (n,))
+        self.law = point_law(law, mu, n)
         self.gravity = numbers(gravity)
         self.restitution = numbers(restitution)
         self.formulation = formulation
         self.friction_reaction = friction_reaction
         self.adhesion = not isinstance(surface, Terrain) if adhesion is None else bool(adhesion)
-        known_mu = checks.concrete(mu)
+        known_mu = None if mu is None else checks.concrete(mu)
         self.has_friction = known_mu is None or bool(np.any(known_mu > 0.0))
         symmetric = not self.has_friction or surface.flat
         redundant = symmetric and has_redundant_rods(pairs, n)
@@ -172,17 +172,31 @@ class SlidingMasses(AbstractSystem):
         """Vectors as they are kept in a state: x and y, and z where masses can fly."""
         return jnp.stack(vectors.parts[: 2 if self.adhesion else 3], axis=-1)
 
-    def mu_signed(self, mode) -> Float[Array, " n"]:
-        """Friction coefficients with the sign by which the reaction enters friction."""
+    @property
+    def mu(self) -> Float[Array, " n"]:
+        """Friction coefficients of Coulomb's law [-]."""
+        return self.law.mu
+
+    def grip_at_rest(self) -> Float[Array, " n"]:
+        """Largest friction force at rest per reaction [-]."""
+        return self.law.capacity(jnp.ones_like(self.mass))
+
+    def signed_grip(self, mode, speed) -> Float[Array, " n"]:
+        """Friction force per reaction at these speeds, with the sign by which the reaction enters friction."""
+        grip = self.law.grip(speed)
         if self.friction_reaction == "signed":
-            return self.mu
-        return jnp.where(mode == PULLED, -self.mu, self.mu)
+            return grip
+        return jnp.where(mode == PULLED, -grip, grip)
+
+    def rubs(self) -> Bool[Array, " n"]:
+        """Which masses feel friction."""
+        return self.grip_at_rest() > 0.0
 
     def forces(self, state: State, where: Places | None = None) -> Forces:
         """Rod forces, reactions of the surface and accelerations; `where` are its places, if known."""
         where = self.places(state) if where is None else where
         return forces(
-            where, self.rods, state.mode, self.mass, self.mu_signed(state.mode), self.gravity,
+            where, self.rods, state.mode, self.mass, self.signed_grip(state.mode, where.speed), self.gravity,
             tangent=self.formulation == "tangent",
         )  # fmt: skip
 
@@ -200,7 +214,9 @@ class SlidingMasses(AbstractSystem):
         where = self.places(state)
         now = self.forces(state, where)
         moving = (state.mode != STICK) & (state.mode != GONE)
-        power = jnp.where(state.mode < STICK, self.mu_signed(state.mode) * now.normal_force * where.speed, 0.0)
+        power = jnp.where(
+            state.mode < STICK, self.signed_grip(state.mode, where.speed) * now.normal_force * where.speed, 0.0
+        )
         return Rate(
             q=self.columns(where.velocity.map(lambda part: jnp.where(moving, part, 0.0))),
             v=self.columns(now.motion),
@@ -248,7 +264,7 @@ class SlidingMasses(AbstractSystem):
         if self.has_friction:
             guards += [
                 Guard("stop", lambda s: see(s)[0].speed - jumps.STOP_SPEED,
-                      lambda s: (s.mode < STICK) & (self.mu > 0.0), singular=True, jump=after(jumps.stop)),
+                      lambda s: (s.mode < STICK) & self.rubs(), singular=True, jump=after(jumps.stop)),
                 Guard("release", lambda s: self._held_margin(s, *see(s)), self._may_be_released,
                       jump=after(jumps.release)),
             ]  # fmt: skip
@@ -303,7 +319,7 @@ class SlidingMasses(AbstractSystem):
         )  # fmt: skip
         if self.adhesion and self.friction_reaction == "abs":
             borders.append(
-                border("no_reaction", agreement, lambda s: (s.mode <= PULLED) & (self.mu > 0.0), "ill_posed",
+                border("no_reaction", agreement, lambda s: (s.mode <= PULLED) & self.rubs(), "ill_posed",
                        "no reaction on mass {index}, pressing or pulling, agrees with the friction that it causes "
                        "(Painlevé). Lower mu, or start elsewhere.")
             )  # fmt: skip
@@ -327,7 +343,7 @@ class SlidingMasses(AbstractSystem):
         return state.q[:, 2] - self.surface.height(state.q[:, 0], state.q[:, 1]) + jumps.hair(state)
 
     def _held_margin(self, state: State, where: Places, now: Forces) -> Float[Array, " n"]:
-        return held_margin(where, self.rods, state.mode, self.mass, self.mu, self.gravity, now)
+        return held_margin(where, self.rods, state.mode, self.mass, self.grip_at_rest(), self.gravity, now)
 
     def _may_be_released(self, state: State):
         """Held masses that something still moving hangs on."""
@@ -407,6 +423,28 @@ class SlidingMasses(AbstractSystem):
 def _stood(system: SlidingMasses, before: State, after: State):
     """Which masses a stop brought to rest."""
     return jumps.stopped(system, before, system.places(after).speed < jumps.STOP_SPEED)
+
+
+def point_law(law: AbstractFrictionLaw | None, mu, n: int) -> AbstractFrictionLaw:
+    """The friction law of n masses: the one given, or Coulomb's with `mu`, one for all or one per mass."""
+    if (law is None) == (mu is None):
+        raise ValueError("Give either `mu`, such as mu=0.2 (0.0 means none), or `law`, such as law=Coulomb(0.2).")
+    if law is None:
+        checks.nonnegative("mu", mu)
+        if checks.shape_of(mu) not in ((), (n,)):
+            raise ValueError(f"`mu` must be one number or {n}, one per mass, got {len(mu)} numbers.")
+        return Coulomb(jnp.broadcast_to(jnp.asarray(mu, float), (n,)))
+    checks.instance("law", law, AbstractFrictionLaw, "Give one of saltus.laws.friction, such as Coulomb(0.2).")
+    if isinstance(law, AbstractSpotLaw) or not law.proportional:
+        raise ValueError(
+            f"{type(law).__name__} is no friction of a point that is proportional to the load, as masses on rods need. "
+            "Give one such as Coulomb(0.2); a law of your own says so by its property `proportional`."
+        )
+    if type(law) is not Coulomb:
+        return law
+    if law.mu.shape not in ((), (n,)):
+        raise ValueError(f"`law` must have one `mu` or {n}, one per mass, got {law.mu.size}.")
+    return Coulomb(jnp.broadcast_to(law.mu, (n,)))
 
 
 def _checked_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:

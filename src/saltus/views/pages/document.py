@@ -21,6 +21,7 @@ KINDS = {
     "chain": "chain",
     "ground_body": "bodies",
     "plane_ball": "balls",
+    "raft": "sliding",
     "rails": "balls",
     "sliding": "sliding",
 }

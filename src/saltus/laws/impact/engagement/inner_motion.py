@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from saltus.numerics.collocation import gauss_nodes, integral_matrix, mean_matrix
+from saltus.numerics.collocation import collocation_step, gauss_nodes, mean_matrix
 
 POINTS = 12
 PICARD_SWEEPS = 24  # the error falls like (step)^n / n!; 18 reach rounding
@@ -203,15 +203,9 @@ class InnerMotion(NamedTuple):
 
     def _step(self, state: InnerState, size) -> InnerState:
         """One step of Gauss collocation in s, solved by Picard sweeps."""
-        _, weights = gauss_nodes(POINTS)
-        integrals = jnp.asarray(integral_matrix(POINTS).T)
         start = jnp.stack(state)
 
-        def rates(stages):
+        def rates(_, stages):
             return jnp.stack(self._rate(InnerState(*stages)))
 
-        def sweep(_, stages):
-            return start[:, None] + size * (rates(stages) @ integrals)
-
-        stages = lax.fori_loop(0, PICARD_SWEEPS, sweep, jnp.repeat(start[:, None], POINTS, axis=1))
-        return InnerState(*(start + size * (rates(stages) @ weights)))
+        return InnerState(*collocation_step(rates, start, size, jnp.zeros((start.size, POINTS)), PICARD_SWEEPS + 1))

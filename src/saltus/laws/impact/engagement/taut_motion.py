@@ -26,7 +26,7 @@ from saltus.laws.impact.engagement.inner_motion import (
     InnerMotion,
     InnerState,
 )
-from saltus.numerics.collocation import gauss_nodes, integral_matrix
+from saltus.numerics.collocation import collocation_step
 
 WIDEST_PANEL = 0.5
 
@@ -99,16 +99,9 @@ def _rate(jerk: InnerMotion, delta: Array, state: TautState) -> TautState:
 
 def _panel_end(jerk: InnerMotion, delta: Array, state: TautState, size: Array) -> TautState:
     """The state at the end of a panel, by Gauss collocation."""
-    nodes, weights = gauss_nodes(POINTS)
-    integrals = jnp.asarray(integral_matrix(POINTS).T)
-    points = delta + size * nodes
     start = jnp.stack(state)
 
-    def rates(stages):
-        return jnp.stack(_rate(jerk, points, TautState(*stages)))
+    def rates(nodes, stages):
+        return jnp.stack(_rate(jerk, delta + size * nodes, TautState(*stages)))
 
-    def sweep(_, stages):
-        return start[:, None] + size * (rates(stages) @ integrals)
-
-    stages = lax.fori_loop(0, PICARD_SWEEPS, sweep, jnp.repeat(start[:, None], POINTS, axis=1))
-    return TautState(*(start + size * (rates(stages) @ weights)))
+    return TautState(*collocation_step(rates, start, size, jnp.zeros((start.size, POINTS)), PICARD_SWEEPS + 1))

@@ -1,0 +1,101 @@
+"""The engine that fits a system: one for each contract of `hybrid`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from saltus import checks
+from saltus.engines.event_driven import EventDriven
+from saltus.engines.fixed_step import FixedStep
+from saltus.engines.steppers import is_fixed
+from saltus.hybrid import AbstractQueuedSystem, AbstractSteppedSystem, AbstractSystem, AbstractTrajectory, State
+
+
+class Engine(Protocol):
+    """What lets a system move."""
+
+    @property
+    def contract(self) -> type:
+        """The contract of `hybrid` that its systems keep."""
+        ...
+
+    @property
+    def rtol(self) -> float | None:
+        """Relative error allowed per step; None where steps are constant and no error is promised."""
+        ...
+
+    def run(self, system: Any, start: State, until: float, progress: Callable | None = None) -> AbstractTrajectory:
+        """Let the system move from `start` to time `until`."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What may be asked of an engine, as in `simulate`; each engine takes what matters to it."""
+
+    method: str | None = None
+    rtol: float = 1e-10
+    atol: float = 1e-12
+    step: float | None = None
+    max_events: int = 10_000
+    max_steps: int | None = None
+
+    def limits(self) -> dict[str, int]:
+        """Bounds on events and, if given, steps."""
+        return {"max_events": self.max_events} | ({} if self.max_steps is None else {"max_steps": self.max_steps})
+
+    def changed(self) -> list[str]:
+        """Names of the options that are not left as they are."""
+        return [field.name for field in dataclasses.fields(self) if getattr(self, field.name) != field.default]
+
+
+def engine_for(system: Any, options: Options) -> Engine:
+    """The engine for a system, by the contract that it keeps."""
+    for contract, build in ENGINES.items():
+        if isinstance(system, contract):
+            return build(system, options)
+    known = ", ".join(contract.__name__ for contract in ENGINES)
+    raise TypeError(f"No engine runs a {type(system).__name__}. Derive it from one of saltus.hybrid: {known}.")
+
+
+def check_fit(engine: Engine, system: Any, options: Options) -> None:
+    """Refuse an engine for other systems, and options that are the engine's own."""
+    name = type(engine).__name__
+    if not isinstance(system, engine.contract):
+        raise TypeError(
+            f"{name} runs systems of the contract {engine.contract.__name__}, and {type(system).__name__} is none. "
+            "Leave `engine` out, and the one that fits is taken."
+        )
+    if options.changed():
+        raise ValueError(f"`{options.changed()[0]}` belongs to the engine. Give it there, as in {name}(...).")
+
+
+def _for_flow(system: AbstractSystem, options: Options) -> Engine:
+    method = options.method or system.method
+    if is_fixed(method) and options.step is None:
+        raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")
+    if options.step is not None:
+        return FixedStep(step=options.step, method=method, **options.limits())
+    return EventDriven(method=method, rtol=options.rtol, atol=options.atol, **options.limits())
+
+
+def _for_own_steps(system: AbstractSteppedSystem, options: Options) -> Engine:
+    from saltus.engines.time_stepping import TimeStepping
+
+    return TimeStepping(step=options.step, **options.limits())
+
+
+def _for_queue(system: AbstractQueuedSystem, options: Options) -> Engine:
+    from saltus.engines.event_queue import EventQueue
+
+    checks.positive("rtol", options.rtol)
+    return EventQueue(rtol=options.rtol, max_events=options.max_events)
+
+
+ENGINES: dict[type, Callable[[Any, Options], Engine]] = {
+    AbstractSystem: _for_flow,
+    AbstractSteppedSystem: _for_own_steps,
+    AbstractQueuedSystem: _for_queue,
+}

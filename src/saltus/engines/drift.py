@@ -1,0 +1,30 @@
+"""Members of a crowd that move on their own, many at a time."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from saltus.programs import program
+
+SIZES = (32, 256, 2048)  # of the batches in which members are moved
+
+
+def drift(system, members, q, v, durations) -> tuple[np.ndarray, np.ndarray]:
+    """Members moved on their own, each for its time; padded, so that few sizes are compiled."""
+    count = len(members)
+    size = next((size for size in SIZES if size >= count), SIZES[-1])
+    found = []
+    for begin in range(0, count, size):
+        rows = np.minimum(begin + np.arange(size), count - 1)
+        lags = np.where(begin + np.arange(size) < count, np.asarray(durations)[rows], 0.0)
+        found.append(_drift(system, np.asarray(members)[rows], np.asarray(q)[rows], np.asarray(v)[rows], lags))
+    places, velocities = (np.concatenate([np.asarray(part) for part in parts]) for parts in zip(*found, strict=True))
+    return places[:count], velocities[:count]
+
+
+@program
+def _drift(system, members, q, v, durations):
+    q, v = jnp.asarray(q), jnp.asarray(v)
+    return jax.vmap(system.flow)(jnp.asarray(members), q, v, jnp.asarray(durations))

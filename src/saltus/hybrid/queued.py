@@ -1,0 +1,43 @@
+"""What an engine needs to know of a system of many members with foreseen events."""
+
+from __future__ import annotations
+
+import abc
+
+from jaxtyping import Array
+
+from saltus.hybrid.crowd import Again, Plan
+from saltus.hybrid.event import Event
+from saltus.hybrid.state import State
+from saltus.hybrid.system import HybridSystem
+
+
+class AbstractQueuedSystem(HybridSystem):
+    """A system of many members that move on their own, in closed form, between events that can be foreseen.
+
+    Configurations, velocities and modes of a state have the members as their first axis.
+    """
+
+    @abc.abstractmethod
+    def flow(self, index: Array, q: Array, v: Array, duration: Array, compact: bool = False) -> tuple[Array, Array]:
+        """Motion of one member on its own; traced by JAX. `compact`: quick to compile."""
+
+    @abc.abstractmethod
+    def plan(self, start: State, until: float) -> Plan:
+        """What foresees the events of a run from `start` and makes them happen."""
+
+    @abc.abstractmethod
+    def check_replay(self, event: Event) -> None:
+        """Refuse, by `ValueError`, an event that `again` cannot take again."""
+
+    @abc.abstractmethod
+    def again(self, event: Event, t: Array, since: Array, q: Array, v: Array) -> Again:
+        """An event of an earlier run taken again with other numbers, for the rows of those it concerns.
+
+        Args:
+            event: That event.
+            t: Its time in the earlier run [s].
+            since: When each of its members last changed [s].
+            q: Configurations of these members then.
+            v: Velocities of these members then.
+        """

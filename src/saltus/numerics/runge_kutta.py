@@ -1,0 +1,87 @@
+"""Explicit Runge-Kutta steps with given coefficients."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+Flat = Float[Array, "n *lanes"]
+Scalar = Float[Array, "*lanes"]
+
+
+class Step(eqx.Module):
+    """A step taken: where it led, its error estimate, the rates at both ends."""
+
+    y: Flat
+    error: Flat
+    rate_before: Flat
+    rate_after: Flat
+
+
+class ExplicitStepper(eqx.Module):
+    """Explicit Runge-Kutta step with given coefficients."""
+
+    a: tuple[tuple[float, ...], ...] = eqx.field(static=True)
+    b: tuple[float, ...] = eqx.field(static=True)
+    b_error: tuple[float, ...] = eqx.field(static=True)
+    c: tuple[float, ...] = eqx.field(static=True)
+    order: int = eqx.field(static=True)
+
+    def end(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Flat:
+        """Where the step from (t, y) over h leads; the stages are written out, for rates that are quick to compile."""
+        k: list[Flat] = []
+        for c, row in zip(self.c, ((), *self.a), strict=True):
+            k.append(rate(t + c * h, self._ahead(y, h, row, k)))
+        return self._ahead(y, h, self.b, k)
+
+    @staticmethod
+    def _ahead(y: Flat, h: Scalar, weights: tuple[float, ...], k: list[Flat]) -> Flat:
+        """The place after moving by these rates."""
+        moves = [weight * rate for weight, rate in zip(weights, k, strict=True) if weight]
+        return y + h * functools.reduce(operator.add, moves) if moves else y
+
+    def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
+        """The step from (t, y) over h; for many lanes at once if y has a second axis, and t and h have it too.
+
+        The rate stands once in the program: where the last stage is not at the end of the step, one
+        stage more is.
+        """
+        stages = len(self.b)
+        last_is_end = self.c[-1] == 1.0 and self.a[-1] == self.b[:-1]
+        n = stages if last_is_end else stages + 1
+        a = np.zeros((n, n))
+        for i, row in enumerate((*self.a, self.b)[: n - 1]):
+            a[i + 1, : len(row)] = row
+        a, c = jnp.asarray(a), jnp.asarray((*self.c, 1.0)[:n])
+
+        def weighted(w, k):
+            # A sum fuses with what follows, but it is slow for long rows and for lanes side by side.
+            if y.ndim == 1 and y.size < 1000:
+                return jnp.sum(w[:, None] * k, axis=0)
+            return jnp.tensordot(w, k, axes=1)
+
+        def stage(i, k):
+            # The barriers keep XLA from computing the sum again for each of its uses.
+            ahead = jax.lax.optimization_barrier(y + h * weighted(a[i], k))
+            new = jax.lax.optimization_barrier(rate(t + c[i] * h, ahead))
+            return jax.lax.dynamic_update_index_in_dim(k, new, i, 0)
+
+        k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, *y.shape)))
+        move, error = (weighted(jnp.asarray(w), k[:stages]) for w in (self.b, self.b_error))
+        return Step(y + h * move, h * error, k[0], k[-1])
+
+
+RK4 = ExplicitStepper(
+    a=((0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)),
+    b=(1 / 6, 1 / 3, 1 / 3, 1 / 6),
+    b_error=(0.0, -1.0, 1.0, 0.0),  # no error: how much the two looks at the middle differ
+    c=(0.0, 0.5, 0.5, 1.0),
+    order=4,
+)

@@ -1,0 +1,127 @@
+"""The house as ARCHITECTURE.md says: its tree is true, no imports go in circles, no function is too long to read."""
+
+import ast
+import re
+from pathlib import Path
+
+import saltus
+
+SOURCE = Path(saltus.__file__).parent
+ROOT = SOURCE.parents[1]
+LONGEST = 60  # lines of a function without its docstring
+MODULES = {
+    ".".join(("saltus", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in SOURCE.rglob("*.py")
+}
+
+
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+# --- the tree ---
+
+
+def tree():
+    """The block below "The tree", as text."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    return text.split("## The tree")[1].split("```")[1]
+
+
+def named():
+    """The files and folders of the tree's first column."""
+    return [name for line in tree().splitlines() if re.match(r"  \S", line) for name in line[:23].split()]
+
+
+def test_what_the_tree_names_exists():
+    assert len(named()) > 20
+    assert [name for name in named() if not (SOURCE / name).exists()] == []
+
+
+def test_every_package_is_named_in_the_tree():
+    words = set(re.findall(r"\w+", tree()))
+    packages = {path.parent.relative_to(SOURCE) for path in SOURCE.rglob("__init__.py")} - {Path(".")}
+    assert sorted(str(one) for one in packages if one.name not in words) == []
+    first = {str(one) for one in packages if len(one.parts) == 1}
+    assert first <= {name.split("/")[0] for name in named()}
+
+
+# --- imports ---
+
+
+class Imports(ast.NodeVisitor):
+    """The modules that a module imports, within functions too; not what is for type checkers alone."""
+
+    def __init__(self, name):
+        self.name, self.found = name, set()
+
+    def visit_If(self, node):
+        if not (isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"):
+            self.generic_visit(node)
+
+    def visit_Import(self, node):
+        self.found |= {alias.name for alias in node.names}
+
+    def visit_ImportFrom(self, node):
+        for alias in node.names:
+            whole = f"{node.module}.{alias.name}"
+            self.found.add(whole if whole in MODULES else node.module)
+
+
+def imports(name):
+    visitor = Imports(name)
+    visitor.visit(parsed(MODULES[name]))
+    return (visitor.found & set(MODULES)) - {name}
+
+
+def circles(graph):
+    """The sets of modules that import each other, by Tarjan's algorithm."""
+    found, stack, numbers, lowest = [], [], {}, {}
+
+    def visit(name):
+        numbers[name] = lowest[name] = len(numbers)
+        stack.append(name)
+        for other in graph[name]:
+            if other not in numbers:
+                visit(other)
+            if other in stack:
+                lowest[name] = min(lowest[name], lowest[other])
+        if lowest[name] == numbers[name]:
+            circle = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for name in graph:
+        if name not in numbers:
+            visit(name)
+    return found
+
+
+def test_circles_are_found():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"a"}}
+    assert circles(graph) == [["b", "c"]]
+
+
+def test_no_imports_go_in_circles_not_even_within_functions():
+    assert circles({name: imports(name) for name in MODULES}) == []
+
+
+# --- functions ---
+
+
+def length(function):
+    """Its lines from `def` to the end, without the docstring."""
+    first = function.body[0]
+    told = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    return function.end_lineno - function.lineno + 1 - (first.end_lineno - first.lineno + 1 if told else 0)
+
+
+def test_no_function_is_too_long_to_read():
+    long = {
+        f"{name}.{node.name}": length(node)
+        for name, path in MODULES.items()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and length(node) > LONGEST
+    }
+    assert long == {}
