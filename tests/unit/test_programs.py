@@ -225,3 +225,32 @@ def test_one_line_is_said_after_a_second_of_making_programs(monkeypatch):
             with waiting.making():
                 time.sleep(0.2)
     assert heard == [waiting.LINE]
+
+
+def test_the_coefficients_of_explicit_methods_are_those_of_diffrax():
+    import diffrax
+
+    from saltus.engines.tableaus import TABLEAUS
+
+    for name, ours in TABLEAUS.items():
+        solver = getattr(diffrax, name.capitalize())()
+        theirs = solver.tableau
+        assert ours.order == solver.order(None)
+        assert all(np.array_equal(a, b) for a, b in zip(ours.a, theirs.a_lower, strict=True))
+        assert np.array_equal(ours.b, theirs.b_sol)
+        assert np.array_equal(ours.b_error, theirs.b_error)
+        assert np.array_equal(ours.c, [0.0, *theirs.c])
+
+
+def test_parts_of_a_network_are_numbered_in_the_order_of_their_first_masses():
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    from saltus.links.rods import components
+
+    random = np.random.default_rng(3)
+    for count in (1, 2, 5, 12):
+        pairs = [tuple(pair) for pair in random.integers(0, count, (count // 2, 2)) if pair[0] != pair[1]]
+        first, second = np.array(pairs, int).reshape(-1, 2).T
+        graph = coo_matrix((np.ones(len(pairs)), (first, second)), shape=(count, count))
+        assert np.array_equal(components(pairs, count), connected_components(graph, directed=False)[1])

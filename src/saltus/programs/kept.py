@@ -61,13 +61,14 @@ class Program:
                 static.append(shape_of(leaf))
             else:
                 static.append((type(leaf), leaf))
+        key = tree, tuple(static), settings()
         try:
-            key = tree, tuple(static), settings()
-            flat = self._known[key]
-        except KeyError:
-            flat = self._known[key] = self._found((args, kwargs), leaves, tree)
+            known = key in self._known
         except TypeError:  # something that cannot be hashed, and so not be known again
-            flat = None
+            return self.plain(*args, **kwargs)
+        if not known:
+            self._known[key] = self._found((args, kwargs), leaves, tree)
+        flat = self._known[key]
         return self.plain(*args, **kwargs) if flat is None else flat(data)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
