@@ -111,8 +111,8 @@ class Run(Generic[System]):
         if settled:
             raise ValueError(f"A run in which events pile up ({settled[0]}) cannot be replayed: they are too many.")
         ours = self.trajectory.start
-        start = ours if start is None else eqx.tree_at(lambda state: state.mode, start, ours.mode)
-        return self.trajectory.replay(self.system if system is None else system, start, times)
+        begin: State = ours if start is None else eqx.tree_at(lambda state: state.mode, start, ours.mode)
+        return self.trajectory.replay(self.system if system is None else system, begin, times)
 
     def to_dataset(self, times: int | np.ndarray = 1001, attributes: dict | None = None) -> xr.Dataset:
         """The run as an xarray dataset with names and units; the instant of a jump appears twice.

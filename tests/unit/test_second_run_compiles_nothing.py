@@ -17,7 +17,7 @@ OTHER = {
     "rails-to-rest": ["mass=1.5", "start.velocity=0.9"],
     "butterfly-roll": ["mass=0.04"],
     "ellipsoids": ["bodies.0.density=1.5"],
-    "bouncing-egg": ["body.mass=1.1"],
+    "rolling-coin": ["gravity=9.7"],
 }
 EVERYWHERE = ["solve.rtol=1e-9", "solve.atol=1e-11", "solve.samples=777"]
 QUICK = ("bowl-pendulum-friction",)

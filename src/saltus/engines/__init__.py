@@ -1,9 +1,14 @@
 """Algorithms that run systems; they know no mechanics."""
 
 import importlib
+from typing import TYPE_CHECKING
 
 from saltus.engines.event_driven import EventDriven
 from saltus.engines.fixed_step import FixedStep
+
+if TYPE_CHECKING:
+    from saltus.engines.event_queue import EventQueue
+    from saltus.engines.time_stepping import TimeStepping
 
 # Loaded when first used: few runs need them.
 _LATER = {"EventQueue": "saltus.engines.event_queue", "TimeStepping": "saltus.engines.time_stepping"}

@@ -28,7 +28,7 @@ from saltus.engines.one_of_many import Lanes, Watch, each, first_carry, flow_one
 from saltus.engines.one_of_many import look as look_into
 from saltus.engines.search import GLANCES, cubic
 from saltus.engines.signs import Signs
-from saltus.engines.step_control import AbstractSteps
+from saltus.engines.step_control import AbstractSteps, ConstantSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import State
@@ -131,6 +131,8 @@ def _by_kernel(
     """The runs with constant steps, the whole loop over time in one program."""
     from saltus.engines.lanes import run_lanes
 
+    if not isinstance(plan.control, ConstantSteps):
+        raise TypeError(f"The kernel takes constant steps, not {type(plan.control).__name__}.")
     count = start.t.shape[0]
     numbers, rest = eqx.partition(shared, eqx.is_array)
     stacked = jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, ClassVar, NotRequired, Protocol, TypedDict
 
 from saltus import checks
 from saltus.engines.event_driven import EventDriven
@@ -16,10 +16,7 @@ from saltus.hybrid import AbstractQueuedSystem, AbstractSteppedSystem, AbstractS
 class Engine(Protocol):
     """What lets a system move."""
 
-    @property
-    def contract(self) -> type:
-        """The contract of `hybrid` that its systems keep."""
-        ...
+    contract: ClassVar[type]  # of `hybrid`, that its systems keep
 
     @property
     def rtol(self) -> float | None:
@@ -29,6 +26,13 @@ class Engine(Protocol):
     def run(self, system: Any, start: State, until: float, progress: Callable | None = None) -> AbstractTrajectory:
         """Let the system move from `start` to time `until`."""
         ...
+
+
+class Limits(TypedDict):
+    """Bounds of a run, as engines take them."""
+
+    max_events: int
+    max_steps: NotRequired[int]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,9 +46,11 @@ class Options:
     max_events: int = 10_000
     max_steps: int | None = None
 
-    def limits(self) -> dict[str, int]:
+    def limits(self) -> Limits:
         """Bounds on events and, if given, steps."""
-        return {"max_events": self.max_events} | ({} if self.max_steps is None else {"max_steps": self.max_steps})
+        if self.max_steps is None:
+            return {"max_events": self.max_events}
+        return {"max_events": self.max_events, "max_steps": self.max_steps}
 
     def changed(self) -> list[str]:
         """Names of the options that are not left as they are."""

@@ -57,7 +57,7 @@ def replay(memory: Recollection, system, start: State, times=None) -> Replay:
             kept.add(event.t, came.t, q, v)
         ledger.append(ledger[-1] + came.ledger)
         event_times.append(came.t)
-    finished = memory.outcome.name == "finished"
+    finished = memory.outcome is not None and memory.outcome.name == "finished"
     end_time = jnp.asarray(memory.until, float) if finished or not event_times else event_times[-1]
     moments, wanted = [event.t for event in memory.events], np.asarray(() if times is None else times, float)
     were = np.concatenate([moments, wanted, [memory.until]])

@@ -33,13 +33,17 @@ class FixedStep:
     """
 
     contract: ClassVar[type] = AbstractSystem
-    rtol: ClassVar[None] = None
 
     step: float
     method: str = "rk4"
     project: bool = False
     max_events: int = 10_000
     max_steps: int = 10 * MAX_STEPS
+
+    @property
+    def rtol(self) -> None:
+        """No error is promised: steps are constant."""
+        return None
 
     def __post_init__(self):
         checks.positive("step", self.step, "It is the time from one state to the next, in seconds.")

@@ -36,7 +36,7 @@ def run_lanes(
     *,
     until,
     step: float,
-    goes=True,
+    goes: np.ndarray | bool = True,
     progress: Callable[[int], None] | None = None,
     max_events: int = 64,
     max_steps: int = 1 << 30,

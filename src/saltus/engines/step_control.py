@@ -70,7 +70,7 @@ class AbstractSteps(eqx.Module):
         """The next step where `h` would be, if the last one was left for the search [s]."""
 
     @abc.abstractmethod
-    def after_jump(self, h, duration):
+    def after_jump(self, h: Scalar, duration: Scalar | float) -> Scalar:
         """The first step after a jump [s].
 
         Args:

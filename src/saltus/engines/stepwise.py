@@ -7,11 +7,12 @@ rates. One step is one leg: the queue asks for the next when it comes to its end
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from saltus.engines.steppers import stepper
+from saltus.engines.steppers import ExplicitStepper, stepper
 from saltus.hybrid import Outcome
 from saltus.hybrid.crowd import Band
 
@@ -21,20 +22,24 @@ if TYPE_CHECKING:
 METHOD = "dopri8"
 SHORTEST = 1e-13  # of the time of the run or of the step first tried, below which a step is given up
 SNAP = 1e-12  # of the time left, within which a step ends with it
+EPS = float(np.finfo(float).eps)
 MOST = 4.0  # by which a step may be longer than the one before
 
 
-def _root(function, low: float, high: float, **accuracy: float) -> float:
-    """Where a function changes its sign; SciPy is loaded when first asked, which most runs never do."""
+def _root(function: Callable[[float], float], low: float, high: float, xtol: float, rtol: float = 4 * EPS) -> float:
+    """The zero between two points at which the function has opposite signs; SciPy is loaded when first asked for one."""
     from scipy.optimize import brentq
 
-    return float(brentq(function, low, high, **accuracy))
+    errors: dict[str, Any] = {"xtol": xtol, "rtol": rtol}  # SciPy's hints want numbers of NumPy
+    return float(cast(float, brentq(function, low, high, **errors)))  # a pair only where more is asked for
 
 
 @functools.lru_cache
 def _tableau() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Coefficients of the stages, of the end and of the error; the last stage is the end of the step."""
     method = stepper(METHOD)
+    if not isinstance(method, ExplicitStepper):
+        raise TypeError(f"Walks need an explicit method, got {METHOD!r}.")
     a = np.zeros((len(method.b), len(method.b)))
     for i, row in enumerate(method.a):
         a[i + 1, : len(row)] = row
@@ -84,7 +89,7 @@ class Leg:
         course, wanted = self._course, t - self.begin
         size = wanted * self.size / (self.end - self.begin)
         if abs(self.band.clock(course(size)) - wanted) > 1e-13 * (self.end - self.begin):
-            size = _root(lambda s: self.band.clock(course(s)) - wanted, 0.0, self.size, xtol=1e-15 * self.size)
+            size = _root(lambda s: self.band.clock(course(s)) - wanted, 0.0, self.size, 1e-15 * self.size)
         return self.band.rows(self.band.tidied(course(size)), whole=False)[:2]
 
     @functools.cached_property
@@ -122,7 +127,7 @@ class Leg:
         if abs(miss) <= 1e-14 * passed:
             return guess
         low, high = (0.0, guess) if miss > 0.0 else (guess, longest)
-        return _root(late, low, high, xtol=1e-15 * longest, rtol=1e-14)
+        return _root(late, low, high, 1e-15 * longest, 1e-14)
 
     def _step(self, size: float, first: tuple | None = None):
         """Where a step leads, its error in units of what is allowed, variables, rates and guards at its stages."""
@@ -196,4 +201,4 @@ class Leg:
         def value(size):
             return float(self._step(size)[4][-1, k])
 
-        return _root(value, 0.0, self.size, xtol=1e-15 * self.size, rtol=1e-14)
+        return _root(value, 0.0, self.size, 1e-15 * self.size, 1e-14)

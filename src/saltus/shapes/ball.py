@@ -8,7 +8,7 @@ from jaxtyping import Array
 from saltus import checks
 from saltus.numerics.components import Sym, Vec
 from saltus.programs.arrays import numbers
-from saltus.shapes.base import AbstractShape
+from saltus.shapes.base import SIZES, AbstractShape
 
 
 class Ball(AbstractShape):
@@ -22,6 +22,7 @@ class Ball(AbstractShape):
 
     def __init__(self, size: Array | float):
         checks.positive("radius", size)
+        checks.between("radius", size, *SIZES, "It is a length in metres.")
         self.size = numbers(size)
 
     def supported(self, n: Vec) -> tuple[Array, Vec]:

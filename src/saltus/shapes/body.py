@@ -115,7 +115,7 @@ class Body(eqx.Module):
         spin = rotation.rotate_back(self.quaternion, self.angular_velocity)
         return jnp.sqrt(jnp.sum(self.inertia * spin**2) / jnp.min(self.inertia))
 
-    def after(self, duration: Array | float, gravity=0.0, compact: bool = False) -> Body:
+    def after(self, duration: Array | float, gravity: Array | float = 0.0, compact: bool = False) -> Body:
         """The body after free motion for a time of either sign [s]; `compact` is quick to compile."""
         gravity = jnp.broadcast_to(jnp.asarray(gravity, float), (3,))
         return _after(self, jnp.asarray(duration, float), gravity, compact)

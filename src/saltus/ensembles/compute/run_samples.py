@@ -152,7 +152,10 @@ class _Work:
     def _plan(self, scenario: Scenario):
         from saltus.engines import batch, steppers
         from saltus.engines.step_control import steps_of
+        from saltus.hybrid import AbstractSystem
 
+        if not isinstance(self.system, AbstractSystem):
+            raise TypeError(f"A {type(self.system).__name__} is not run together with others.")
         options = scenario.options()
         method = options["method"] or self.system.method
         atol = min(options["atol"], self.system.atol_limit())

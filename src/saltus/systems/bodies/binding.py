@@ -121,7 +121,7 @@ def _on_flats(bond: Bond, system) -> Bond:
         return bond
     y = bond.start.copy()
     marks = y[2 + ROW * bond.k :].reshape(-1, 2, 3)
-    for c in np.flatnonzero(flat):
+    for c in np.flatnonzero(flat).tolist():
         _set_out(bond, closed, c, marks[c])
     return dataclasses.replace(bond, start=y, flatness=flatness)
 

@@ -203,7 +203,7 @@ class Bond:
             return forces[:count], tangent, np.diagonal(coupling)[:count] / plain, np.tensordot(forces, effects, axes=1)
 
         direction = self._direction(along)
-        for c in np.flatnonzero(contacts.creeps):
+        for c in np.flatnonzero(contacts.creeps).tolist():
             sides = self._spread(closed.levers[c, :, 1:].transpose(1, 0, 2), np.array([c, c]))
             direction[c] = _steady(direction, c, lambda tried, c=c, sides=sides: (
                 lag[c] + np.tensordot(sides, under(tried)[3], axes=2)

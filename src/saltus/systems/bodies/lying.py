@@ -14,10 +14,14 @@ References:
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from saltus.shapes.superellipsoid import Superellipsoid
+
+if TYPE_CHECKING:
+    from saltus.systems.bodies.bond import Contacts
 
 FLAT = 3.0  # exponent from which on a superellipsoid has faces
 ARM = 2.0 / 3.0  # of the radius of a spot: its moment against turning over its friction force, at even pressure
@@ -146,7 +150,7 @@ class Lying:
 
     members: tuple[int, ...]
     start: np.ndarray
-    contacts: object
+    contacts: Contacts
     face: Face
     mu: float
     stop: float

@@ -37,7 +37,8 @@ class Network:
         meetings, levers, effects = [], [], []
         for contact in contacts:
             partners = plan.partners(contact, q, v)
-            meeting = met(*partners, plan.system.gravity)
+            first, second = partners
+            meeting = met(first, second, plan.system.gravity)
             at, rows, moved = meeting.separation, np.zeros((len(members), 6)), np.zeros((len(members), 6))
             n = np.asarray(at.normal)
             for body, point, sign, member in zip(partners, (at.point1, at.point2), (-1.0, 1.0), contact, strict=True):

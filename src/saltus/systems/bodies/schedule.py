@@ -387,7 +387,7 @@ class Schedule:
         at = held.pressed(held.start)
         force = float(np.linalg.norm(at.tangent[index]))
         hold = self.bonds[contact]
-        hold.sticks = name == "stick" and force <= self.mu * at.normal[index]
+        hold.sticks = name == "stick" and bool(force <= self.mu * at.normal[index])
         hold.creeps = not hold.sticks
         hold.heading = np.zeros(2) if hold.sticks else -at.tangent[index] / max(force, 1e-300)
         new_q, new_v, _ = held.rows(held.start)
@@ -401,6 +401,8 @@ class Schedule:
         """A face claps onto a wall; a body rocks too little to be followed and lies; it slides too slowly and rests."""
         member, hold = contact[1], self.bonds[contact]
         bond, row = bond_of(self, [member], [contact], q, v), v[member]
+        if bond.face is None:
+            raise ValueError(f"Body {member} has no face with which it could lie on a wall.")
         hold.inside, hold.lies, hold.rests = True, name != "clap", name == "rest"
         if name == "clap":
             arm = np.asarray(rotation.rotate(jnp.asarray(q[member, 3:7]), jnp.asarray(bond.start[-3:])))

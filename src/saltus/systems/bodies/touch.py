@@ -146,14 +146,16 @@ def _conclude(partners, hit, code, impulse, before: Meeting, after: Meeting, set
     if not sustain:
         stays = stays & ~paradox
     # What is left of the normal velocity is taken out; its energy is below settle_speed^2 / (2 n.M n).
-    calm = jnp.where(stays, -(n @ relative_velocity(*hit, before.separation)) / before.inertness(), 0.0) * n
-    ended = push(*hit, before.separation, calm)
+    (one, two), (first, second) = partners, hit
+    calm = jnp.where(stays, -(n @ relative_velocity(first, second, before.separation)) / before.inertness(), 0.0) * n
+    first, second = push(first, second, before.separation, calm)
     impulse = impulse + calm
     escape = escape_time(motion, jnp.maximum(before.separation.gap, 0.0))
     # The work of an impulse is that at the mean of the velocities before and after.
-    mean = relative_velocity(*partners, before.separation) + relative_velocity(*ended, before.separation)
+    mean = relative_velocity(one, two, before.separation) + relative_velocity(first, second, before.separation)
     return Resolved(
-        *ended,
+        first,
+        second,
         code,
         impulse,
         jnp.maximum(-0.5 * impulse @ mean, 0.0),

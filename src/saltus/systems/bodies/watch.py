@@ -6,6 +6,8 @@ known from the stages of that step. With a factor in hand they bound how fast a 
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -120,7 +122,8 @@ def _sharpened(plan, contact, begin: float, t: float, paths, bounds) -> float:
     members = plan.bodies_of(contact)
     places = {member: k for k, member in enumerate(members)}
     for _ in range(2):
-        width, rate, _, still, _ = _looks(plan, [contact], places, *paths.at(members, t), bounds)[:, 0]
+        q, v = paths.at(members, t)
+        width, rate, _, still, _ = _looks(plan, [contact], places, q, v, bounds)[:, 0]
         if rate >= -still:
             break
         t = max(begin, t - width / rate)
@@ -183,8 +186,9 @@ def _pair_looks(system, first, second, q1, v1, q2, v2, limits1: Bounds, limits2:
         still = 1e-14 * (velocity.norm() + b1.turning * pair.shape1.radius() + b2.turning * pair.shape2.radius())
         return jnp.stack([seen.width, rate, ahead, still, size])
 
-    arrays = (jnp.asarray(x) for x in (first, second, q1, v1, q2, v2))
-    return jax.vmap(one)(*arrays, limits1, limits2).T
+    arrays = [jnp.asarray(x) for x in (first, second, q1, v1, q2, v2)]
+    each: tuple[Any, ...] = (*arrays, limits1, limits2)
+    return jax.vmap(one)(*each).T
 
 
 @program
@@ -207,19 +211,21 @@ def _wall_looks(system, walls, second, q2, v2, limits: Bounds):
         still = 1e-14 * (jnp.sqrt(jnp.sum(body.velocity**2)) + b.turning * size)
         return jnp.stack([seen.gap, rate, ahead, still, size])
 
-    return jax.vmap(one)(*(jnp.asarray(x) for x in (walls, second, q2, v2)), limits).T
+    arrays = [jnp.asarray(x) for x in (walls, second, q2, v2)]
+    each: tuple[Any, ...] = (*arrays, limits)
+    return jax.vmap(one)(*each).T
 
 
 def _agility(body: Body, bounds: Bounds, bending) -> Agility:
-    return Agility(body.shape.radius(), bounds.turning, bending)
+    return Agility(body.shape.radius(), jnp.asarray(bounds.turning), bending)
 
 
 def _ahead(width, rate, closing, bounds: tuple[Bounds, ...], glides):
     """A safe time ahead: by what bounds the accelerations, or by what bounds the change of the velocities."""
-    push = sum(b.push for b in bounds)
+    push = jnp.asarray(sum(b.push for b in bounds))
     by_push = longest_step(width, rate, closing, -push, glides([b.bending for b in bounds]))
     # Free bodies stray without bound, by their weight: that bound serves where all are in contact, or nothing pulls.
     stray = sum(jnp.where(jnp.isfinite(b.stray), b.stray, 0.0) for b in bounds)
-    drawn = sum(jnp.where(jnp.isfinite(b.stray), 0.0, b.push) for b in bounds)
+    drawn = jnp.asarray(sum(jnp.where(jnp.isfinite(b.stray), 0.0, b.push) for b in bounds))
     by_stray = longest_step(width, rate - stray, jnp.abs(closing) + stray, -drawn, glides([b.swing for b in bounds]))
     return jnp.maximum(by_push, by_stray)

@@ -157,7 +157,8 @@ def _later(system: SlidingMasses, state: State, h) -> State:
     y, parts = ravel_pytree((state.q, state.v, state.ledger))
 
     def moved(t, y) -> State:
-        return State(t, *parts(y), state.mode)
+        q, v, ledger = parts(y)
+        return State(t, q, v, ledger, state.mode)
 
     def rate(t, y):
         found = system.rate(moved(t, y))

@@ -175,7 +175,10 @@ class SlidingMasses(AbstractSystem):
     @property
     def mu(self) -> Float[Array, " n"]:
         """Friction coefficients of Coulomb's law [-]."""
-        return self.law.mu
+        mu: Any = getattr(self.law, "mu", None)
+        if mu is None:
+            raise AttributeError(f"{type(self.law).__name__} has no coefficient `mu`: ask for `grip_at_rest()`.")
+        return mu
 
     def grip_at_rest(self) -> Float[Array, " n"]:
         """Largest friction force at rest per reaction [-]."""
