@@ -27,7 +27,7 @@ MOST = 4.0  # by which a step may be longer than the one before
 
 
 def _root(function: Callable[[float], float], low: float, high: float, xtol: float, rtol: float = 4 * EPS) -> float:
-    """The zero between two points at which the function has opposite signs; SciPy is loaded when first asked for one."""
+    """The zero between two points at which the function has opposite signs; SciPy is loaded by the first."""
     from scipy.optimize import brentq
 
     errors: dict[str, Any] = {"xtol": xtol, "rtol": rtol}  # SciPy's hints want numbers of NumPy

@@ -20,8 +20,8 @@ def checked_axes(axes) -> Array:
     checks.positive("axes", axes, "Give three semi-axes, such as [1.0, 2.0, 3.0].")
     checks.shaped("axes", axes, (3,))
     checks.between("axes", axes, *SIZES, "They are lengths in metres.")
-    numbers = checks.concrete(axes)
-    known = jnp.asarray(axes, float) if numbers is None else numbers
+    given = checks.concrete(axes)
+    known = jnp.asarray(axes, float) if given is None else given
     checks.between("longest over shortest of axes", known.max() / known.min(), 1.0, SLENDER, "Make it less slender.")
     return numbers(axes)
 
