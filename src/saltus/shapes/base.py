@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.numerics.components import Sym, Vec
+from saltus.programs.arrays import numbers
 
 SIZES = (1e-30, 1e30)  # [m]; squares and fourth powers of a size stay numbers
 SLENDER = 1e6  # longest over shortest semi-axis; beyond, curvatures differ by more than double precision tells
