@@ -6,7 +6,7 @@ import functools
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, cast
 
 import equinox as eqx
 import jax
@@ -30,6 +30,7 @@ from saltus.programs.text import (
 # JAX raises the second and third for callbacks, and for library calls that it does not promise to keep; the last is
 # raised where flatbuffers is missing.
 NOT_KEPT = (UnwritableError, NotImplementedError, ValueError, ImportError)
+P, R = ParamSpec("P"), TypeVar("R")
 HASH = 40  # characters of the digest that names a file
 
 
@@ -189,6 +190,6 @@ def _arrays(result: Any) -> list:
     return found
 
 
-def program(function: Callable) -> Program:
+def program(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function and keep what is traced between processes (see `Program`)."""
-    return Program(function)
+    return cast("Callable[P, R]", Program(function))
