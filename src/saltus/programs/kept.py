@@ -30,7 +30,8 @@ from saltus.programs.text import (
 # JAX raises the second and third for callbacks, and for library calls that it does not promise to keep; the last is
 # raised where flatbuffers is missing.
 NOT_KEPT = (UnwritableError, NotImplementedError, ValueError, ImportError)
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 HASH = 40  # characters of the digest that names a file
 
 
