@@ -20,6 +20,7 @@ from saltus.diagnostics.accuracy import TELLING, Promise, assess
 from saltus.engines.choice import Engine, Options, check_fit, engine_for
 from saltus.engines.replay import Replay
 from saltus.hybrid import AbstractTrajectory, Events, HybridSystem, Outcome, State
+from saltus.programs import program
 
 if TYPE_CHECKING:
     import os
@@ -160,7 +161,7 @@ class Run(Generic[System]):
         return run_html(self.system, self.trajectory, self.outcome, self.wall_time)
 
 
-@eqx.filter_jit
+@program
 def _telling(system: HybridSystem, states: State) -> dict[str, Array]:
     """What of the results of many states tells their accuracy; the rest is not computed."""
 
@@ -171,7 +172,7 @@ def _telling(system: HybridSystem, states: State) -> dict[str, Array]:
     return jax.vmap(one)(states)
 
 
-@eqx.filter_jit
+@program
 def observe(system: HybridSystem, state: State) -> dict[str, Array]:
     """All results of a system at one instant, compiled."""
     return system.observe(state)

@@ -14,6 +14,8 @@ from saltus.contacts.local import local_motion
 from saltus.contacts.pair import Facing, Pair, face, followed
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
+from saltus.programs import program
+from saltus.programs.arrays import numbers
 from saltus.shapes.body import Body
 
 # A gap below this fraction of the size counts as a touch (rounding of the gap itself is 3e-16).
@@ -63,10 +65,10 @@ def first_contact(body1: Body, body2: Body, until: Array | float, *, begin: Arra
         until: End of the search [s].
         begin: Start of the search [s].
     """
-    return _first_contact(body1, body2, jnp.asarray(until, float), jnp.asarray(begin, float))
+    return _first_contact(body1, body2, numbers(until), numbers(begin))
 
 
-@eqx.filter_jit
+@program
 def _first_contact(body1: Body, body2: Body, until: Array, begin: Array) -> FirstContact:
     bodies = (body1, body2)
     flight, seen, steps, reached, over, first = _search(bodies, begin, until, (Agility.of(body1), Agility.of(body2)))

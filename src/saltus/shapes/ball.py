@@ -7,6 +7,7 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.numerics.components import Sym, Vec
+from saltus.programs.arrays import numbers
 from saltus.shapes.base import SIZES, AbstractShape
 
 
@@ -22,7 +23,7 @@ class Ball(AbstractShape):
     def __init__(self, size: Array | float):
         checks.positive("radius", size)
         checks.between("radius", size, *SIZES, "It is a length in metres.")
-        self.size = jnp.asarray(size, float)
+        self.size = numbers(size)
 
     def supported(self, n: Vec) -> tuple[Array, Vec]:
         return self.size + 0.0 * n.x, n * self.size

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.numerics.components import Sym, Vec
+from saltus.programs.arrays import numbers
 
 SIZES = (1e-30, 1e30)  # [m]; squares and fourth powers of a size stay numbers
 SLENDER = 1e6  # longest over shortest semi-axis; beyond, curvatures differ by more than double precision tells
@@ -20,10 +21,10 @@ def checked_axes(axes) -> Array:
     checks.positive("axes", axes, "Give three semi-axes, such as [1.0, 2.0, 3.0].")
     checks.shaped("axes", axes, (3,))
     checks.between("axes", axes, *SIZES, "They are lengths in metres.")
-    numbers = checks.concrete(axes)
-    known = jnp.asarray(axes, float) if numbers is None else numbers
+    given = checks.concrete(axes)
+    known = jnp.asarray(axes, float) if given is None else given
     checks.between("longest over shortest of axes", known.max() / known.min(), 1.0, SLENDER, "Make it less slender.")
-    return jnp.asarray(axes, float)
+    return numbers(axes)
 
 
 class AbstractShape(eqx.Module):

@@ -18,6 +18,7 @@ from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
 from saltus.numerics.differentiable import linearised
+from saltus.programs import program
 from saltus.shapes.body import Body
 from saltus.systems.bodies.touch import body_mobility, push, relative_velocity
 
@@ -38,7 +39,7 @@ class Struck(eqx.Module):
     ledger: Array
 
 
-@eqx.filter_jit
+@program
 def struck(system, wall: Array | None, members: Array, t: Array, since: Array, q: Array, v: Array) -> Struck:
     """The impact that an earlier run had at time t.
 

@@ -54,7 +54,7 @@ class Schedule:
         self.mu = float(getattr(system.law, "mu", 0.0))
         self.restitution = float(getattr(system.law, "restitution", 1.0))
         self.stop = max(float(system.settle_speed), 1e-10)
-        self.anchor = np.array(start.q[:, :3])
+        self.anchor = np.array(start.q)[:, :3]
         self.room = _room(self.radius, self.period, system.n)
         self.escapes: dict[Contact, tuple[float, float]] = {}  # time of touch, and how long not to look
         self.passing: set[Contact] = set()
@@ -197,8 +197,8 @@ class Schedule:
     def _endless(self, contact: Contact, t: float) -> Outcome:
         return Outcome(
             "too_many_steps",
-            f"Stopped at t = {t:.9g} s: the search for the next contact of {self._named(contact)} takes too many steps. "
-            "Look for bodies that turn very quickly next to each other, and numbers that differ by many powers of ten.",
+            f"Stopped at t = {t:.9g} s: the search for the next contact of {self._named(contact)} takes too many "
+            "steps. Look for bodies that turn very quickly next to each other, and numbers that differ by many powers of ten.",
         )
 
     def _named(self, contact: Contact) -> str:
@@ -357,7 +357,7 @@ class Schedule:
             "body": contact[1],
             "partner": contact[0],
             "label": LABELS[int(came.code)],
-            "impulse": float(came.impulse @ at.normal),
+            "impulse": float(np.asarray(came.impulse) @ np.asarray(at.normal)),
             "point": np.asarray(at.point2),
             "normal": np.asarray(at.normal),
             "normal_velocity": float(motion.v),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid import Quantity, State
 from saltus.numerics import rotation
+from saltus.programs import program
 from saltus.systems.ground_body import jumps
 from saltus.systems.ground_body.mechanics import FLIGHT, MODES, REST, look
 
@@ -113,12 +113,12 @@ def event_data(system: BodyOnGround, guard: str, index: int, before: State, afte
     return data
 
 
-@eqx.filter_jit
+@program
 def _stop_time(system: BodyOnGround, before: State, of_slip: bool):
     return before.t + jumps.time_left(system, before, of_slip)
 
 
-@eqx.filter_jit
+@program
 def _blow(system: BodyOnGround, before: State, after: State, index):
     sight = look(system, before, index)
     impulse = system.solid.mass * (after.v[:3] - before.v[:3])

@@ -128,7 +128,7 @@ class BodyOnGround(AbstractSystem):
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip and turning count as none [m s-1]."""
         near = checks.concrete(self.precision)
-        return math.inf if near is None else atol_limit(float(near), self.speed, self.solid.radius())
+        return math.inf if near is None else atol_limit(float(near), self.gravity, self.solid.radius())
 
     def with_tolerance(self, rtol: float) -> BodyOnGround:
         """With the precision that velocities of this relative error allow."""
