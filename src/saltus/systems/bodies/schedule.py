@@ -198,7 +198,8 @@ class Schedule:
         return Outcome(
             "too_many_steps",
             f"Stopped at t = {t:.9g} s: the search for the next contact of {self._named(contact)} takes too many "
-            "steps. Look for bodies that turn very quickly next to each other, and numbers that differ by many powers of ten.",
+            "steps. Look for bodies that turn very quickly next to each other, and for numbers that differ by many "
+            "powers of ten.",
         )
 
     def _named(self, contact: Contact) -> str:
