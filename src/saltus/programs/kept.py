@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.export
 import jax.numpy as jnp
 
