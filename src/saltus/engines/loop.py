@@ -124,7 +124,7 @@ def run(
             count = len(events)
             outcome, state = _fire(system, found, events, memory, record)
             if len(events) > count:
-                h = numbers(control.after_jump(np.asarray(h), float(state.t) - t_segment))
+                h = numbers(control.after_jump(h, float(state.t) - t_segment))
                 t_segment = float(state.t)
         else:
             outcome = _ending(system, went, until, state, memory)
@@ -181,7 +181,7 @@ def _without_passages(system, start: State, found: Searched, memory: _Memory) ->
     """
     fired = np.array(found.signs.fired)
     for which in np.flatnonzero(found.sunk).tolist():
-        passed = bool(_turn(system, *memory.last[which], np.asarray(which)).passes)
+        passed = bool(_turn(system, *memory.last[which], numbers(which, int)).passes)
         found.sunk[which], fired[which] = not passed, not passed
     found = dataclasses.replace(found, signs=Signs(found.signs.last, numbers(fired, bool)))
     return dataclasses.replace(found, state=start) if found.sunk.any() else found
@@ -196,7 +196,7 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
         due[which], fired[which], went[which] = False, True, True
         number, index = int(found.owner[which]), int(found.element[which])
         rule, before = rules[number], state
-        memory.pile_up, limit = _with_event(memory.pile_up, np.asarray(which), before.t, np.asarray(sinks))
+        memory.pile_up, limit = _with_event(memory.pile_up, numbers(which, int), before.t, numbers(sinks, bool))
         piles = not np.isnan(limit)
         if piles:
             after = _settle(system, at_time(before, limit), number, np.asarray(index))
@@ -206,7 +206,7 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
             after = _jump(system, before, number, np.asarray(index))
         if not np.isfinite(_vector(after)).all():
             return Outcome("not_finite", _undefined(float(before.t), f"the state after {rule.name!r} is")), before
-        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, np.asarray(which)).rises)
+        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, numbers(which, int)).rises)
         if not seems:
             name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
             events.append(_event(system, name, index, float(moment), before, after))

@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
@@ -130,8 +131,9 @@ class AdaptiveSteps(AbstractSteps):
 
     def after_jump(self, h, duration):
         """The flow may be much quicker than before, and a short segment warns of more."""
-        xp = jnp if isinstance(h, jax.Array) else np  # nothing is compiled for known numbers
-        return xp.minimum(h, xp.maximum(4.0 * duration, 1e-6 * h))
+        known = not any(isinstance(x, jax.core.Tracer) for x in (h, duration))  # then nothing need be compiled
+        xp, step = (np, np.asarray(h)) if known else (jnp, h)
+        return xp.minimum(step, xp.maximum(4.0 * duration, 1e-6 * step))
 
 
 class ConstantSteps(AbstractSteps):

@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.export
 import jax.numpy as jnp
 
@@ -143,7 +144,8 @@ class _Slot:
 
 def _on_one_device() -> bool:
     """Whether it is plain where and how a program runs; else JAX decides for every call."""
-    return jax.device_count() == 1 and jax.config.jax_default_device is None and not jax.config.jax_disable_jit
+    device, interpreted = (getattr(jax.config, name) for name in ("jax_default_device", "jax_disable_jit"))
+    return jax.device_count() == 1 and device is None and not interpreted
 
 
 def _exported(function: Callable, leaves: list, tree: Any) -> tuple[Any, jax.export.Exported]:

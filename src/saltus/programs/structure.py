@@ -59,7 +59,7 @@ def fields_of(kind: type) -> tuple[str, ...]:
     if not kind.__module__.startswith("saltus.") or "<" in kind.__qualname__:
         raise UnwritableError(f"a result of class {kind.__qualname__}")
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return tuple(kind._fields)
+        return tuple(getattr(kind, "_fields", ()))
     if dataclasses.is_dataclass(kind):
         return tuple(field.name for field in dataclasses.fields(kind))
     raise UnwritableError(f"a result of class {kind.__qualname__}")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.core
 import numpy as np
 
 from saltus._jax_settings import STARTED

@@ -58,7 +58,7 @@ class AbstractProfile(eqx.Module):
         if checks.concrete(radius) is None or any(checks.concrete(x) is None for x in jax.tree.leaves(self)):
             return
         angles = np.linspace(0.0, 2 * np.pi, 721)
-        distance, curvature = (np.asarray(found) for found in _surveyed(self, angles))
+        distance, curvature = (np.asarray(found) for found in _surveyed(self, numbers(angles)))
         if not (distance > 0.0).all():
             worst = int(np.argmin(distance))
             raise ValueError(

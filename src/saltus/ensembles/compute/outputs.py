@@ -40,6 +40,7 @@ HORIZONTAL_KINDS = ("sliding", "raft", "rails", "plane_ball", "ground_body")  # 
 
 
 STOPPED = "stopped"
+MISSING = "missing energy"  # of what `at_end` tells, the one that is not kept
 # Where a run has not stopped, what it reached says only that the value is no smaller (censored on the right).
 CENSORED = {"censored_unless": STOPPED}
 
@@ -164,12 +165,31 @@ def at_end(system: HybridSystem, start: State, end: State) -> dict[str, Array]:
     kept = {}
     if "dissipated_energy" in last:
         kept["energy_lost"] = last["dissipated_energy"] - first["dissipated_energy"]
+    if system.balanced and {"kinetic_energy", "potential_energy", "dissipated_energy"} <= last.keys():
+        kept[MISSING] = _missing_energy(first, last)
     if "position" in last and system.kind in HORIZONTAL_KINDS:
         way = (last["position"] - first["position"])[..., :2]
         kept["run_out"] = jnp.max(jnp.sqrt(jnp.sum(way**2, axis=-1)))
     if system.others_go_on:
         kept["masses_left"] = jnp.sum(last["mode"] == system.mode_names.index("gone"))
     return kept | {f"final_{name}": last[name] for name in _last(system) if name in last}
+
+
+def _missing_energy(first: dict[str, Array], last: dict[str, Array]) -> Array:
+    """Share of the exchanged energy that is unaccounted for at the end, as `diagnostics.energy` has it; traced."""
+    import jax.numpy as jnp
+
+    from saltus.diagnostics.energy import ENERGIES, ROUNDING
+
+    energies = [name for name in ENERGIES if name in last]
+    changes = {name: last[name] - first[name] for name in energies}
+    total = sum(change if name != "supplied_energy" else -change for name, change in changes.items())
+    sizes = jnp.stack([jnp.abs(side[name]) for side in (first, last) for name in energies])
+    motion = [first["kinetic_energy"], last["kinetic_energy"]]
+    exchanged = [jnp.abs(change) for name, change in changes.items() if name != "kinetic_energy"]
+    scale = jnp.max(jnp.stack([*motion, *exchanged]))
+    missing = jnp.where(jnp.abs(total) <= ROUNDING * jnp.max(sizes), 0.0, jnp.abs(total))
+    return missing / jnp.where(scale > 0.0, scale, 1.0)
 
 
 def _last(system: HybridSystem) -> tuple[str, ...]:
