@@ -12,7 +12,10 @@ import time
 import numpy as np
 from stamp import Report
 
+import saltus
 from saltus.gas import HardBodies, Species, random_start
+
+saltus.configure()
 
 SHAPES = {"1:1:1": (1, 1, 1), "2:1:1": (2, 1, 1), "3:1:1": (3, 1, 1), "1:3:3": (1, 3, 3), "1:1.5:2.5": (1, 1.5, 2.5)}
 COUNTS = (64, 256, 1000, 4000)

@@ -7,8 +7,10 @@ Notice the error bars: a second of certified collisions per point gives one per 
 import matplotlib.pyplot as plt
 import numpy as np
 
+import saltus
 from saltus import gas
 
+saltus.configure()
 fractions = np.array([0.1, 0.2, 0.3, 0.4])
 shapes = {"spheres": np.full(3, 0.5), "ellipsoids 3:1:1": np.array([3.0, 1.0, 1.0]) * 0.5 / 3.0 ** (1 / 3)}
 count = 108

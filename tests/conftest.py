@@ -13,7 +13,7 @@ import pytest
 import saltus
 from tests.browser import browser  # noqa: F401
 
-saltus.configure()  # before JAX starts
+saltus.configure(programs=False)  # before JAX starts; tests change what programs are made of, and keep none
 
 PROFILE = os.environ.get("SALTUS_HYPOTHESIS", "fast")
 # No deadline: the first example of a test compiles. Derandomized: a failure on one machine fails on all.

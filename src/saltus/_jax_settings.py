@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,8 +36,10 @@ except Exception:
 """
 PROBE_TIME = 60.0  # seconds in which a new process must have started JAX
 
+STARTED = time.time()  # before any other module of saltus is loaded
 _given: list[str] = []  # the flags of the user, before ours came to them
 _configured: list[bool] = []  # whether anybody has decided on flags and cache
+_programs: list[Path] = []  # where traced programs are kept, if they are
 
 
 def enable_double_precision() -> None:
@@ -44,7 +47,7 @@ def enable_double_precision() -> None:
     _set("jax_enable_x64", True)
 
 
-def configure(*, flags: bool = True, cache: bool = True) -> None:
+def configure(*, flags: bool = True, cache: bool = True, programs: bool | None = None) -> None:
     """Have JAX compile for saltus, and keep compiled programs between runs.
 
     Both reach all JAX code of the process, so importing saltus does neither. Call it once, after the import and before
@@ -55,6 +58,7 @@ def configure(*, flags: bool = True, cache: bool = True) -> None:
             about twice as fast. Flags that are set already, or that this version of XLA does not know, are left out.
         cache: Keep compiled programs in the folder `cache_directory()`, unless the environment names another one
             (`SALTUS_CACHE`, which may be `off`, or `JAX_COMPILATION_CACHE_DIR`).
+        programs: Keep traced programs too, so that later processes need not trace them; as `cache` if not given.
     """
     _configured[:] = [True]
     if flags:
@@ -72,6 +76,13 @@ def configure(*, flags: bool = True, cache: bool = True) -> None:
     if folder is not None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         _set("jax_compilation_cache_dir", str(folder))
         _set("jax_persistent_cache_min_compile_time_secs", 0.0)
+    kept = cache if programs is None else programs
+    _programs[:] = [] if folder is None or not kept else [folder / "programs"]
+
+
+def programs_directory() -> Path | None:
+    """Where traced programs are kept; None where they are not."""
+    return _programs[0] if _programs else None
 
 
 def remind_of_configure() -> None:

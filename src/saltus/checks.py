@@ -41,10 +41,14 @@ def noting() -> Iterator[list]:
 
 
 def note(condition: Any) -> None:
-    """A condition that must hold, where its numbers may not be known yet; concrete ones are checked elsewhere."""
+    """A condition that must hold, where its numbers may not be known yet; concrete ones are checked elsewhere.
+
+    Args:
+        condition: It, or a function that gives it, which is called only where conditions are kept.
+    """
     notes = _notes.get()
     if notes is not None:
-        notes.append(condition)
+        notes.append(condition() if callable(condition) else condition)
 
 
 def shape_of(value: Any) -> tuple[int, ...]:

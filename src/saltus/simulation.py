@@ -20,6 +20,7 @@ from saltus.diagnostics.accuracy import TELLING, Promise, assess
 from saltus.engines.choice import Engine, Options, check_fit, engine_for
 from saltus.engines.replay import Replay
 from saltus.hybrid import AbstractTrajectory, Events, HybridSystem, Outcome, State
+from saltus.programs import program
 
 if TYPE_CHECKING:
     import os
@@ -111,7 +112,8 @@ class Run(Generic[System]):
             raise ValueError(f"A run in which events pile up ({settled[0]}) cannot be replayed: they are too many.")
         ours = self.trajectory.start
         begin: State = ours if start is None else eqx.tree_at(lambda state: state.mode, start, ours.mode)
-        return self.trajectory.replay(self.system if system is None else system, begin, times)
+        taken = self.system if system is None else system.with_tolerance(self.rtol or 0.0)
+        return self.trajectory.replay(taken, begin, times)
 
     def to_dataset(self, times: int | np.ndarray = 1001, attributes: dict | None = None) -> xr.Dataset:
         """The run as an xarray dataset with names and units; the instant of a jump appears twice.
@@ -159,7 +161,7 @@ class Run(Generic[System]):
         return run_html(self.system, self.trajectory, self.outcome, self.wall_time)
 
 
-@eqx.filter_jit
+@program
 def _telling(system: HybridSystem, states: State) -> dict[str, Array]:
     """What of the results of many states tells their accuracy; the rest is not computed."""
 
@@ -170,7 +172,7 @@ def _telling(system: HybridSystem, states: State) -> dict[str, Array]:
     return jax.vmap(one)(states)
 
 
-@eqx.filter_jit
+@program
 def observe(system: HybridSystem, state: State) -> dict[str, Array]:
     """All results of a system at one instant, compiled."""
     return system.observe(state)
@@ -220,6 +222,7 @@ def simulate(
         engine = engine_for(system, options)
     else:
         check_fit(engine, system, options)
+    system = system.with_tolerance(engine.rtol or 0.0)
     began = time.perf_counter()
     trajectory = engine.run(system, start, float(until), progress)
     return Run(system, trajectory, time.perf_counter() - began, engine.rtol)

@@ -31,7 +31,7 @@ def mass():
         (lambda: sl.surfaces.Graph(lambda x, y: x if x > 0 else y), "jnp.where for if"),
         (lambda: sl.surfaces.Graph(lambda x: x**2), "must be a function of x and y"),
         (lambda: sl.surfaces.Graph(lambda x, y: jnp.array([x, y])), "must give one number"),
-        (lambda: sl.simulate(BOWL, None, until=1.0), "`system` must be a System, got a Sphere."),
+        (lambda: sl.simulate(BOWL, None, until=1.0), "`system` must be a HybridSystem, got a Sphere."),
         (lambda: sl.scenarios.load(5), "A scenario is a TOML file, a name of `saltus list`, TOML text, a dictionary"),
         (lambda: sl.scenarios.load({"kind": "slding"}), "Did you mean 'sliding'?"),
     ],

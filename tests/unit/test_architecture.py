@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 import saltus
 
 SOURCE = Path(saltus.__file__).parent
@@ -44,6 +46,28 @@ def test_every_package_is_named_in_the_tree():
     assert sorted(str(one) for one in packages if one.name not in words) == []
     first = {str(one) for one in packages if len(one.parts) == 1}
     assert first <= {name.split("/")[0] for name in named()}
+
+
+# --- the walks ---
+
+TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+def names_in(path):
+    """What a module defines: functions, classes, their methods, and names with a type."""
+    module = parsed(path)
+    defined = {node.name for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return defined | {node.target.id for node in module.body if isinstance(node, ast.AnnAssign)}
+
+
+@pytest.mark.parametrize(("file", "name"), sorted(set(re.findall(r"`([a-z_/]+\.py):(\w+)`", TEXT))))
+def test_what_a_walk_names_is_there(file, name):
+    assert name in names_in(SOURCE / file)
+
+
+def test_there_are_three_walks_of_ten_steps():
+    walks = TEXT.split("## Three walks")[1].split("## ")[0]
+    assert re.findall(r"^(\d+)\.", walks, re.MULTILINE) == 3 * [str(k) for k in range(1, 11)]
 
 
 # --- imports ---

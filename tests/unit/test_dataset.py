@@ -152,11 +152,11 @@ def test_nothing_is_left_behind_when_writing_fails(tmp_path, monkeypatch):
     (tmp_path / "run.nc").write_bytes(b"before")
     data = dataset()
 
-    def fail(self, path, **options):
+    def fail(data, path):
         path.write_bytes(b"half")
         raise RuntimeError("disk full")
 
-    monkeypatch.setattr(xr.Dataset, "to_netcdf", fail)
+    monkeypatch.setattr(io.dataset, "_write_netcdf", fail)
     with pytest.raises(RuntimeError, match="disk full"):
         io.write(data, tmp_path / "run.nc")
     assert [path.name for path in tmp_path.iterdir()] == ["run.nc"]

@@ -9,6 +9,8 @@ from saltus.engines import EventDriven, EventQueue, FixedStep, TimeStepping
 from saltus.engines.choice import ENGINES, Options, engine_for
 from saltus.hybrid import AbstractSystem, AbstractTrajectory, HybridSystem
 from saltus.systems import Raft, RigidBodies
+from saltus.views.kinds import view_of
+from saltus.views.pages.document import view_of as page_of
 
 RAFT = Raft(sl.surfaces.Plane(0.0, 0.0), [1.0, 1.0], [(0, 1)], mu=0.3, stiffness=1e3)
 BALL = sl.shapes.Body(sl.shapes.Ball(0.5), density=1.0)
@@ -63,4 +65,10 @@ def test_what_cannot_be_replayed_says_so():
     run = sl.simulate(RAFT, RAFT.start([[0.0, 0.0], [1.0, 0.0]]), 0.02)
     with pytest.raises(ValueError, match="A run of Raft cannot be replayed"):
         run.replay()
-    assert run.system.kind == "raft"
+
+
+def test_a_raft_is_its_own_kind_for_results_and_views():
+    data = sl.simulate(RAFT, RAFT.start([[0.0, 0.0], [1.0, 0.0]]), 0.02).to_dataset(times=3)
+    assert data.attrs["kind"] == "raft"
+    assert view_of(data).__name__ == "saltus.views.raft"
+    assert page_of(data).__name__ == "saltus.views.pages.sliding"

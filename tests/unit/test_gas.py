@@ -7,14 +7,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import saltus
 from saltus import gas as gases
 from saltus import scenarios
+from saltus.ensembles import gas_boxes
 from saltus.errors import ScenarioError
 from saltus.gas import Gas, HardBodies, Species
+from saltus.gas.correlation import PairCounts
+from saltus.gas.dataset import dataset_of
 from saltus.gas.run import Checkpoint, run
 from saltus.gas.series import Series, block_error
+from saltus.hybrid import Outcome
 from saltus.laws.impact import Newton
 from saltus.numerics import tournament
+from saltus.scenarios.gas import start_of
+from saltus.scenarios.loader import validate
 from saltus.systems.gas.bodies import Bodies
 from saltus.systems.gas.overlap import gaps
 from saltus.systems.gas.separation import certain_time
@@ -66,7 +73,7 @@ def test_every_body_is_in_the_list_of_each_of_its_neighbours(start):
 
 def test_a_measured_gas_goes_on_from_a_checkpoint_bit_by_bit(start, tmp_path):
     def fresh() -> Gas:
-        return Gas(HardBodies(start, np.full(3, EDGE)))
+        return Gas(HardBodies(start, np.full(3, EDGE), log=40))
 
     class CutError(Exception):
         pass
@@ -85,8 +92,24 @@ def test_a_measured_gas_goes_on_from_a_checkpoint_bit_by_bit(start, tmp_path):
     assert path.exists()
     resumed = run(fresh, equilibrate=500, collisions=3000, checkpoint=Checkpoint(path, "text", resume=True))
     one, two = whole.to_dataset(), resumed.to_dataset()
-    assert one.drop_vars(["event_time", "event_name"]).equals(two.drop_vars(["event_time", "event_name"]))
+    assert one.equals(two)
     assert not path.exists()
+    # The last contacts are kept one by one, in their order.
+    times = one["event_time"].values
+    assert times.size == 40 and np.all(np.diff(times) >= 0.0)
+    assert times[-1] <= whole.gas.hard.time and (one["event_impulse"] > 0.0).all()
+    assert_states_can_be_had_at_any_time(whole)
+
+
+def assert_states_can_be_had_at_any_time(whole):
+    (first, _, _), (second, _, after) = whole.gas.film[-2:]
+    # From one sample to the next there are three contacts per body; each loses about a digit.
+    assert whole.at(second).place == pytest.approx(after.place, abs=1e-15)
+    between = whole.to_dataset(times=[first, 0.5 * (first + second), second - 1e-9])
+    assert between["position"].values[2] == pytest.approx(after.place - 1e-9 * after.velocity, abs=1e-9)
+    assert between["kinetic_energy"].values == pytest.approx(energy(after), rel=1e-13)
+    with pytest.raises(ValueError, match="a time at which states are kept"):
+        whole.at(-1.0)
 
 
 def test_the_checkpoint_of_another_scenario_is_refused(start, tmp_path):
@@ -198,6 +221,42 @@ def test_thermal_velocities_have_the_energy_of_their_temperature():
 def test_gases_that_cannot_be_are_refused_in_one_sentence(changes, words):
     with pytest.raises(ScenarioError, match=words.replace("^", r"\^")):
         scenarios.load("gas", changes).scenario.simulate()
+
+
+def test_a_gas_begins_where_a_stored_one_has_ended(start, tmp_path):
+    gas = Gas(HardBodies(start, np.full(3, EDGE)))
+    gas.measure(300)
+    ended = gas.film[-1][2]
+    saltus.io.write(dataset_of(gas, Outcome("finished", "")), tmp_path / "gas.nc")
+    fill = {"shape": {"axes": LONG.tolist()}, "count": COUNT, "mass": 1.0, "temperature": 2.0}
+    fill["file"] = str(tmp_path / "gas.nc")
+    data = {"kind": "bodies", "box": {"size": [EDGE] * 3, "periodic": True}, "fill": fill, "measure": {"collisions": 9}}
+    begun = start_of(validate(data))
+    assert np.array_equal(begun.place, ended.place)
+    assert energy(begun) == pytest.approx(2.0 * energy(ended), rel=1e-12)
+    assert begun.momentum == pytest.approx(np.sqrt(2.0) * ended.momentum, abs=1e-12)
+    data["box"]["size"] = [5.0] * 3
+    with pytest.raises(ValueError, match="holds a box of"):
+        start_of(validate(data))
+
+
+def test_one_box_alone_tells_no_scatter_between_boxes():
+    with pytest.raises(ValueError, match="two different numbers"):
+        gas_boxes("gas", [1, 1])
+    with pytest.raises(ScenarioError, match="measures no gas"):
+        gas_boxes("box-of-ellipsoids", [1, 2])
+
+
+def test_pairs_are_counted_as_by_looking_at_all_of_them():
+    random = np.random.default_rng(2)
+    box, periodic = np.array([5.0, 6.0, 7.0]), np.array([True, True, False])
+    place = (random.random((40, 3)) - 0.5) * box + [5.0, 0.0, 0.0]  # bodies that have gone round the box
+    counts = PairCounts(box, 2.5, bins=20)
+    counts.add(place, periodic)
+    one, two = np.triu_indices(40, 1)
+    apart = place[two] - place[one]
+    apart -= np.where(periodic, box * np.round(apart / box), 0.0)
+    assert np.array_equal(counts.counts, np.histogram(np.linalg.norm(apart, axis=1), counts.edges)[0])
 
 
 def test_bodies_that_overlap_at_the_start_are_refused(start):

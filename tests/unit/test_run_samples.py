@@ -153,3 +153,13 @@ def test_masses_that_bounce_come_to_rest_within_a_batch():
     found = run_samples.run(scenario, values)
     assert (found["final_mode"] == 2).all() and (np.diff(found["stop_time"]) > 0.0).all()
     _agrees_with_single_runs(scenario, values, found, range(4))
+
+
+def test_a_sample_less_accurate_than_promised_says_so_as_its_single_run_does():
+    # The state is as small as the absolute tolerance in every other sample.
+    scenario = validate({**PAIR, "friction": {"mu": 0.0}, "solve": {"until": 2.0, "rtol": 1e-9, "atol": 1e-3}})
+    values = {"gravity": np.array([9.81, 1e-7, 9.81, 1e-7])}
+    found = [OUTCOME_NAMES[code] for code in run_samples.run(scenario, values)["outcome"]]
+    alone = [with_values(scenario, building.sample_values(values, row)).simulate().outcome.name for row in (0, 1)]
+    assert found == alone * 2
+    assert "inaccurate" in found

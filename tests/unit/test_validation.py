@@ -109,6 +109,16 @@ def test_every_topic_has_shipped_cases():
     assert {topic.name for topic in runner.read(runner.shipped())} == set(runner.TOPICS) - others
 
 
+def test_states_of_gases_are_checked_when_asked_for():
+    def groups(topics):
+        return {case["group"] for topic in topics if topic.name == "gas" for case in topic.cases}
+
+    assert groups(runner.standard()) == {"low_density"}
+    assert groups(runner.standard(["gas"])) == {"low_density", "state"}
+    with pytest.raises(ScenarioError, match="Did you mean 'gas'"):
+        runner.standard(["gass"])
+
+
 @pytest.mark.parametrize("name", runner.TOPICS)
 def test_the_groups_that_files_may_have_are_those_that_can_be_checked(name):
     module = importlib.import_module(f"saltus.validation.{name}")

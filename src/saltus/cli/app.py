@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from saltus import configure
+from saltus.cli import cache as cache_verb
 from saltus.cli import calibrate as calibrate_verb
 from saltus.cli import check as check_verb
 from saltus.cli import cite as cite_verb
@@ -67,6 +68,7 @@ VERBS = {
     "validate": validate_verb,
     "verify": verify_verb,
     "cite": cite_verb,
+    "cache": cache_verb,
     "doctor": doctor_verb,
 }
 for _name, _verb in VERBS.items():

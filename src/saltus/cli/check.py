@@ -45,10 +45,12 @@ def command(
     loaded = load(scenario, set or [], allow_python)
     modes = None
     if not keys:
+        import numpy as np
+
         system, start = loaded.scenario.assemble()
         masses = getattr(system, "mass", None)
         if system.kind == "sliding" and masses is not None:
-            modes = [system.mode_names[int(mode)] for mode in start.mode[: masses.size]]
+            modes = [system.mode_names[int(mode)] for mode in np.asarray(start.mode)[: masses.size]]
     facts: dict[str, Any] = {
         "scenario": loaded.name,
         "kind": loaded.scenario.kind,

@@ -75,8 +75,11 @@ class Progress:
 @contextlib.contextmanager
 def progress(quiet: bool) -> Iterator[Progress]:
     """Progress on stderr while it is a terminal, and gone afterwards."""
+    from saltus.programs import waiting
+
     if quiet or not sys.stderr.isatty():
-        yield Progress(None)
+        with waiting.told_by(lambda line: None):
+            yield Progress(None)
         return
     from rich.console import Console
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -89,5 +92,9 @@ def progress(quiet: bool) -> Iterator[Progress]:
         TextColumn("{task.fields[remark]}"),
         TimeElapsedColumn(),
     )
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar, interrupt.doing(bar.stop):
+    with (
+        RichProgress(*columns, console=Console(stderr=True), transient=True) as bar,
+        interrupt.doing(bar.stop),
+        waiting.told_by(bar.console.print),
+    ):
         yield Progress(bar)

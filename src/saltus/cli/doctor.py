@@ -17,7 +17,20 @@ import typer
 from saltus.cli.console import print_json, print_pairs
 from saltus.cli.options import Debug, Json
 
-CORE = ("jax", "jaxlib", "equinox", "diffrax", "numpy", "scipy", "xarray", "netCDF4", "pydantic", "typer", "matplotlib")
+CORE = (
+    "jax",
+    "jaxlib",
+    "equinox",
+    "flatbuffers",
+    "diffrax",
+    "numpy",
+    "scipy",
+    "xarray",
+    "netCDF4",
+    "pydantic",
+    "typer",
+    "matplotlib",
+)
 # What each extra brings, by the name of a package to import, and what for.
 EXTRAS = {
     "zarr": (("zarr",), "ensembles, .zarr results"),

@@ -10,11 +10,16 @@ import typer
 
 from saltus.cli.console import print_json, print_table, progress
 from saltus.cli.options import Debug, Json, Quiet
+from saltus.errors import ScenarioError
 
 
 def command(
     files: Annotated[
         list[Path] | None, typer.Argument(metavar="[FILE.json ...]", help="Reference cases; those shipped if none.")
+    ] = None,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="All shipped cases of a topic, gases too, which take minutes; repeatable."),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -23,7 +28,9 @@ def command(
     """Compare with reference cases: the worst error per group."""
     from saltus.validation import runner
 
-    topics = runner.read(files or runner.shipped())
+    if files and topic:
+        raise ScenarioError("Both files and --topic are given. Give files, or topics of the shipped cases.")
+    topics = runner.read(files) if files else runner.standard(topic or ())
     results = []
     with progress(quiet) as bar:
         total = sum(len(topic.cases) for topic in topics)

@@ -12,6 +12,7 @@ from saltus.contacts.gap import Separation, gap
 from saltus.contacts.impact import mobility
 from saltus.contacts.local import LocalMotion, local_motion
 from saltus.numerics import rotation
+from saltus.programs import program
 from saltus.shapes.body import Body
 
 LABELS = (
@@ -100,7 +101,7 @@ def classify(body1: Body, body2: Body, point=None, *, length_error: float | None
     return _classify(body1, body2, Separation(jnp.zeros(()), normal, point, point, jnp.zeros(())), error)
 
 
-@eqx.filter_jit
+@program
 def _classify(body1: Body, body2: Body, separation: Separation, error: Array) -> Contact:
     local = local_motion(body1, body2, separation)
     size = body1.shape.radius() + body2.shape.radius()

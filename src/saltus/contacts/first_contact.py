@@ -14,11 +14,14 @@ from saltus.contacts.local import local_motion
 from saltus.contacts.pair import Facing, Pair, face, followed
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
+from saltus.programs import program
+from saltus.programs.arrays import numbers
 from saltus.shapes.body import Body
 
 # A gap below this fraction of the size counts as a touch (rounding of the gap itself is 3e-16).
 TOUCH = 4e-15
 MAX_STEPS = 20000
+ANCHOR = 1.0  # turn of both bodies after which the flight is reckoned from where it is [rad]
 POLISH_ROUNDS = 4
 NEWTON_ROUNDS = 8
 
@@ -67,10 +70,10 @@ def first_contact(body1: Body, body2: Body, until: Array | float, *, begin: Arra
         until: End of the search [s].
         begin: Start of the search [s].
     """
-    return _first_contact(body1, body2, jnp.asarray(until, float), jnp.asarray(begin, float))
+    return _first_contact(body1, body2, numbers(until), numbers(begin))
 
 
-@eqx.filter_jit
+@program
 def _first_contact(body1: Body, body2: Body, until: Array, begin: Array) -> FirstContact:
     bodies = (body1, body2)
     flight, seen, steps, reached, over, first = _search(bodies, begin, until, (Agility.of(body1), Agility.of(body2)))
@@ -142,15 +145,19 @@ def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Facing
     velocity = relative_velocity(bodies)
     # A rate below rounding of the velocities cannot open a closed gap.
     still = 1e-14 * (velocity.norm() + sum(one.turning * one.radius for one in agility))
+    turning = agility[0].turning + agility[1].turning
 
     def going(carry):
         ahead, *_, k, closed, over, _ = carry
         return ~closed & ~over & (k < MAX_STEPS) & ~jnp.isnan(ahead)
 
     def step(carry):
-        ahead, flight, seen, k, _, _, first = carry
-        # From the start each time: the errors of thousands of steps near a grazing pass would add up.
-        flight = fly(bodies, start, flight.t + ahead)
+        ahead, anchor, flight, seen, k, _, _, first = carry
+        # From an anchor, which is moved on after a radian or so: near a grazing pass the errors of thousands of steps
+        # would add up, and to fly from the start would take the longer the longer the flight.
+        flight = fly(bodies, anchor, flight.t - anchor.t + ahead)
+        far = (flight.t - anchor.t) * turning > ANCHOR
+        anchor = jax.tree.map(lambda new, old: jnp.where(far, new, old), flight, anchor)
         pair = flight.pair(bodies)
         seen = ascend(pair, face(pair, seen.n), quick=3)
         closed = (seen.width <= touch) & (flight.rate(bodies, pair, seen) <= still)
@@ -160,14 +167,14 @@ def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Facing
         over = flight.t + ahead >= until
         # Under vmap a finished pair goes on with empty steps until all are finished.
         first = jnp.where(k == 0, seen.width, first)
-        return jnp.where(over | closed, 0.0, ahead), flight, seen, k + 1, closed, over, first
+        return jnp.where(over | closed, 0.0, ahead), anchor, flight, seen, k + 1, closed, over, first
 
     start = take_off(bodies)
     pair = start.pair(bodies)
     seen = face(pair, start_direction(pair))
     never = begin + sphere_entry(offset_at(bodies, begin), velocity, reach) >= until
-    carry = (begin, start, seen, jnp.zeros((), int), jnp.zeros((), bool), never, jnp.full((), jnp.inf))
-    _, flight, seen, k, closed, over, first = jax.lax.while_loop(going, step, carry)
+    carry = (begin, start, start, seen, jnp.zeros((), int), jnp.zeros((), bool), never, jnp.full((), jnp.inf))
+    _, _, flight, seen, k, closed, over, first = jax.lax.while_loop(going, step, carry)
     return flight, seen, k, closed & (flight.t <= until), over | (flight.t > until), first
 
 

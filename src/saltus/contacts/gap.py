@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from saltus.contacts.pair import Facing, Pair, best_of, face, growth_of, level_at, newton_step, pick
 from saltus.numerics import components
 from saltus.numerics.components import Sym, Turn, Vec
+from saltus.programs import program
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body
@@ -44,7 +45,7 @@ class Separation(eqx.Module):
     certificate: Array
 
 
-@eqx.filter_jit
+@program
 def gap(body1: Body, body2: Body, *, thorough: bool = False) -> Separation:
     """Signed distance, closest points and normal of two bodies.
 

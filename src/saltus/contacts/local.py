@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 from saltus.contacts.gap import Separation
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec, tangent_basis
+from saltus.programs import program
 from saltus.shapes.body import Body
 
 
@@ -106,7 +107,7 @@ def fixed_side() -> Side:
     return Side(zero, zero, zero, zero, zero, zero, zero, jnp.zeros((3, 3)), jnp.zeros((3, 3, 3)))
 
 
-@eqx.filter_jit
+@program
 def local_motion(body1: Body, body2: Body, separation: Separation) -> LocalMotion:
     """Derivatives of the gap of two freely moving bodies at their closest points.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +15,7 @@ from saltus.contacts.first_contact import first_contact
 from saltus.contacts.gap import Separation
 from saltus.contacts.local import local_motion
 from saltus.numerics import rotation
+from saltus.programs import program
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body
 
@@ -99,7 +99,7 @@ def find(shape1: AbstractShape, shape2: AbstractShape, key: Array, kind: str = "
     )
 
 
-@eqx.filter_jit
+@program
 def _draws(shape1: AbstractShape, shape2: AbstractShape, keys: Array, kind: str) -> tuple[Body, Body, Array]:
     return jax.vmap(lambda key: _draw(shape1, shape2, key, kind))(keys)
 

@@ -1,14 +1,14 @@
 """Checks of a finished run: energy, constraints, periods."""
 
-import importlib
 from typing import TYPE_CHECKING
 
-from saltus.diagnostics.drift import constraint_drift, length_drift, norm_drift
-from saltus.diagnostics.energy import EnergyBalance, energy_balance
-from saltus.diagnostics.periods import periods, upward_crossings
+from saltus._late import late
 
 if TYPE_CHECKING:
     from saltus.diagnostics.accuracy import Promise, assess
+    from saltus.diagnostics.drift import constraint_drift, length_drift, norm_drift
+    from saltus.diagnostics.energy import EnergyBalance, energy_balance
+    from saltus.diagnostics.recurrence import periods, upward_crossings
 
 __all__ = [
     "EnergyBalance",
@@ -21,10 +21,13 @@ __all__ = [
     "periods",
     "upward_crossings",
 ]
-_LATE = ("Promise", "assess")  # they need JAX, which looking at a stored run does not
 
-
-def __getattr__(name: str):
-    if name in _LATE:
-        return getattr(importlib.import_module("saltus.diagnostics.accuracy"), name)
-    raise AttributeError(f"module 'saltus.diagnostics' has no attribute {name!r}")
+__getattr__, __dir__ = late(
+    __name__,
+    {
+        "accuracy": ("Promise", "assess"),
+        "drift": ("constraint_drift", "length_drift", "norm_drift"),
+        "energy": ("EnergyBalance", "energy_balance"),
+        "recurrence": ("periods", "upward_crossings"),
+    },
+)

@@ -6,9 +6,12 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 # Rounding of an energy, as a share of its size: a sum over masses whose parts are larger than the sum.
 ROUNDING = 64 * np.finfo(float).eps

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
+
+from saltus.programs.arrays import numbers
 
 Scalar = Float[Array, ""]
 
@@ -39,7 +42,7 @@ class PileUp(eqx.Module):
     @staticmethod
     def empty(count: int) -> PileUp:
         """For so many guard values, before any event."""
-        nan, zero, none = jnp.full(count, jnp.nan), jnp.zeros(count), jnp.zeros(count, jnp.int32)
+        nan, zero, none = (numbers(np.full(count, x), kind) for x, kind in ((np.nan, float), (0, float), (0, np.int32)))
         return PileUp(nan, nan, zero, zero, none, none)
 
     def with_event(self, which: Int[Array, ""], t: Scalar, sinks: Array | bool = False) -> tuple[PileUp, Scalar]:

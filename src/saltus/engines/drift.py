@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from saltus.programs import program
 
 SIZES = (32, 256, 2048)  # of the batches in which members are moved
 
@@ -23,7 +24,7 @@ def drift(system, members, q, v, durations) -> tuple[np.ndarray, np.ndarray]:
     return places[:count], velocities[:count]
 
 
-@eqx.filter_jit
+@program
 def _drift(system, members, q, v, durations):
     q, v = jnp.asarray(q), jnp.asarray(v)
     return jax.vmap(system.flow)(jnp.asarray(members), q, v, jnp.asarray(durations))

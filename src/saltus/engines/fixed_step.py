@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-import jax.numpy as jnp
-
 from saltus import checks
 from saltus.engines import loop
 from saltus.engines.budget import MAX_STEPS
@@ -14,6 +12,7 @@ from saltus.engines.step_control import ConstantSteps
 from saltus.engines.steppers import stepper
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.trajectory import Trajectory
+from saltus.programs.arrays import numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +50,6 @@ class FixedStep:
 
     def run(self, system: AbstractSystem, start: State, until: float, progress=None) -> Trajectory:
         """Alternate smooth flow and jumps from `start` to time `until`."""
-        control = ConstantSteps(jnp.asarray(float(self.step)), start.t, project=self.project)
+        control = ConstantSteps(numbers(self.step), start.t, project=self.project)
         method = stepper(self.method)
         return loop.run(system, start, until, method, control, self.max_events, self.max_steps, progress)

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +24,8 @@ from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
 from saltus.hybrid.system import checked_guards
 from saltus.hybrid.trajectory import Trajectory
+from saltus.programs import program
+from saltus.programs.arrays import numbers
 
 Progress = Callable[[float, int], None]
 
@@ -107,14 +108,14 @@ def run(
     events: list[Event] = []
     memory = _Memory.empty(sum(FlatSystem(system, start).guard_sizes()))
     budget = Budget(until, max_steps, float(start.t))
-    state, h = start, jnp.asarray(0.0, float)
+    state, h = start, numbers(0.0)
     t_segment = float(start.t)
     if not np.isfinite(_vector(start)).all():
         undefined = Outcome("not_finite", _undefined(t_segment, "the start is"))
         return _trajectory(system, start, record, events, undefined, stepper, control)
     while True:
         went, found = _advance(
-            system, state, h, jnp.asarray(end_time, float), memory, stepper, control, capacity, record
+            system, state, h, numbers(end_time), memory, stepper, control, capacity, record
         )  # fmt: skip
         state, h = found.state if found else went.state, went.h
         if progress is not None:
@@ -123,7 +124,7 @@ def run(
             count = len(events)
             outcome, state = _fire(system, found, events, memory, record)
             if len(events) > count:
-                h = jnp.asarray(control.after_jump(h, float(state.t) - t_segment), float)
+                h = numbers(control.after_jump(h, float(state.t) - t_segment))
                 t_segment = float(state.t)
         else:
             outcome = _ending(system, went, until, state, memory)
@@ -164,13 +165,13 @@ def _advance(system, state, h, until, memory: _Memory, stepper, control, capacit
 
 PLAIN = ("event", "guard", "due", "unsure", "sunk", "owner", "element")  # of what a search finds: what Python looks at
 
-_flow = eqx.filter_jit(flow)
-_search = eqx.filter_jit(search)
-_still_due = eqx.filter_jit(still_due)
-_turn = eqx.filter_jit(turn)
-_jump = eqx.filter_jit(jumped)
-_settle = eqx.filter_jit(settled)
-_with_event = eqx.filter_jit(PileUp.with_event)
+_flow = program(flow)
+_search = program(search)
+_still_due = program(still_due)
+_turn = program(turn)
+_jump = program(jumped)
+_settle = program(settled)
+_with_event = program(PileUp.with_event)
 
 
 def _without_passages(system, start: State, found: Searched, memory: _Memory) -> Searched:
@@ -180,9 +181,9 @@ def _without_passages(system, start: State, found: Searched, memory: _Memory) ->
     """
     fired = np.array(found.signs.fired)
     for which in np.flatnonzero(found.sunk).tolist():
-        passed = bool(_turn(system, *memory.last[which], jnp.asarray(which)).passes)
+        passed = bool(_turn(system, *memory.last[which], numbers(which, int)).passes)
         found.sunk[which], fired[which] = not passed, not passed
-    found = dataclasses.replace(found, signs=Signs(found.signs.last, jnp.asarray(fired)))
+    found = dataclasses.replace(found, signs=Signs(found.signs.last, numbers(fired, bool)))
     return dataclasses.replace(found, state=start) if found.sunk.any() else found
 
 
@@ -195,17 +196,17 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
         due[which], fired[which], went[which] = False, True, True
         number, index = int(found.owner[which]), int(found.element[which])
         rule, before = rules[number], state
-        memory.pile_up, limit = _with_event(memory.pile_up, jnp.asarray(which), before.t, jnp.asarray(sinks))
+        memory.pile_up, limit = _with_event(memory.pile_up, numbers(which, int), before.t, numbers(sinks, bool))
         piles = not np.isnan(limit)
         if piles:
-            after = _settle(system, at_time(before, limit), number, jnp.asarray(index, int))
+            after = _settle(system, at_time(before, limit), number, np.asarray(index))
             if after is None:
                 return Outcome("accumulation", _piling_up(rule, index, float(limit), before, sinks)), before
         else:
-            after = _jump(system, before, number, jnp.asarray(index, int))
+            after = _jump(system, before, number, np.asarray(index))
         if not np.isfinite(_vector(after)).all():
             return Outcome("not_finite", _undefined(float(before.t), f"the state after {rule.name!r} is")), before
-        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, jnp.asarray(which)).rises)
+        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, numbers(which, int)).rises)
         if not seems:
             name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
             events.append(_event(system, name, index, float(moment), before, after))
@@ -217,13 +218,13 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
             due = np.array(_still_due(system, state, jax.device_put(due)))
         if not due.any():
             last = np.where(went, 0.0, memory.signs.last)
-            memory.signs = Signs(jnp.asarray(last), jnp.asarray(fired))
+            memory.signs = Signs(numbers(last), numbers(fired, bool))
             return None, state
         which = int(np.argmax(due))
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:
-    data = system.event_data(name, index, before, after)
+    data = system.event_data(name, index, *jax.tree.map(np.asarray, (before, after)))
     return Event(name, index, float(data.pop("t", t)), _approach(system, before, name, index), after, data)
 
 
@@ -240,10 +241,10 @@ def _vector(state: State) -> np.ndarray:
 def _approach(system: AbstractSystem, state: State, name: str, index: int) -> State:
     if type(system).approach is AbstractSystem.approach:
         return state
-    return _limit_of_approach(system, state, name, jnp.asarray(index, int))
+    return _limit_of_approach(system, state, name, np.asarray(index))
 
 
-@eqx.filter_jit
+@program
 def _limit_of_approach(system: AbstractSystem, state: State, name: str, index) -> State:
     return same_types(state, system.approach(state, name, index))
 
@@ -279,7 +280,7 @@ def _ending(system, went: Flow, until: float, state: State, memory) -> Outcome |
 
 def _never_fired(system, went: Flow, state: State, memory: _Memory) -> str:
     """A sentence for guards that are below zero at the end and have never fired: they were so from the start."""
-    quiet = np.array(went.armed & (memory.signs.last <= 0.0))
+    quiet = np.asarray(went.armed) & (np.asarray(memory.signs.last) <= 0.0)
     quiet[list(memory.last)] = False
     if not quiet.any():
         return ""
@@ -294,9 +295,7 @@ def _never_fired(system, went: Flow, state: State, memory: _Memory) -> str:
 
 def _modes(system: AbstractSystem, state: State) -> str:
     """The modes of a state in words."""
-    codes = np.unique(
-        np.asarray(eqx.filter_jit(lambda system, state: system.observe(state).get("mode", 0))(system, state))
-    )
+    codes = np.unique(np.asarray(program(lambda system, state: system.observe(state).get("mode", 0))(system, state)))
     return "mode " + ", ".join(system.mode_names[int(code)] for code in codes if 0 <= code < len(system.mode_names))
 
 
@@ -376,7 +375,7 @@ def _moved_on(system, stepper, control, states: State, times) -> State:
     return jax.tree.map(joined, *moved)
 
 
-@eqx.filter_jit
+@program
 def _move_blocks(system, stepper, control, states: State, times) -> State:
     def one(state, t):
         flat = FlatSystem(system, state)

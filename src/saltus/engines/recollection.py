@@ -7,7 +7,6 @@ import dataclasses
 import functools
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.drift import drift
@@ -15,6 +14,7 @@ from saltus.engines.replay import Replay
 from saltus.engines.stepwise import Leg
 from saltus.hybrid import AbstractTrajectory, Event, Outcome, State
 from saltus.hybrid.trajectory import SIDES, checked_times
+from saltus.programs.arrays import numbers
 
 
 @dataclasses.dataclass
@@ -120,7 +120,7 @@ class Recollection(AbstractTrajectory):
         marks = np.array([t for t, _ in self.ledger])
         place = np.searchsorted(marks, times, side="right" if side == "after" else "left") - 1
         ledger = np.stack([value for _, value in self.ledger])[np.maximum(place, 0)] + lost
-        return State(jnp.asarray(times), jnp.asarray(q), jnp.asarray(v), jnp.asarray(ledger), jnp.asarray(mode))
+        return State(*(numbers(x, None) for x in (times, q, v, ledger, mode)))
 
     def _fill(self, times, side, q, v, mode) -> np.ndarray:
         """Fill in the rows; returns what the legs then under way have added to the ledger."""

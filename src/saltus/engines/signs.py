@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
+
+from saltus.programs.arrays import numbers
 
 TINY = 1e-300  # stands for the value of a guard that is known to be positive, where rounding says otherwise
 SUNK = 1e-12  # values nearer to zero may be rounding; ordinary ones are of order one
@@ -27,7 +30,7 @@ class Signs(eqx.Module):
     @staticmethod
     def none(count: int) -> Signs:
         """Nothing is known of so many guard values."""
-        return Signs(jnp.zeros(count), jnp.zeros(count, bool))
+        return Signs(numbers(np.zeros(count)), numbers(np.zeros(count), bool))
 
     def at_start(self, g: Float[Array, " g"]) -> Float[Array, " g"]:
         """Guard values at the start of a step, in agreement with what is known of their signs.

@@ -7,7 +7,9 @@ from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.collocation import CollocationStepper
@@ -15,6 +17,7 @@ from saltus.engines.flat import FlatSystem, Marks
 from saltus.engines.search import suspicious
 from saltus.engines.steppers import ExplicitStepper, Flat, ImplicitStepper, Scalar, Step
 from saltus.engines.trial import Carry, Status, Trial
+from saltus.programs.arrays import numbers
 
 Stepper = ExplicitStepper | ImplicitStepper
 EPS = float(jnp.finfo(jnp.float64).eps)
@@ -128,7 +131,9 @@ class AdaptiveSteps(AbstractSteps):
 
     def after_jump(self, h, duration):
         """The flow may be much quicker than before, and a short segment warns of more."""
-        return jnp.minimum(h, jnp.maximum(4.0 * duration, 1e-6 * h))
+        known = not any(isinstance(x, jax.core.Tracer) for x in (h, duration))  # then nothing need be compiled
+        xp, step = (np, np.asarray(h)) if known else (jnp, h)
+        return xp.minimum(step, xp.maximum(4.0 * duration, 1e-6 * step))
 
 
 class ConstantSteps(AbstractSteps):
@@ -198,8 +203,8 @@ class ConstantSteps(AbstractSteps):
 def steps_of(rtol: float, atol: float, step: float | None, origin) -> AdaptiveSteps | ConstantSteps:
     """Constant steps if a step is given, else adaptive ones; the constraints are restored after adaptive steps."""
     if step is None:
-        return AdaptiveSteps(jnp.asarray(float(rtol)), jnp.asarray(float(atol)))
-    return ConstantSteps(jnp.asarray(float(step)), jnp.asarray(origin, float))
+        return AdaptiveSteps(numbers(rtol), numbers(atol))
+    return ConstantSteps(numbers(step), numbers(origin))
 
 
 def stiff(trial: Trial, carry: Carry, marks: Marks) -> Bool[Array, ""]:

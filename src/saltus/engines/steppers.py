@@ -1,6 +1,6 @@
 """One step of a smooth flow: diffrax's methods behind one small signature.
 
-Explicit methods take their coefficients from diffrax and run as `numerics.runge_kutta`; implicit methods call diffrax.
+Explicit methods run as `numerics.runge_kutta`; implicit methods call diffrax, which is loaded for them alone.
 """
 
 from __future__ import annotations
@@ -9,23 +9,16 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import diffrax
 import equinox as eqx
 import jax.numpy as jnp
 
 from saltus import checks
+from saltus.engines.tableaus import TABLEAUS
 from saltus.numerics.runge_kutta import RK4, ExplicitStepper, Flat, Scalar, Step
 
-_ADAPTIVE = {
-    "dopri8": diffrax.Dopri8,
-    "dopri5": diffrax.Dopri5,
-    "tsit5": diffrax.Tsit5,
-    "bosh3": diffrax.Bosh3,
-    "kvaerno5": diffrax.Kvaerno5,
-    "kvaerno3": diffrax.Kvaerno3,
-}
+_IMPLICIT = ("kvaerno5", "kvaerno3")
 _FIXED = ("rk4",)
-METHODS = (*_ADAPTIVE, *_FIXED)
+METHODS = (*TABLEAUS, *_IMPLICIT, *_FIXED)
 
 
 class ImplicitStepper(eqx.Module):
@@ -36,6 +29,8 @@ class ImplicitStepper(eqx.Module):
 
     def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
         """The step from (t, y) over h."""
+        import diffrax
+
         term = diffrax.ODETerm(lambda t, y, args: rate(jnp.asarray(t), y))
         memory = self.solver.init(term, t, t + h, y, None)
         y_new, error, _, _, result = self.solver.step(term, t, t + h, y, None, memory, jnp.asarray(False))
@@ -50,19 +45,19 @@ def stepper(method: str, rtol: float = 1e-10) -> ExplicitStepper | ImplicitStepp
     checks.one_of("method", method, METHODS)
     if method == "rk4":
         return RK4
-    if method.startswith("kvaerno"):
-        tight = diffrax.VeryChord(rtol=0.01 * rtol, atol=0.01 * rtol)
-        solver = _ADAPTIVE[method](root_finder=tight)
-        return ImplicitStepper(solver, int(method[-1]))
-    solver = _ADAPTIVE[method]()
-    tableau = solver.tableau
-    return ExplicitStepper(
-        a=tuple(tuple(float(x) for x in row) for row in tableau.a_lower),
-        b=tuple(float(x) for x in tableau.b_sol),
-        b_error=tuple(float(x) for x in tableau.b_error),
-        c=(0.0, *(float(x) for x in tableau.c)),
-        order=int(solver.order(None)),
-    )
+    if method in _IMPLICIT:
+        return _implicit(method, rtol)
+    known = TABLEAUS[method]
+    return ExplicitStepper(a=known.a, b=known.b, b_error=known.b_error, c=known.c, order=known.order)
+
+
+def _implicit(method: str, rtol: float) -> ImplicitStepper:
+    """Loads diffrax, which explicit methods do without."""
+    import diffrax
+
+    tight = diffrax.VeryChord(rtol=0.01 * rtol, atol=0.01 * rtol)
+    solver = getattr(diffrax, method.capitalize())(root_finder=tight)
+    return ImplicitStepper(solver, int(method[-1]))
 
 
 def is_fixed(method: str) -> bool:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from scipy.interpolate import KroghInterpolator
-from scipy.optimize import brentq
 
 from saltus.engines.steppers import ExplicitStepper, stepper
 from saltus.hybrid import Outcome
 from saltus.hybrid.crowd import Band
+
+if TYPE_CHECKING:
+    from scipy.interpolate import KroghInterpolator
 
 METHOD = "dopri8"
 SHORTEST = 1e-13  # of the time of the run or of the step first tried, below which a step is given up
@@ -26,7 +27,9 @@ MOST = 4.0  # by which a step may be longer than the one before
 
 
 def _root(function: Callable[[float], float], low: float, high: float, xtol: float, rtol: float = 4 * EPS) -> float:
-    """The zero between two points at which the function has opposite signs."""
+    """The zero between two points at which the function has opposite signs; SciPy is loaded by the first."""
+    from scipy.optimize import brentq
+
     errors: dict[str, Any] = {"xtol": xtol, "rtol": rtol}  # SciPy's hints want numbers of NumPy
     return float(cast(float, brentq(function, low, high, **errors)))  # a pair only where more is asked for
 
@@ -96,6 +99,8 @@ class Leg:
         inner = [self._parts(part * self.size) for part in (0.25, 0.5, 0.75)]
         found = [ends[0], *((y, rates[-1]) for y, _, rates in inner), (self.y, ends[1][1])]
         places = np.repeat([0.0, 0.25, 0.5, 0.75, 1.0], 2) * self.size
+        from scipy.interpolate import KroghInterpolator
+
         return KroghInterpolator(places, np.array([part for pair in found for part in pair]))
 
     def _at(self, t: float) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 from saltus import checks
 from saltus.engines.budget import MAX_STEPS, Budget
 from saltus.hybrid import AbstractSteppedSystem, Event, Outcome, State, Trajectory
+from saltus.programs import program
 
 RECORD = 1 << 21  # numbers kept per call of the compiled loop
 SLACK = 1e-9  # part of a step that the last one may be longer or shorter
@@ -102,7 +103,7 @@ class _March(eqx.Module):
     resting: jax.Array
 
 
-@eqx.filter_jit
+@program
 def _march(system, state: State, origin, size, count, capacity: int) -> _March:
     """Up to `count` steps of one size; ends early at rest, or at a step that cannot be solved."""
 
@@ -205,12 +206,12 @@ def _moved_on(system, states: State, times: np.ndarray, step: float) -> State:
     return State(jnp.asarray(times), *(jnp.asarray(getattr(moved, name)) for name in ("q", "v", "ledger", "mode")))
 
 
-@eqx.filter_jit
+@program
 def _rest(system, states: State):
     return jax.vmap(system.resting)(states)
 
 
-@eqx.filter_jit
+@program
 def _shorter(system, states: State, lags, block: int) -> State:
     def one(pair):
         return system.advance(*pair)[0]

@@ -7,6 +7,7 @@ from saltus.ensembles.errors import ChunkError, EnsembleError, Interrupted, Writ
 
 if TYPE_CHECKING:
     from saltus.ensembles.analyse.report import summarize
+    from saltus.ensembles.boxes import gas_boxes
     from saltus.ensembles.design import Design
     from saltus.ensembles.execute.runner import ensemble
     from saltus.ensembles.store import Store
@@ -15,10 +16,21 @@ _NAMES = {
     "Design": "saltus.ensembles.design",
     "Store": "saltus.ensembles.store",
     "ensemble": "saltus.ensembles.execute.runner",
+    "gas_boxes": "saltus.ensembles.boxes",
     "summarize": "saltus.ensembles.analyse.report",
 }
 
-__all__ = ["ChunkError", "Design", "EnsembleError", "Interrupted", "Store", "WriteError", "ensemble", "summarize"]
+__all__ = [
+    "ChunkError",
+    "Design",
+    "EnsembleError",
+    "Interrupted",
+    "Store",
+    "WriteError",
+    "ensemble",
+    "gas_boxes",
+    "summarize",
+]
 
 
 def __getattr__(name: str):

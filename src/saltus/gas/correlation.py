@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from saltus.systems.gas.overlap import near_pairs
+
 LAGS = 48
 
 
@@ -43,11 +45,8 @@ class PairCounts:
 
     def add(self, place: np.ndarray, periodic: np.ndarray) -> None:
         """One more sample."""
-        for i in range(len(place) - 1):
-            apart = place[i + 1 :] - place[i]
-            apart -= np.where(periodic, self.box * np.round(apart / self.box), 0.0)
-            distance = np.sqrt(np.einsum("ni,ni->n", apart, apart))
-            self.counts += np.histogram(distance, self.edges)[0]
+        _, _, apart = near_pairs(place, self.reach, np.where(periodic, self.box, np.inf))
+        self.counts += np.histogram(np.sqrt(np.einsum("ni,ni->n", apart, apart)), self.edges)[0]
         self.samples += 1
 
     def correlation(self, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -22,15 +22,22 @@ NAMES = {
 }
 
 
-def dataset_of(gas: Gas, outcome: Outcome, attributes: dict[str, Any] | None = None) -> xr.Dataset:
-    """Averages with their errors, bins over time, correlations, and the last states."""
+def dataset_of(
+    gas: Gas,
+    outcome: Outcome,
+    attributes: dict[str, Any] | None = None,
+    states: list[tuple[float, Bodies]] | None = None,
+) -> xr.Dataset:
+    """Averages with their errors, bins over time, correlations, and the last states (or those given, with times)."""
     variables: dict[str, Any] = {}
     for name, value in gas.results().items():
         units, long_name = NAMES[name]
         variables[name] = ((), value.value, {"units": units, "long_name": long_name})
         variables[f"{name}_error"] = ((), value.error, {"units": units, "long_name": f"standard error: {long_name}"})
     film = gas.film or [(gas.hard.time, float(gas.hard.fluid.tally.loss), gas.hard.snapshot())]
-    variables |= _bins(gas) | _correlations(gas) | _states(gas, film) | _no_events(len(film))
+    if states is not None:
+        film = [(t, film[0][1] + gas.total_energy(film[0][2]) - gas.total_energy(one), one) for t, one in states]
+    variables |= _bins(gas) | _correlations(gas) | _states(gas, film) | _events(gas, len(film))
     lags = np.arange(gas.correlations.counts.size) * gas.step
     coordinates = {
         "time": ("time", np.array([t for t, _, _ in film]), {"units": "s", "long_name": "time"}),
@@ -55,12 +62,20 @@ def _bins(gas: Gas) -> dict[str, Any]:
     return {name: ("bin", values, {"units": units, "long_name": text}) for name, (values, units, text) in rows.items()}
 
 
-def _no_events(rows: int) -> dict[str, Any]:
-    """What every dataset of a run has; the events of a gas are not kept one by one."""
+def _events(gas: Gas, rows: int) -> dict[str, Any]:
+    """What every dataset of a run has; of the contacts of a gas the last ones are kept, as many as were asked for."""
+    kept = gas.hard.contacts()
+    columns = {
+        "event_time": (kept[:, 0], "s", "time of the event"),
+        "event_name": (np.full(len(kept), "impact", "U9"), "1", "kind of the event"),
+        "event_body": (kept[:, 1].astype(int), "1", "body"),
+        "event_partner": (kept[:, 2].astype(int), "1", "other body; walls are counted after the bodies"),
+        "event_impulse": (kept[:, 3], "N s", "normal impulse"),
+        "event_energy_loss": (kept[:, 4], "J", "energy lost"),
+    }
     return {
         "jump_side": ("time", np.zeros(rows, np.int8), {"units": "1", "long_name": "sample (0)"}),
-        "event_time": ("event", np.zeros(0), {"units": "s", "long_name": "time of the event"}),
-        "event_name": ("event", np.zeros(0, "U9"), {"units": "1", "long_name": "kind of the event"}),
+        **{name: ("event", values, {"units": u, "long_name": text}) for name, (values, u, text) in columns.items()},
     }
 
 

@@ -41,7 +41,9 @@ class Gas:
 
     def __init__(self, hard: HardBodies, spins: bool = False):
         self.hard = hard
-        self.turning, self.freedoms = freedoms(hard.bodies, spins)
+        kept = int(hard.periodic.sum()) if len(hard.walls) == 2 * np.sum(~hard.periodic) else 0
+        self.turning, self.freedoms = freedoms(hard.bodies, spins, kept)
+        self.translations = 3 * hard.bodies.n - kept  # degrees of freedom of translation
         self.series, self.correlations = Series(), Correlations()
         reach = 6.0 * float(np.mean(np.prod(hard.bodies.axes, axis=1) ** (1 / 3)))
         self.pairs = PairCounts(hard.box, reach)
@@ -108,9 +110,8 @@ class Gas:
 
     def _slice(self, done, duration: float) -> None:
         translation, rotation, order = self._sample()
-        count = 3 * (self.hard.arena.n - 1)
-        n_turning = self.freedoms - count
-        heat = (translation * count + rotation * n_turning) / self.freedoms
+        n_turning = self.freedoms - self.translations
+        heat = (translation * self.translations + rotation * n_turning) / self.freedoms
         self.series.add(
             duration=duration,
             contacts=float(done.contacts),
@@ -142,9 +143,8 @@ class Gas:
         energy = bodies.energies()[0].sum()
         spin = bodies.spin() * self.turning
         turning = 0.5 * float(np.sum(spin**2 / bodies.inertia))
-        count = 3 * (bodies.n - 1)
-        n_turning = self.freedoms - count
-        return 2.0 * float(energy) / count, (2.0 * turning / n_turning if n_turning else 0.0)
+        n_turning = self.freedoms - self.translations
+        return 2.0 * float(energy) / self.translations, (2.0 * turning / n_turning if n_turning else 0.0)
 
     def total_energy(self, bodies: Bodies) -> float:
         """Kinetic and potential energy of a state [J]."""
@@ -175,7 +175,7 @@ class Gas:
             "pressure": Value(factor.value * n * kelvin / volume, factor.error * n * kelvin / volume),
             "temperature_translation": Value(*series.mean("translation")),
         }
-        if self.freedoms > 3 * (n - 1):
+        if self.freedoms > self.translations:
             found["temperature_rotation"] = Value(*series.mean("rotation"))
         else:
             found["temperature_rotation"] = Value(float("nan"), float("nan"))

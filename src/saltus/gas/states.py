@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from saltus.systems.gas.bodies import Bodies, matrices
 from saltus.systems.gas.hard_bodies import HardBodies
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 DENSEST = 0.60  # volume fraction beyond which no random start is tried
 GROWTH = 0.4  # rate at which bodies grow to their size, in units of speed over radius
@@ -50,21 +55,25 @@ def bodies_of(species: Sequence[Species], seed: int) -> Bodies:
     return Bodies(axes, np.concatenate(mass), np.concatenate(inertia), zero, zero, quaternion, zero)
 
 
-def freedoms(bodies: Bodies, spins: bool = False) -> tuple[np.ndarray, int]:
+def freedoms(bodies: Bodies, spins: bool = False, kept: int = 3) -> tuple[np.ndarray, int]:
     """Which of the principal axes of each body turn in impacts, and the number of degrees of freedom.
 
-    Frictionless impacts never turn a body of revolution about its axis, nor a ball at all; with `spins` they count. The
-    total momentum of a periodic box is kept, so that three degrees of freedom are none.
+    Args:
+        bodies: The bodies.
+        spins: Whether bodies of revolution turn about their axes too; frictionless impacts never do that, nor do they
+            turn a ball at all.
+        kept: Along how many directions the total momentum is kept: these are no degrees of freedom. Three in a
+            periodic box, none between walls.
     """
     axes = bodies.axes
     turning = np.ones((bodies.n, 3), bool)
     if not spins:
         for k in range(3):
             turning[:, k] = axes[:, (k + 1) % 3] != axes[:, (k + 2) % 3]
-    return turning, 3 * (bodies.n - 1) + int(turning.sum())
+    return turning, 3 * bodies.n - kept + int(turning.sum())
 
 
-def thermal(bodies: Bodies, temperature: float, seed: int, *, spins: bool = False) -> Bodies:
+def thermal(bodies: Bodies, temperature: float, seed: int, *, spins: bool = False, kept: int = 3) -> Bodies:
     """The bodies with Maxwell's velocities at a temperature; total momentum zero, energy exact.
 
     Args:
@@ -72,9 +81,10 @@ def thermal(bodies: Bodies, temperature: float, seed: int, *, spins: bool = Fals
         temperature: kT, such that the kinetic energy is kT / 2 per degree of freedom [J].
         seed: The same seed gives the same velocities.
         spins: Whether bodies of revolution spin about their axes too.
+        kept: Along how many directions the total momentum will be kept (`freedoms`).
     """
     random = np.random.default_rng([seed, 2])
-    turning, count = freedoms(bodies, spins)
+    turning, count = freedoms(bodies, spins, kept)
     velocity = random.standard_normal((bodies.n, 3)) / np.sqrt(bodies.mass)[:, None]
     velocity -= (bodies.mass @ velocity) / bodies.mass.sum()
     spin = random.standard_normal((bodies.n, 3)) * np.sqrt(bodies.inertia) * turning
@@ -106,7 +116,7 @@ def random_start(
     Args:
         species: What bodies.
         box: Edge lengths of the box about the origin [m].
-        periodic: Whether the box has no walls.
+        periodic: Whether the box has no walls; for all edges, or for each.
         temperature: kT [J].
         seed: The same seed gives the same state.
         spins: Whether bodies of revolution spin about their axes too.
@@ -115,12 +125,13 @@ def random_start(
     bodies = bodies_of(species, seed)
     check_box(bodies, box, periodic)
     place, spacing = lattice(bodies.n, box, np.random.default_rng([seed, 3]))
-    bodies = thermal(dataclasses.replace(bodies, place=place), temperature, seed, spins=spins)
+    kept = int(np.sum(np.broadcast_to(periodic, 3)))
+    bodies = thermal(dataclasses.replace(bodies, place=place), temperature, seed, spins=spins, kept=kept)
     largest = float(bodies.axes.max())
     begin = min(1.0, 0.49 * spacing / largest)
     if begin == 1.0:
         return bodies
-    return _grown(bodies, box, periodic, begin, temperature, freedoms(bodies, spins)[1])
+    return _grown(bodies, box, periodic, begin, temperature, freedoms(bodies, spins, kept)[1])
 
 
 def _grown(bodies: Bodies, box: np.ndarray, periodic, begin: float, temperature: float, count: int) -> Bodies:
@@ -151,9 +162,10 @@ def check_box(bodies: Bodies, box: np.ndarray, periodic) -> None:
             f"The volume fraction would be {fraction:.4g}; random starts reach {DENSEST:g} at most. "
             "Take a larger box or fewer bodies."
         )
-    if float(np.min(box)) < 2.0 * longest and np.any(periodic):
+    shortest = float(np.min(np.where(periodic, box, np.inf)))
+    if shortest < 2.0 * longest:
         raise ValueError(
-            f"The periodic box is too small: its shortest edge {float(np.min(box)):g} m must be at least twice the "
+            f"The periodic box is too small: its shortest edge {shortest:g} m must be at least twice the "
             f"length {longest:g} m of the longest body. Take a larger box or more, smaller bodies."
         )
     if float(np.min(box)) < longest:
@@ -171,6 +183,33 @@ def lattice(n: int, box: np.ndarray, random: np.random.Generator) -> tuple[np.nd
     points = np.stack(np.meshgrid(*(np.arange(k) for k in per), indexing="ij"), axis=-1).reshape(-1, 3)
     chosen = points[random.permutation(len(points))[:n]]
     return (chosen + 0.5) * box / per - box / 2.0, float(np.min(box / per))
+
+
+def last_state(dataset: xr.Dataset, bodies: Bodies, box: Sequence[float], name: str) -> Bodies:
+    """The bodies where, and as fast as, they are at the end of a stored run.
+
+    Args:
+        dataset: Result of a run of the same bodies.
+        bodies: Their shapes and masses.
+        box: Edge lengths of the box that they are to be in [m].
+        name: What to call the dataset in messages.
+    """
+    wanted = ("position", "velocity", "quaternion", "angular_velocity", "semi_axes")
+    missing = [one for one in wanted if one not in dataset]
+    if missing:
+        raise ValueError(f"{name} has no {missing[0]!r}. Give the result of a run with [measure] or [compress].")
+    axes = np.asarray(dataset["semi_axes"].values, float)
+    if axes.shape != bodies.axes.shape or np.abs(axes / bodies.axes - 1.0).max() > 1e-9:
+        raise ValueError(f"{name} holds {len(axes)} bodies of other shapes or numbers than [fill]. Make them the same.")
+    edges = np.asarray(json.loads(dataset.attrs["box"]), float)
+    if np.abs(edges / np.asarray(box, float) - 1.0).max() > 1e-9:
+        found = edges.tolist()
+        raise ValueError(f"{name} holds a box of {found} m, not {list(box)} m. Give `box.size` as it is there.")
+    place, velocity, quaternion, omega = (np.asarray(dataset[one].values[-1], float) for one in wanted[:4])
+    turns = matrices(quaternion)
+    spin = np.einsum("nij,ni->nj", turns, omega) * bodies.inertia
+    momentum = np.einsum("nij,nj->ni", turns, spin)
+    return dataclasses.replace(bodies, place=place, velocity=velocity, quaternion=quaternion, momentum=momentum)
 
 
 def crystal(

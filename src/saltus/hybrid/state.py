@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
+
+from saltus.programs.arrays import numbers
 
 
 class State(eqx.Module):
@@ -33,11 +34,11 @@ class State(eqx.Module):
     def of(t: Any = 0.0, q: Any = (), v: Any = (), ledger: Any = (), mode: Any = 0) -> State:
         """Build a state from numbers and lists."""
         return State(
-            t=jnp.asarray(t, float),
-            q=jnp.asarray(q, float),
-            v=jnp.asarray(v, float),
-            ledger=jnp.asarray(ledger, float),
-            mode=jnp.asarray(mode, int),
+            t=numbers(t),
+            q=numbers(q),
+            v=numbers(v),
+            ledger=numbers(ledger),
+            mode=numbers(mode, int),
         )
 
 

@@ -6,7 +6,7 @@ import abc
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
 from jaxtyping import Array
@@ -68,6 +68,10 @@ class HybridSystem(eqx.Module):
     def balanced(self) -> bool:
         """Whether energies and constraints close as exactly as the motion is solved; False for cruder models."""
         return True
+
+    def with_tolerance(self, rtol: float) -> Self:
+        """The system as it is run with this relative tolerance: what it takes for a stop must be above the errors."""
+        return self
 
     @property
     def others_go_on(self) -> bool:

@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import shutil
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,10 +94,11 @@ def observe(system: HybridSystem, states: State) -> dict[str, np.ndarray]:
 
 @functools.cache
 def _compiled_observe():
-    import equinox as eqx
     import jax
 
-    return eqx.filter_jit(lambda system, states: jax.vmap(system.observe)(states))
+    from saltus.programs import program
+
+    return program(lambda system, states: jax.vmap(system.observe)(states))
 
 
 def _with_jumps(states: State, times: np.ndarray, events: Sequence[Event]) -> tuple[State, np.ndarray, np.ndarray]:
@@ -179,11 +181,20 @@ def write(dataset: xr.Dataset, path: str | Path) -> None:
             dataset.to_zarr(temporary, mode="w", consolidated=False, zarr_format=2)
         else:
             try:
-                dataset.to_netcdf(temporary, engine="netcdf4")
+                _write_netcdf(dataset, temporary)
             except (RuntimeError, OSError) as error:  # netCDF does not say why, or something untrue
                 if shutil.disk_usage(temporary.parent).free < dataset.nbytes:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
                 raise
+
+
+def _write_netcdf(dataset: xr.Dataset, path: Path) -> None:
+    """As `Dataset.to_netcdf` does, which would first load Dask, if it is there, to ask who may write."""
+    store = xr.backends.NetCDF4DataStore.open(str(path), mode="w", format="NETCDF4", lock=threading.Lock())
+    try:
+        dataset.dump_to_store(store)
+    finally:
+        store.close()
 
 
 def read(path: str | Path) -> xr.Dataset:

@@ -104,6 +104,7 @@ def _evaluated(surface, x, y) -> tuple[np.ndarray, np.ndarray]:
 
 @functools.cache
 def _program():
-    import equinox as eqx
 
-    return eqx.filter_jit(lambda surface, x, y: (surface.height(x, y), surface.margin(x, y)))
+    from saltus.programs import program
+
+    return program(lambda surface, x, y: (surface.height(x, y), surface.margin(x, y)))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from saltus import checks
 from saltus.errors import ScenarioError
@@ -115,6 +114,8 @@ def inside(rings: Sequence[Ring], nodes: np.ndarray) -> np.ndarray:
 
 def neighbours(position: np.ndarray, reach: float) -> list[tuple[int, int]]:
     """Pairs of masses not farther apart than `reach`, seen from above."""
+    from scipy.spatial import KDTree
+
     return sorted((int(i), int(j)) for i, j in KDTree(position).query_pairs(reach))
 
 

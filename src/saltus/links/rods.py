@@ -12,8 +12,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from saltus.numerics.vectors import Vectors
 
@@ -203,11 +201,19 @@ class _Plan:
         return bool(degree.max() <= 2) and self.size == _forest_size(pairs, n_masses)
 
     def _line_graph(self):
+        from scipy.sparse import coo_matrix
+
         return coo_matrix((np.ones(self.row.size), (self.row, self.column)), shape=(self.size,) * 2).tocsr()
+
+    def _bandwidth_order(self) -> np.ndarray:
+        """Rods in an order in which those that share a mass are near each other."""
+        from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+        return np.asarray(reverse_cuthill_mckee(self._line_graph(), symmetric_mode=True))
 
     def _order_paths(self):
         """Rods in the order of their chains: couplings are then between neighbours only."""
-        order = np.asarray(reverse_cuthill_mckee(self._line_graph(), symmetric_mode=True))
+        order = self._bandwidth_order()
         self.order = order
         place = np.argsort(order)
         row, column = place[self.row], place[self.column]
@@ -219,7 +225,7 @@ class _Plan:
 
     def _order_blocks(self):
         """Rods in an order of small bandwidth, cut into blocks that couple to their neighbours only."""
-        order = np.asarray(reverse_cuthill_mckee(self._line_graph(), symmetric_mode=True))
+        order = self._bandwidth_order()
         place = np.argsort(order)
         row, column = place[self.row], place[self.column]
         self.width = max(int(np.abs(row - column).max()), 1)
@@ -310,9 +316,18 @@ def has_redundant_rods(pairs, n_masses: int) -> bool:
 
 def components(pairs, n_masses: int) -> np.ndarray:
     """Label of the connected part of the network to which each mass belongs."""
-    first, second = np.array(pairs, int).reshape(-1, 2).T
-    graph = coo_matrix((np.ones(len(pairs)), (first, second)), shape=(n_masses, n_masses))
-    return connected_components(graph, directed=False)[1]
+    parent = list(range(n_masses))
+
+    def root(mass: int) -> int:
+        while parent[mass] != mass:
+            parent[mass] = mass = parent[parent[mass]]
+        return mass
+
+    for i, j in pairs:
+        low, high = sorted((root(int(i)), root(int(j))))
+        parent[high] = low
+    # The least mass of a part is its root, so that parts are numbered in the order of their first masses.
+    return np.unique([root(mass) for mass in range(n_masses)], return_inverse=True)[1]
 
 
 def _forest_size(pairs, n_masses: int) -> int:

@@ -7,8 +7,6 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.sparse import diags_array, lil_matrix
-from scipy.sparse.linalg import splu
 
 SMALLEST = 4  # values along an axis that a cubic needs
 
@@ -26,6 +24,9 @@ def _along_first(values: np.ndarray) -> np.ndarray:
     n = len(values)
     if n < SMALLEST:
         raise ValueError(f"A grid needs at least {SMALLEST} values along each axis, got {n}.")
+    from scipy.sparse import diags_array, lil_matrix
+    from scipy.sparse.linalg import splu
+
     bands: dict[str, Any] = {"offsets": [-1, 0, 1], "shape": (n + 2, n + 2)}  # SciPy's hints know one offset alone
     matrix = lil_matrix(diags_array([1 / 6, 4 / 6, 1 / 6], **bands))
     # The third derivative does not jump at the second and at the last but one value.

@@ -27,6 +27,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from saltus.programs.arrays import numbers
+
 Series = list[Decimal]
 
 SPLIT = 0.75  # larger needs more terms, smaller lets P and Q cancel
@@ -162,7 +164,7 @@ def _powers(x: Array, n: int) -> Array:
 def tabulate(parameters: tuple[tuple[float, float, float], ...]) -> HypergeometricTable:
     """The functions 2F1(a, b; c; x) on [0, 1] for several (a, b, c) with the same c - a - b > 0, and c > 0."""
     coefficients, whole, rest = _coefficients(tuple(tuple(float(x) for x in p) for p in parameters))
-    return HypergeometricTable(jnp.asarray(coefficients), jnp.asarray(whole), jnp.asarray(rest))
+    return HypergeometricTable(numbers(coefficients), numbers(whole, None), numbers(rest))
 
 
 @functools.lru_cache(maxsize=256)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import pydantic
 
@@ -98,6 +98,8 @@ class ImpactTable(Model):
 class BodiesScenario(Scenario):
     """Rigid bodies in free flight, with impacts, walls and periodic boxes."""
 
+    paths: ClassVar[tuple[str, ...]] = ("fill.file",)
+
     kind: Literal["bodies"]
     gravity: Triple = [0.0, 0.0, 0.0]
     bodies: list[BodyTable] = []
@@ -126,6 +128,8 @@ class BodiesScenario(Scenario):
             self.box_edges()
         if self.measure is not None or self.compress is not None:
             self._gas_possible()
+        elif math.isinf(self.solve.until):
+            raise ValueError("`solve.until` must be finite, got inf: bodies have no end of their own. Give a time [s].")
         return self
 
     def _gas_possible(self) -> None:
@@ -136,7 +140,7 @@ class BodiesScenario(Scenario):
         if self.bodies:
             raise ValueError(f"{table} is for a box with [fill] alone. Leave out [[bodies]].")
         if self.ensemble is not None:
-            raise ValueError(f"An ensemble of scenarios with {table} cannot be run. Run one for each `fill.seed`.")
+            raise ValueError(f"An ensemble of scenarios with {table} cannot be run. Use saltus.ensembles.gas_boxes.")
         if self.measure is not None and self.compress is not None:
             raise ValueError("Both [measure] and [compress] are given. Give one of them.")
         if self.measure is not None and self.measure.collisions is None and math.isinf(self.solve.until):

@@ -45,6 +45,7 @@ class FillTable(SpeciesTable):
 
     With `temperature` (kT) their velocities are thermal and volume fractions up to 0.6 can be filled; without, they
     are put one by one at random places, and `speed` and `spin` are root mean squares of the velocity components.
+    `file` is the result of a run of the same bodies, which go on from its last state at this temperature.
     """
 
     others: list[SpeciesTable] = []
@@ -52,6 +53,7 @@ class FillTable(SpeciesTable):
     temperature: Positive | None = None
     thermal_spin: bool = False
     start: Literal["random", "crystal"] = "random"
+    file: str | None = None
     speed: Nonnegative = 1.0
     spin: Nonnegative = 1.0
     seed: Annotated[int, pydantic.Field(ge=0)] = 0
@@ -59,12 +61,14 @@ class FillTable(SpeciesTable):
     @pydantic.model_validator(mode="after")
     def _thermal_keys(self) -> Self:
         if self.temperature is None:
-            keys = ("others", "start", "thermal_spin", "volume_fraction")
+            keys = ("others", "start", "file", "thermal_spin", "volume_fraction")
             given = [key for key in keys if getattr(self, key) != type(self).model_fields[key].default]
             if given:
                 raise ValueError(f"`{given[0]}` needs thermal velocities. Give `fill.temperature` (kT) too.")
         elif given := {"speed", "spin"} & self.model_fields_set:
             raise ValueError(f"Both `temperature` and `{min(given)}` are given. The temperature sets all velocities.")
+        if self.file is not None and "start" in self.model_fields_set:
+            raise ValueError("Both `start` and `file` are given. Give one of them.")
         if self.start == "crystal" and self.others:
             raise ValueError("A crystal has one kind of bodies. Leave out `fill.others`, or take a random start.")
         return self
@@ -104,6 +108,7 @@ class MeasureTable(Model):
 
     equilibrate: Annotated[int, pydantic.Field(ge=0)] | None = None
     collisions: Annotated[int, pydantic.Field(ge=1)] | None = None
+    events: Annotated[int, pydantic.Field(ge=0, le=10_000_000)] = 0  # the last so many are kept one by one
 
 
 class CompressTable(Model):
@@ -120,6 +125,8 @@ def start_of(scenario: BodiesScenario) -> Bodies:
     fill, box = scenario.filling, scenario.box_edges()
     if fill.temperature is None:
         raise ValueError("A gas needs `fill.temperature`.")
+    if fill.file is not None:
+        return _stored(scenario, fill.file, box, fill.temperature)
     if fill.start == "crystal":
         return crystal(fill.species()[0], box, temperature=fill.temperature, seed=fill.seed, spins=_spins(scenario))
     return random_start(
@@ -130,6 +137,17 @@ def start_of(scenario: BodiesScenario) -> Bodies:
         seed=fill.seed,
         spins=_spins(scenario),
     )
+
+
+def _stored(scenario: BodiesScenario, file: str, box: list[float], temperature: float) -> Bodies:
+    """The bodies in the last state of a stored run, with velocities scaled to the temperature."""
+    from saltus.gas.states import bodies_of, freedoms, last_state, scaled
+    from saltus.io import read
+
+    fill = scenario.filling
+    bodies = last_state(read(file), bodies_of(fill.species(), fill.seed), box, repr(file))
+    kept = 3 if scenario.periodic and not scenario.walls else 0
+    return scaled(bodies, temperature, freedoms(bodies, _spins(scenario), kept)[1])
 
 
 def _spins(scenario: BodiesScenario) -> bool:
@@ -148,6 +166,7 @@ def gas_of(scenario: BodiesScenario) -> Gas:
         walls=[(wall.normal, wall.offset) for wall in scenario.walls],
         gravity=scenario.gravity,
         law=scenario.impact.law(),
+        log=0 if scenario.measure is None else scenario.measure.events,
     )
     # Spins that nothing changes enter no average.
     return Gas(hard, spins=scenario.impact.mu > 0.0)

@@ -60,7 +60,9 @@ class GroundShape(Model):
             return [Disc(self.disc, self.rounding)], [[0.0, 0.0, 0.0]]
         if self.axes is None:
             raise ValueError("`body.shape` needs one of axes, radius, disc or balls.")
-        return [ShapeTable(axes=self.axes, exponents=self.exponents).build()], [[0.0, 0.0, 0.0]]
+        # Checked already; ensembles build with numbers that are not known yet, which no check would take.
+        shape = ShapeTable.model_construct(axes=self.axes, exponents=self.exponents)
+        return [shape.build()], [[0.0, 0.0, 0.0]]
 
 
 class GroundBodyTable(Model):
@@ -215,4 +217,4 @@ class GroundBodyScenario(Scenario):
             angular_velocity=body.angular_velocity,
             height=body.height,
         )
-        return system, start
+        return system.with_tolerance(self.solve.rtol), start

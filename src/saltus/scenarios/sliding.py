@@ -166,9 +166,8 @@ class SlidingScenario(Scenario):
         return [self.common_mu if mass.mu is None else mass.mu for mass in self.masses]
 
     def build(self) -> tuple[SlidingMasses | Raft, State]:
-        import jax.numpy as jnp
-
-        from saltus.systems import Raft, SlidingMasses
+        from saltus import systems
+        from saltus.programs.arrays import numbers
 
         surface = self.surface.build()
         place = [mass.position for mass in self.masses]
@@ -184,11 +183,11 @@ class SlidingScenario(Scenario):
             weights = weights + [self.release.mass] * len(laid.position)
             shared = self.release.mu if self.release.mu is not None else self.common_mu
             mu = mu + [shared] * len(laid.position)
-        weights, mu, place, velocity = (jnp.asarray(numbers, float) for numbers in (weights, mu, place, velocity))
+        weights, mu, place, velocity = (numbers(given) for given in (weights, mu, place, velocity))
         if self.is_raft:
             stiffness, damping = [rod.stiffness for rod in elastic], [rod.damping for rod in elastic]
             strength = [float("inf") if rod.strength is None else rod.strength for rod in elastic]
-            raft = Raft(
+            raft = systems.Raft(
                 surface,
                 weights,
                 pairs,
@@ -199,7 +198,7 @@ class SlidingScenario(Scenario):
                 gravity=self.gravity,
             )
             return raft, raft.start(place, velocity)
-        system = SlidingMasses(
+        system = systems.SlidingMasses(
             surface,
             masses=weights,
             rods=pairs,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from saltus.programs.arrays import stacked
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.ellipsoid import Ellipsoid
@@ -33,7 +33,7 @@ def alike(shapes: Sequence[AbstractShape]) -> AbstractShape:
             f"These shapes cannot move in one system: {names}. Shapes given by a function go with shapes of the "
             "same function only."
         )
-    return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *shapes)
+    return jax.tree.map(stacked, *shapes)
 
 
 def _as_superellipsoid(shape: AbstractShape) -> Superellipsoid:

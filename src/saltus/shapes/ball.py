@@ -7,7 +7,8 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.numerics.components import Sym, Vec
-from saltus.shapes.base import AbstractShape
+from saltus.programs.arrays import numbers
+from saltus.shapes.base import SIZES, AbstractShape
 
 
 class Ball(AbstractShape):
@@ -21,7 +22,8 @@ class Ball(AbstractShape):
 
     def __init__(self, size: Array | float):
         checks.positive("radius", size)
-        self.size = jnp.asarray(size, float)
+        checks.between("radius", size, *SIZES, "It is a length in metres.")
+        self.size = numbers(size)
 
     def supported(self, n: Vec) -> tuple[Array, Vec]:
         return self.size + 0.0 * n.x, n * self.size

@@ -13,6 +13,8 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
+from saltus.programs import program
+from saltus.programs.arrays import numbers, stacked
 from saltus.shapes.base import AbstractShape
 
 
@@ -71,16 +73,17 @@ class Body(eqx.Module):
         checks.positive("mass", 1.0 if mass is None else mass)
         self.shape = shape
         density = 1.0 if density is None else density
-        self.mass = jnp.asarray(shape.volume() * density if mass is None else mass, float)
+        volume, gyration = _measured(shape)
+        self.mass = numbers(_product(volume, density) if mass is None else mass)
         if principal_inertia is None:
-            self.inertia = self.mass * shape.gyration()
+            self.inertia = numbers(_product(self.mass, gyration))
         else:
             check_inertia(principal_inertia)
-            self.inertia = jnp.asarray(principal_inertia, float)
-        self.center = jnp.asarray(center, float)
-        self.velocity = jnp.asarray(velocity, float)
-        self.quaternion = rotation.normalised(jnp.asarray(quaternion, float))
-        self.angular_velocity = jnp.asarray(angular_velocity, float)
+            self.inertia = numbers(principal_inertia)
+        self.center = numbers(center)
+        self.velocity = numbers(velocity)
+        self.quaternion = _unit(quaternion)
+        self.angular_velocity = numbers(angular_velocity)
 
     def turn(self) -> Turn:
         """Orientation as a matrix of `Vec` columns."""
@@ -129,7 +132,30 @@ class Body(eqx.Module):
         return self.moved(self.center, velocity, self.quaternion, omega)
 
 
-@eqx.filter_jit
+@program
+def _measured(shape: AbstractShape) -> tuple[Array, Array]:
+    """Volume and squared radii of gyration."""
+    return shape.volume(), shape.gyration()
+
+
+def _plain(values) -> Array | np.ndarray:
+    """Known numbers for NumPy, of which nothing need be compiled; traced ones as they are."""
+    known = checks.concrete(values)
+    return jnp.asarray(values, float) if known is None else known
+
+
+def _product(first, second) -> Array | np.ndarray:
+    return _plain(first) * _plain(second)
+
+
+def _unit(quaternion) -> Array:
+    known = checks.concrete(quaternion)
+    if known is None:
+        return rotation.normalised(jnp.asarray(quaternion, float))
+    return numbers(known / np.sqrt((known * known).sum()))
+
+
+@program
 def _after(body: Body, duration: Array, gravity: Array, compact: bool) -> Body:
     q, omega = rotation.free_rotation(body.quaternion, body.angular_velocity, body.inertia, duration, compact)
     center = body.center + duration * body.velocity + 0.5 * duration * duration * gravity
@@ -138,7 +164,7 @@ def _after(body: Body, duration: Array, gravity: Array, compact: bool) -> Body:
 
 def stack(bodies: Sequence[Body]) -> Body:
     """Bodies of one kind of shape as a batch: every array gets a leading axis for `vmap`."""
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *bodies)
+    return jax.tree.map(stacked, *bodies)
 
 
 def _check_quaternion(quaternion) -> None:

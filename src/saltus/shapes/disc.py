@@ -7,6 +7,7 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.numerics.components import Sym, Vec
+from saltus.programs.arrays import numbers
 from saltus.shapes.base import AbstractShape
 
 
@@ -28,8 +29,8 @@ class Disc(AbstractShape):
     def __init__(self, rim: Array | float, rounding: Array | float = 0.0):
         checks.positive("rim", rim)
         checks.nonnegative("rounding", rounding)
-        self.rim = jnp.asarray(rim, float)
-        self.rounding = jnp.asarray(rounding, float)
+        self.rim = numbers(rim)
+        self.rounding = numbers(rounding)
 
     def supported(self, n: Vec) -> tuple[Array, Vec]:
         square = n.x * n.x + n.y * n.y

@@ -5,9 +5,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from saltus import checks
 from saltus.numerics.components import Sym, Vec
-from saltus.shapes.base import AbstractShape
+from saltus.shapes.base import AbstractShape, checked_axes
 
 
 class Ellipsoid(AbstractShape):
@@ -20,9 +19,7 @@ class Ellipsoid(AbstractShape):
     axes: Float[Array, " 3"]
 
     def __init__(self, axes):
-        checks.positive("axes", axes, "Give three semi-axes, such as [1.0, 2.0, 3.0].")
-        checks.shaped("axes", axes, (3,))
-        self.axes = jnp.asarray(axes, float)
+        self.axes = checked_axes(axes)
 
     def supported(self, n: Vec) -> tuple[Array, Vec]:
         axes = Vec.of(self.axes)

@@ -17,6 +17,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
+from saltus.programs import program
+from saltus.programs.arrays import numbers
 
 Scalar = Float[Array, ""]
 Plane = Float[Array, "2"]
@@ -56,14 +58,13 @@ class AbstractProfile(eqx.Module):
         if checks.concrete(radius) is None or any(checks.concrete(x) is None for x in jax.tree.leaves(self)):
             return
         angles = np.linspace(0.0, 2 * np.pi, 721)
-        distance = np.asarray(jax.vmap(self.radius)(jnp.asarray(angles)))
+        distance, curvature = (np.asarray(found) for found in _surveyed(self, numbers(angles)))
         if not (distance > 0.0).all():
             worst = int(np.argmin(distance))
             raise ValueError(
                 f"The radius of the profile must be > 0, got {distance[worst]:.4g} m at phi = {angles[worst]:.4g}. "
                 "Use a smaller waist."
             )
-        curvature = np.asarray(jax.vmap(lambda phi: self.at(phi).curvature)(jnp.asarray(angles)))
         room = 1.0 + curvature * float(radius)
         if not (room > 0.0).all():
             worst = int(np.argmin(room))
@@ -74,6 +75,12 @@ class AbstractProfile(eqx.Module):
             )
 
 
+@program
+def _surveyed(profile: AbstractProfile, angles: Array) -> tuple[Array, Array]:
+    """Radius and curvature at these angles."""
+    return jax.vmap(lambda phi: (jnp.asarray(profile.radius(phi), float), profile.at(phi).curvature))(angles)
+
+
 class CircleProfile(AbstractProfile):
     """A circle.
 
@@ -81,7 +88,7 @@ class CircleProfile(AbstractProfile):
         a: Its radius, > 0 [m].
     """
 
-    a: Scalar = eqx.field(converter=lambda x: jnp.asarray(x, float))
+    a: Scalar = eqx.field(converter=numbers)
 
     def __check_init__(self):
         checks.positive("a", self.a)
@@ -99,8 +106,8 @@ class ButterflyProfile(AbstractProfile):
         b: Half the difference of the largest and smallest radius, |b| < a [m].
     """
 
-    a: Scalar = eqx.field(converter=lambda x: jnp.asarray(x, float))
-    b: Scalar = eqx.field(converter=lambda x: jnp.asarray(x, float))
+    a: Scalar = eqx.field(converter=numbers)
+    b: Scalar = eqx.field(converter=numbers)
 
     def __check_init__(self):
         checks.positive("a", self.a)

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.numerics import rotation
+from saltus.programs.arrays import numbers
 from saltus.shapes.alike import alike
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import check_inertia
@@ -67,7 +68,7 @@ class Solid(eqx.Module):
         self.n_pieces = len(shapes)
         self.pieces = alike(shapes)
         self.offsets = jnp.asarray(centers, float) - jnp.asarray(center_of_mass, float)
-        self.mass = jnp.asarray(mass if density is None else shapes[0].volume() * density, float)
+        self.mass = numbers(mass if density is None else shapes[0].volume() * density)
         if principal_inertia is None:
             moments = self.mass * shapes[0].gyration()
         else:

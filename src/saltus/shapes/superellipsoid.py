@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.numerics.components import Sym, Vec
 from saltus.numerics.gamma import gamma
-from saltus.shapes.base import AbstractShape
+from saltus.shapes.base import AbstractShape, checked_axes
 
 # Newton steps for the multiplier of the support function; the fifth leaves 1e-16 for any exponents.
 STEPS = 5
@@ -31,10 +31,8 @@ class Superellipsoid(AbstractShape):
     exponents: Float[Array, " 3"]
 
     def __init__(self, axes, exponents):
-        checks.positive("axes", axes, "Give three semi-axes, such as [1.0, 2.0, 3.0].")
-        checks.shaped("axes", axes, (3,))
         checks.between("exponents", exponents, 2.0, 1000.0, "Below 2 the body has edges; take 2 for an ellipsoid.")
-        self.axes = jnp.asarray(axes, float)
+        self.axes = checked_axes(axes)
         self.exponents = jnp.broadcast_to(jnp.asarray(exponents, float), (3,))
 
     def _multiplier(self, n: Vec) -> tuple[Vec, Vec, Array]:

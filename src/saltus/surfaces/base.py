@@ -10,12 +10,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
+from saltus.programs.arrays import numbers
+
 Values = Float[Array, "..."]
 
 
 def number(value: Any) -> Array:
     """A parameter as a differentiable leaf."""
-    return jnp.asarray(value, float)
+    return numbers(value)
 
 
 def parameter(**options: Any) -> Any:

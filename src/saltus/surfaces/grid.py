@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy import ndimage
 
 RINGS = 8  # rings of pixels around the known ones that are extended linearly; farther on the nearest one serves
 
@@ -105,6 +104,8 @@ def smoothed(heights: np.ndarray, length: float, dx: float, dy: float) -> np.nda
     pad = [int(4 * s + 2) for s in sigma]
     pad = [min(p, n - 1) for p, n in zip(pad, heights.shape, strict=True)]
     values = np.pad(filled(heights), [(p, p) for p in pad], mode="reflect", reflect_type="odd")
+    from scipy import ndimage
+
     result = ndimage.gaussian_filter(values, sigma, mode="nearest")
     result = result[pad[0] : pad[0] + heights.shape[0], pad[1] : pad[1] + heights.shape[1]]
     return np.where(known, result, np.nan)
@@ -121,6 +122,8 @@ def filled(heights: np.ndarray) -> np.ndarray:
             return result
         result = np.where(missing, _extended(result), result)
     missing = ~np.isfinite(result)
+    from scipy import ndimage
+
     nearest = np.zeros((result.ndim, *result.shape), np.int32)
     ndimage.distance_transform_edt(missing, return_distances=False, return_indices=True, indices=nearest)
     return result[tuple(nearest)]

@@ -14,6 +14,7 @@ from saltus import checks
 from saltus.hybrid import Quantity, State
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.friction.base import VANISHING
+from saltus.programs.arrays import numbers
 
 AXES = ("x", "y", "z")
 POINT = 1e-15  # radius of a spot over that of its ball below which it is a point
@@ -37,7 +38,7 @@ BALL_QUANTITIES = {
 
 def number(value) -> Array:
     """A value as a float64 array."""
-    return jnp.asarray(value, float)
+    return numbers(value)
 
 
 def is_point(law: AbstractFrictionLaw, radius: Array) -> bool:
@@ -50,25 +51,25 @@ def is_point(law: AbstractFrictionLaw, radius: Array) -> bool:
     checks.instance("law", law, AbstractFrictionLaw, "Give one of saltus.laws.friction, such as Coulomb(mu=0.2).")
     if not isinstance(law, AbstractSpotLaw):
         return True
-    checks.note((law.spot_radius > POINT * radius).all())
+    checks.note(lambda: (law.spot_radius > POINT * radius).all())
     spot, ball = checks.concrete(law.spot_radius), checks.concrete(radius)
     if spot is None:
         return False
     return bool((spot <= (0.0 if ball is None else POINT * ball)).all())
 
 
-def atol_limit(near: float, speed: Array, radius: Array) -> float:
+def atol_limit(near: float, gravity: Array, radius: Array) -> float:
     """A tenth of the speed at which a ball is told to stop, as an error of its velocities.
 
     Args:
-        near: That speed, over `speed`.
-        speed: An ordinary speed of the ball [m/s].
+        near: That speed, over an ordinary one, which is sqrt(gravity radius).
+        gravity: Acceleration of gravity [m s-2].
         radius: Its radius [m].
     """
-    quick, large = checks.concrete(speed), checks.concrete(radius)
-    if quick is None or large is None:
+    pull, large = checks.concrete(gravity), checks.concrete(radius)
+    if pull is None or large is None:
         return math.inf
-    return float(0.1 * near * np.min(quick) / max(float(np.max(large)), 1.0))
+    return float(0.1 * near * np.min(np.sqrt(pull * large)) / max(float(np.max(large)), 1.0))
 
 
 def spot_law(law: AbstractFrictionLaw) -> AbstractSpotLaw:

@@ -14,6 +14,8 @@ from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
+from saltus.programs import program
+from saltus.programs.arrays import joined
 from saltus.systems.ball_common import (
     AXES,
     BALL_QUANTITIES,
@@ -110,7 +112,7 @@ class BallOnPlane(AbstractSystem):
 
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip counts as none [m/s]."""
-        return atol_limit(NEAR_REST, self.speed, self.radius)
+        return atol_limit(NEAR_REST, self.gravity, self.radius)
 
     def start(self, velocity=(0.0, 0.0), angular_velocity=(0.0, 0.0, 0.0), position=(0.0, 0.0)) -> State:
         """The ball on the plane.
@@ -127,8 +129,7 @@ class BallOnPlane(AbstractSystem):
         ):
             checks.shaped(name, value, (n,))
             checks.finite(name, value)
-        v = jnp.concatenate([jnp.asarray(velocity, float), jnp.asarray(angular_velocity, float)])
-        q = jnp.concatenate([jnp.asarray(position, float), jnp.zeros(2)])
+        q, v = joined(position, 0.0, 0.0), joined(velocity, angular_velocity)
         return _settled(self, State.of(0.0, q, v, [0.0], SLIP))
 
     # ---- motion ---------------------------------------------------------------------------------------
@@ -376,7 +377,7 @@ class BallOnPlane(AbstractSystem):
         return {"t": float(after.t)}
 
 
-@eqx.filter_jit
+@program
 def _settled(ball: BallOnPlane, state: State) -> State:
     """The right mode for a start."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed

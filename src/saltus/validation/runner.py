@@ -40,6 +40,7 @@ TOPICS = {
 }  # fmt: skip
 LONG_RUNS = ("chain",)  # topics of many runs of one program, which is then better compiled with some care
 LONGEST_RUNS = ("gas",)  # topics whose time goes into running: compiled with all care
+ONLY_ASKED_FOR = {"gas": ("state",)}  # groups that take minutes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,6 +111,24 @@ class GroupResult:
 def shipped() -> list[Path]:
     """The reference files of the package."""
     return sorted((Path(__file__).parent / "cases").glob("*.json"))
+
+
+def standard(names: Sequence[str] = ()) -> list[Topic]:
+    """The cases of the package: all of some topics, or those of every topic that take a minute together."""
+    known = {path.stem: path for path in shipped()}
+    for name in names:
+        if name not in known:
+            raise ScenarioError(
+                f"There are no reference cases of {name!r} in the package.{suggestion(name, known)} "
+                f"Known: {', '.join(known)}."
+            )
+    if names:
+        return read(known[name] for name in dict.fromkeys(names))
+    quick = []
+    for topic in read(known.values()):
+        long = ONLY_ASKED_FOR.get(topic.name, ())
+        quick.append(dataclasses.replace(topic, cases=[case for case in topic.cases if case["group"] not in long]))
+    return quick
 
 
 def read(paths: Iterable[str | Path]) -> list[Topic]:

@@ -30,13 +30,17 @@ PEAKS = {
     "rod_force": ("largest_rod_force", "largest force in any rod, pull or push"),
     "tension": ("largest_tension", "largest tension in any link"),
     "edge_force": ("largest_edge_force", "largest force of the edge of the table"),
+    "jump_height": ("largest_jump_height", "largest height over the ground"),
 }
+# Such as are wanted of some kinds only.
+PEAKS_OF_KINDS = {"ground_body": {"kinetic_energy": ("largest_kinetic_energy", "largest kinetic energy")}}
 # Quantities of the last state that are kept.
 LAST = ("position", "velocity", "quaternion", "angular_velocity", "mode")
-HORIZONTAL_KINDS = ("sliding", "raft", "rails", "plane_ball")  # x and y are horizontal there
+HORIZONTAL_KINDS = ("sliding", "raft", "rails", "plane_ball", "ground_body")  # x and y are horizontal there
 
 
 STOPPED = "stopped"
+MISSING = "missing energy"  # of what `at_end` tells, the one that is not kept
 # Where a run has not stopped, what it reached says only that the value is no smaller (censored on the right).
 CENSORED = {"censored_unless": STOPPED}
 
@@ -86,7 +90,7 @@ def columns(system: HybridSystem, start: State) -> dict[str, Column]:
     if system.others_go_on:
         kept["masses_left"] = Column((), (), whole, "1", "masses that left the region of the surface")
     for name in peaks(system):
-        label, phrase = PEAKS[name]
+        label, phrase = about_peak(system, name)
         kept[label] = Column((), (), real, known[name].units, phrase)
     for name in _last(system):
         if name in known:
@@ -99,7 +103,12 @@ def columns(system: HybridSystem, start: State) -> dict[str, Column]:
 def peaks(system: HybridSystem) -> tuple[str, ...]:
     """The quantities of the system whose largest size is kept."""
     known = system.quantities()
-    return tuple(name for name in PEAKS if name in known)
+    return tuple(name for name in (*PEAKS, *PEAKS_OF_KINDS.get(system.kind, ())) if name in known)
+
+
+def about_peak(system: HybridSystem, name: str) -> tuple[str, str]:
+    """What the largest size of a quantity is called, and a phrase for it."""
+    return PEAKS[name] if name in PEAKS else PEAKS_OF_KINDS[system.kind][name]
 
 
 @functools.cache
@@ -156,12 +165,31 @@ def at_end(system: HybridSystem, start: State, end: State) -> dict[str, Array]:
     kept = {}
     if "dissipated_energy" in last:
         kept["energy_lost"] = last["dissipated_energy"] - first["dissipated_energy"]
+    if system.balanced and {"kinetic_energy", "potential_energy", "dissipated_energy"} <= last.keys():
+        kept[MISSING] = _missing_energy(first, last)
     if "position" in last and system.kind in HORIZONTAL_KINDS:
         way = (last["position"] - first["position"])[..., :2]
         kept["run_out"] = jnp.max(jnp.sqrt(jnp.sum(way**2, axis=-1)))
     if system.others_go_on:
         kept["masses_left"] = jnp.sum(last["mode"] == system.mode_names.index("gone"))
     return kept | {f"final_{name}": last[name] for name in _last(system) if name in last}
+
+
+def _missing_energy(first: dict[str, Array], last: dict[str, Array]) -> Array:
+    """Share of the exchanged energy that is unaccounted for at the end, as `diagnostics.energy` has it; traced."""
+    import jax.numpy as jnp
+
+    from saltus.diagnostics.energy import ENERGIES, ROUNDING
+
+    energies = [name for name in ENERGIES if name in last]
+    changes = {name: last[name] - first[name] for name in energies}
+    total = sum(change if name != "supplied_energy" else -change for name, change in changes.items())
+    sizes = jnp.stack([jnp.abs(side[name]) for side in (first, last) for name in energies])
+    motion = [first["kinetic_energy"], last["kinetic_energy"]]
+    exchanged = [jnp.abs(change) for name, change in changes.items() if name != "kinetic_energy"]
+    scale = jnp.max(jnp.stack([*motion, *exchanged]))
+    missing = jnp.where(jnp.abs(total) <= ROUNDING * jnp.max(sizes), 0.0, jnp.abs(total))
+    return missing / jnp.where(scale > 0.0, scale, 1.0)
 
 
 def _last(system: HybridSystem) -> tuple[str, ...]:

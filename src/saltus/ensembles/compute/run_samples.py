@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from saltus.diagnostics.accuracy import Promise
 from saltus.ensembles.compute import building, outputs
 from saltus.ensembles.compute.outputs import FAILED, OUTCOME_NAMES, Column
 from saltus.ensembles.store.layout import plain
 from saltus.errors import ScenarioError
+from saltus.hybrid.outcome import OUTCOMES
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
 from saltus.scenarios.replace import replaced
@@ -26,6 +28,7 @@ MAX_EVENTS = 256  # events of a run after which it is left to the engine for sin
 SHORT = 1e-8  # part of a run below which a step is too short to hold an extreme of its own
 PER_STEP = 8  # looks per step at a run by itself, for its extremes
 MAX_STEPS = 100_000  # steps after which it is
+SUCCEEDS = np.array([OUTCOMES.get(name, False) for name in OUTCOME_NAMES])
 
 
 def columns(scenario: Scenario) -> dict[str, Column]:
@@ -127,7 +130,11 @@ class _Work:
         return self._builders[chosen]
 
     def _run(self, scenario, stack: building.Stack, good, until, rows, kept, tell: Progress) -> np.ndarray:
-        """Run the good ones of a stack and keep what they give; which of them met a limit of the batch."""
+        """Run the good ones of a stack and keep what they give; which of them must be run alone.
+
+        Those are the ones that met a limit of the batch, and those whose energies at the end raise doubts: a single
+        run looks at its energies throughout, and says what it finds.
+        """
         from saltus.engines import batch
         from saltus.engines.trial import Status
 
@@ -142,12 +149,19 @@ class _Work:
             "events": lanes.events,
         }
         for k, name in enumerate(self.peaks):
-            found[outputs.PEAKS[name][0]] = lanes.largest[:, k]
-        full = goes & (lanes.status == Status.full)
-        done = np.flatnonzero(goes & ~full)
+            found[outputs.about_peak(self.system, name)[0]] = lanes.largest[:, k]
+        doubtful = SUCCEEDS[outcome] & self._doubtful(scenario, found.pop(outputs.MISSING, 0.0))
+        left = goes & ((lanes.status == Status.full) | doubtful)
+        done = np.flatnonzero(goes & ~left)
         for name, column in found.items():
             _keep(kept[name], rows[done], np.asarray(column)[done])
-        return full[: len(rows)]
+        return left[: len(rows)]
+
+    def _doubtful(self, scenario: Scenario, missing) -> np.ndarray:
+        """Whether more energy is missing than the tolerances promise (or it is no number)."""
+        options = scenario.options()
+        promise = Promise(None if options["step"] is not None else options["rtol"])
+        return ~(np.asarray(missing) <= promise.relative)
 
     def _plan(self, scenario: Scenario):
         from saltus.engines import batch, steppers
@@ -184,7 +198,8 @@ class _Work:
         code, until = kept["outcome"][row], scenario.end_time
         kept[outputs.STOPPED][row] = outputs.stopped(end, code, until)[0]
         for name, value in _largest(system, trajectory, self.peaks).items():
-            kept[outputs.PEAKS[name][0]][row] = value
+            kept[outputs.about_peak(system, name)[0]][row] = value
+        ends.pop(outputs.MISSING, None)
         for name, column in ends.items():
             _keep(kept[name], [row], np.asarray(column)[None])
 

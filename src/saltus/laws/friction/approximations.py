@@ -11,7 +11,6 @@ import functools
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from scipy import optimize
 
 from saltus.laws.friction.base import AbstractSpotLaw, Number, number, optional_number
 from saltus.laws.friction.pressure import pressure_of
@@ -164,6 +163,8 @@ def _inverse(x: Number) -> Number:
 
 def _minimax(form, wanted: np.ndarray, low: float, high: float) -> float:
     """The number between `low` and `high` for which the largest error of `form(x)` is smallest."""
+    from scipy import optimize
+
     best = optimize.minimize_scalar(
         lambda x: np.max(np.abs(form(x) - wanted)), bounds=(low, high), method="bounded", options={"xatol": 1e-6}
     )

@@ -7,7 +7,7 @@ results act. Arrays broadcast: slip (..., 2), spin (...), load (...).
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from saltus import checks
 from saltus.laws.friction.limit import PointLimit, SpotLimit
 from saltus.laws.friction.pressure import Pressure, pressure_of
 from saltus.laws.friction.spot import Coupling
+from saltus.programs.arrays import numbers
 
 if TYPE_CHECKING:
     Number = Tangent = Array  # what they are inside; plain numbers and lists are welcome
@@ -30,7 +31,13 @@ VANISHING = 2.0**-30  # [m/s]; a slip that tells the friction of a contact that 
 
 def number(value) -> Array:
     """A value as a float64 array."""
-    return jnp.asarray(value, float)
+    return numbers(value)
+
+
+def _reach(sliding: Array, rolling: Array) -> Any:
+    """How far the pressure is shifted at most; nothing is compiled for known numbers."""
+    known = [checks.concrete(shift) for shift in (sliding, rolling)]
+    return abs(sliding) + rolling if known[0] is None or known[1] is None else abs(known[0]) + known[1]
 
 
 def optional_number(value) -> Array | None:
@@ -142,7 +149,7 @@ class AbstractSpotLaw(AbstractFrictionLaw):
         checks.between("rolling_shift", self.rolling_shift, 0.0, 1.0, "Otherwise the pressure would pull or drive.")
         checks.between(
             "|sliding_shift| + rolling_shift",
-            jnp.abs(self.sliding_shift) + self.rolling_shift,
+            _reach(self.sliding_shift, self.rolling_shift),
             0.0,
             1.0,
             "Otherwise the pressure would pull at the rim of the spot.",

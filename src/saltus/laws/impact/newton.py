@@ -7,6 +7,7 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.laws.impact.base import AbstractImpactLaw
+from saltus.programs.arrays import numbers
 
 
 class Newton(AbstractImpactLaw):
@@ -23,7 +24,7 @@ class Newton(AbstractImpactLaw):
 
     def __init__(self, restitution: Array | float):
         checks.between("restitution", restitution, 0.0, 1.0)
-        self.restitution = jnp.asarray(restitution, float)
+        self.restitution = numbers(restitution)
 
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
         closing = jnp.minimum(velocity @ normal, 0.0)

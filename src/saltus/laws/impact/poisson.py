@@ -9,6 +9,7 @@ from jaxtyping import Array
 from saltus import checks
 from saltus.laws.impact.base import AbstractImpactLaw
 from saltus.laws.impact.stronge import Contact, Progress, _basis, _press, _restart
+from saltus.programs.arrays import numbers
 
 
 class Poisson(AbstractImpactLaw):
@@ -32,8 +33,8 @@ class Poisson(AbstractImpactLaw):
     def __init__(self, restitution: Array | float, mu: Array | float):
         checks.between("restitution", restitution, 0.0, 1.0)
         checks.nonnegative("mu", mu)
-        self.restitution = jnp.asarray(restitution, float)
-        self.mu = jnp.asarray(mu, float)
+        self.restitution = numbers(restitution)
+        self.mu = numbers(mu)
 
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
         process = _Process.of(velocity, normal, mobility, self.mu)
@@ -58,8 +59,8 @@ class RoughNewton(AbstractImpactLaw):
     def __init__(self, restitution: Array | float, mu: Array | float):
         checks.between("restitution", restitution, 0.0, 1.0)
         checks.nonnegative("mu", mu)
-        self.restitution = jnp.asarray(restitution, float)
-        self.mu = jnp.asarray(mu, float)
+        self.restitution = numbers(restitution)
+        self.mu = numbers(mu)
 
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
         process = _Process.of(velocity, normal, mobility, self.mu)

@@ -7,6 +7,7 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.laws.impact.base import AbstractImpactLaw
+from saltus.programs.arrays import numbers
 
 REFERENCE_SPEED = 9.144  # [m/s], 30 ft/s
 
@@ -53,11 +54,11 @@ class Soil(AbstractImpactLaw):
         checks.positive("reference_speed", reference_speed)
         checks.positive("reference_mass", reference_mass)
         checks.between("tangential_restitution", tangential_restitution, -1.0, 1.0)
-        self.restitution = jnp.asarray(restitution, float)
-        self.mu = jnp.asarray(mu, float)
-        self.reference_speed = jnp.asarray(reference_speed, float)
-        self.reference_mass = jnp.asarray(reference_mass, float)
-        self.tangential_restitution = jnp.asarray(tangential_restitution, float)
+        self.restitution = numbers(restitution)
+        self.mu = numbers(mu)
+        self.reference_speed = numbers(reference_speed)
+        self.reference_mass = numbers(reference_mass)
+        self.tangential_restitution = numbers(tangential_restitution)
 
     def restitution_of(self, closing: Array, mass: Array) -> Array:
         """Restitution for this normal speed [m/s] and this mass at the contact [kg]."""

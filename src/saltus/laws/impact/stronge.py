@@ -11,6 +11,7 @@ from jaxtyping import Array
 from saltus import checks
 from saltus.laws.impact.base import AbstractImpactLaw
 from saltus.numerics.runge_kutta import RK4
+from saltus.programs.arrays import numbers
 
 # Steps of the slip phase, in units of its fastest rate; the error of a whole impact is about 1e-10.
 STEP = 0.02
@@ -41,8 +42,8 @@ class Stronge(AbstractImpactLaw):
     def __init__(self, restitution: Array | float, mu: Array | float):
         checks.between("restitution", restitution, 0.0, 1.0)
         checks.nonnegative("mu", mu)
-        self.restitution = jnp.asarray(restitution, float)
-        self.mu = jnp.asarray(mu, float)
+        self.restitution = numbers(restitution)
+        self.mu = numbers(mu)
 
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
         basis = _basis(normal)

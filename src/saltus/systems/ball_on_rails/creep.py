@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.contacts.ball_contact import ContactMotion
 from saltus.laws.friction import Reaction
+from saltus.programs import program
 from saltus.systems.ball_common import spot_law
 from saltus.systems.ball_on_rails.forces import (
     LEAN,
@@ -116,7 +116,7 @@ def creep_angle(ball: BallOnRails, forward: Scalar) -> Scalar:
     return refined_angle(ball, jax.lax.stop_gradient(0.5 * (low + high)), forward)
 
 
-@eqx.filter_jit
+@program
 def terminal_creep(ball: BallOnRails, forward: float = 1.0) -> tuple[Scalar, Scalar]:
     """Ratio of slip to rim speed of the self-similar creep, and its acceleration along the rails [m/s2].
 
@@ -127,7 +127,7 @@ def terminal_creep(ball: BallOnRails, forward: float = 1.0) -> tuple[Scalar, Sca
     return 1.0 / jnp.tan(angle), symmetric_acceleration(ball, angle, way)[0]
 
 
-@eqx.filter_jit
+@program
 def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
     """Tangent of the steepest slope on which the ball rests, and the ratio of rim speed to slip at its onset.
 

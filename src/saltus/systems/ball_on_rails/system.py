@@ -14,6 +14,8 @@ from saltus import checks
 from saltus.contacts.ball_contact import across
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw
+from saltus.programs import program
+from saltus.programs.arrays import joined
 from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, choose, is_point, number, of_type
 from saltus.systems.ball_on_rails import creep, events, forces, stick
 from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, Scalar
@@ -97,7 +99,7 @@ class BallOnRails(AbstractSystem):
 
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip counts as none [m/s]."""
-        return atol_limit(events.NEAR_STICK, self.speed, self.radius)
+        return atol_limit(events.NEAR_STICK, self.gravity, self.radius)
 
     def start(self, velocity: float = 0.0, angular_velocity=(0.0, 0.0, 0.0), position: float = 0.0) -> State:
         """The ball on both rails, moving along them.
@@ -110,7 +112,7 @@ class BallOnRails(AbstractSystem):
         checks.shaped("angular_velocity", angular_velocity, (3,))
         checks.finite("angular_velocity", angular_velocity)
         checks.finite("velocity", velocity)
-        v = jnp.zeros(5).at[0].set(velocity).at[2:].set(jnp.asarray(angular_velocity, float))
+        v = joined(velocity, 0.0, angular_velocity)
         state = State.of(0.0, [position, 0.0, 0.0], v, [0.0, 0.0], [SLIP, SLIP])
         return _seated(self, state)
 
@@ -207,10 +209,10 @@ class BallOnRails(AbstractSystem):
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """The instant (after the last stretch before a stop), which rail, and the energy lost at once."""
-        return {"t": float(after.t), "rail": index, "energy_loss": float(jnp.sum(after.ledger - before.ledger))}
+        return {"t": float(after.t), "rail": index, "energy_loss": float(np.sum(after.ledger - before.ledger))}
 
 
-@eqx.filter_jit
+@program
 def _seated(ball: BallOnRails, state: State) -> State:
     return of_type(events.seated(ball, state), state)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy.optimize import nnls
 
 from saltus.contacts.wall import Wall
 from saltus.systems.bodies.touch import Meeting, met
@@ -88,6 +87,8 @@ class Network:
         errors = np.array([float(meeting.tolerances.a_eff) for meeting in self.meetings])
         # The regular part makes the forces of a body that is held more than once over the least ones.
         root = np.linalg.cholesky(coupling + 1e-13 * np.diag(np.diagonal(coupling)))
+        from scipy.optimize import nnls
+
         forces, _ = nnls(root.T, -np.linalg.solve(root, free))
         return forces, free + coupling @ forces, errors
 

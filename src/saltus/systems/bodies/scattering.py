@@ -13,6 +13,7 @@ from saltus.contacts.first_contact import first_contact
 from saltus.contacts.impact import collide
 from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import rotation
+from saltus.programs import program
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body
 
@@ -91,7 +92,7 @@ def scatter(
     return eqx.tree_at(lambda s: s.reach, rows, shape1.radius() + shape2.radius())
 
 
-@eqx.filter_jit
+@program
 def _encounters(shape1, shape2, keys: Array, numbers: Array, law: AbstractImpactLaw) -> Scattering:
     return jax.vmap(lambda key: _encounter(shape1, shape2, key, numbers, law))(keys)
 

@@ -31,6 +31,7 @@ from saltus.systems.bodies.touch import PARADOXES, resolve
 from saltus.systems.bodies.watch import touches
 
 OPENED = 1e-12  # of the size: a gap that is no rounding
+SEARCHES = 50  # of `first_contact.MAX_STEPS` steps each that come to no end, one after the other
 
 Contact = tuple[int, int]  # two bodies, or a wall (counted on from the bodies) and a body
 
@@ -53,7 +54,7 @@ class Schedule:
         self.mu = float(getattr(system.law, "mu", 0.0))
         self.restitution = float(getattr(system.law, "restitution", 1.0))
         self.stop = max(float(system.settle_speed), 1e-10)
-        self.anchor = np.array(start.q[:, :3])
+        self.anchor = np.array(start.q)[:, :3]
         self.room = _room(self.radius, self.period, system.n)
         self.escapes: dict[Contact, tuple[float, float]] = {}  # time of touch, and how long not to look
         self.passing: set[Contact] = set()
@@ -61,6 +62,7 @@ class Schedule:
         # Bodies that touch at the start are looked at before anything moves.
         self.touching = set(touching(system, start))
         self.leaving: set[Contact] = set()
+        self.exhausted = 0  # searches since the last event that took too many steps
 
     # ---- what is to come ----------------------------------------------------------------------
 
@@ -152,7 +154,8 @@ class Schedule:
             # A search that takes too many steps is sure up to the time that it has reached. Bodies that are then as
             # good as touching are taken to touch, without an approach; others are looked at again from there.
             near = happens[k] or last[k] <= OPENED * size[k]
-            kind = "touch" if near else "look-out"
+            self.exhausted += not near
+            kind = "touch" if near else "look-out" if self.exhausted <= SEARCHES else "endless"
             events.append(Upcoming(t + float(times[k]), kind, self.bodies_of(contacts[k]), contacts[k]))
         return events
 
@@ -191,6 +194,14 @@ class Schedule:
             "would be wrong. Please report the scenario.",
         )
 
+    def _endless(self, contact: Contact, t: float) -> Outcome:
+        return Outcome(
+            "too_many_steps",
+            f"Stopped at t = {t:.9g} s: the search for the next contact of {self._named(contact)} takes too many "
+            "steps. Look for bodies that turn very quickly next to each other, and for numbers that differ by many "
+            "powers of ten.",
+        )
+
     def _named(self, contact: Contact) -> str:
         first, second = contact
         if first < self.system.n:
@@ -219,6 +230,9 @@ class Schedule:
             told = self._told("overlap", contact, event.t, q, v)
             return dataclasses.replace(told, outcome=self._overlap(contact, event.t, depth))
         contact = event.detail
+        if event.kind == "endless":
+            told = self._told("endless", contact, event.t, q, v)
+            return dataclasses.replace(told, outcome=self._endless(contact, event.t))
         if event.kind == "emergence":
             self.passing.discard(contact)
         told = self._told(event.kind, contact, event.t, q, v)
@@ -228,6 +242,7 @@ class Schedule:
 
     def touch(self, contact: Contact, t: float, q, v) -> Change:
         """Two bodies, or a wall and a body, have met."""
+        self.exhausted = 0
         system, members = self.system, list(self.bodies_of(contact))
         sustain = system.paradox == "sustain"
         came = resolve(*self.partners(contact, q, v), system.law, system.gravity, system.settle_speed, sustain)
@@ -343,7 +358,7 @@ class Schedule:
             "body": contact[1],
             "partner": contact[0],
             "label": LABELS[int(came.code)],
-            "impulse": float(came.impulse @ at.normal),
+            "impulse": float(np.asarray(came.impulse) @ np.asarray(at.normal)),
             "point": np.asarray(at.point2),
             "normal": np.asarray(at.normal),
             "normal_velocity": float(motion.v),

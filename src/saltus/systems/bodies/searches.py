@@ -13,6 +13,8 @@ from saltus.contacts.first_contact import first_contact
 from saltus.contacts.gap import gap
 from saltus.contacts.wall import wall_contact, wall_gap
 from saltus.hybrid import State
+from saltus.programs import program
+from saltus.programs.arrays import numbers
 
 CHUNK = 32  # pairs that are searched together: one size, so that one program is compiled
 OVERLAP = 1e-11  # of the size; deeper overlaps at the start are refused
@@ -48,20 +50,20 @@ def contacts_of_walls(system, walls, bodies, q, v, begins, horizons):
 
 def placed_pair(system, i, j, q, v, shift):
     """Two bodies where they are, the first moved by whole periods."""
-    return _placed_pair(system, *(jnp.asarray(x) for x in (i, j, q, v, shift)))
+    return _placed_pair(system, *(numbers(x, None) for x in (i, j, q, v, shift)))
 
 
 def _told(found) -> tuple:
     return found.happens, found.time, found.certified, found.first_width, found.separation.gap
 
 
-@eqx.filter_jit
+@program
 def _placed_pair(system, i, j, q, v, shift):
     one = system.at(q[i], v[i], i)
     return eqx.tree_at(lambda b: b.center, one, one.center + shift), system.at(q[j], v[j], j)
 
 
-@eqx.filter_jit
+@program
 def _search_pairs(system, first, second, q, v, shifts, begins, horizons):
     def one(i, j, shift, begin, horizon):
         found = first_contact(*placed_pair(system, i, j, q, v, shift), horizon, begin=begin)
@@ -70,7 +72,7 @@ def _search_pairs(system, first, second, q, v, shifts, begins, horizons):
     return jax.vmap(one)(*(jnp.asarray(x) for x in (first, second, shifts, begins, horizons)))
 
 
-@eqx.filter_jit
+@program
 def _search_walls(system, walls, bodies, q, v, begins, horizons):
     q, v = jnp.asarray(q), jnp.asarray(v)
 
@@ -130,7 +132,7 @@ def _gaps(system, first, second, q, v, shifts) -> np.ndarray:
     return np.concatenate(found)[: len(first)]
 
 
-@eqx.filter_jit
+@program
 def _pair_gaps(system, first, second, q, v, shifts):
     def one(i, j, shift):
         return gap(*placed_pair(system, i, j, q, v, shift)).gap
@@ -138,7 +140,7 @@ def _pair_gaps(system, first, second, q, v, shifts):
     return jax.vmap(one)(*(jnp.asarray(x) for x in (first, second, shifts)))
 
 
-@eqx.filter_jit
+@program
 def _wall_gaps(system, state):
     def of(i):
         return jax.vmap(lambda wall: wall_gap(wall, system.body(state, i)).gap)(system.walls)

@@ -18,6 +18,7 @@ from saltus.contacts.wall import Wall, wall_gap
 from saltus.hybrid import AbstractQueuedSystem, Quantity, State
 from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics.differentiable import linear_part
+from saltus.programs.arrays import joined, numbers, stacked
 from saltus.shapes.alike import alike
 from saltus.shapes.body import Body, stack
 
@@ -84,13 +85,13 @@ class RigidBodies(AbstractQueuedSystem):
         shapes = alike([body.shape for body in bodies])
         plain = [eqx.tree_at(lambda b: b.shape, body, None) for body in bodies]
         self.stock = eqx.tree_at(lambda b: b.shape, stack(plain), shapes, is_leaf=lambda x: x is None)
-        self.gravity = jnp.asarray(gravity, float)
+        self.gravity = numbers(gravity)
         self.walls = _walls(walls)
         self.period = _period(period)
         self.law = Elastic() if law is None else law
         self.paradox = paradox
-        self.settle_speed = jnp.asarray(settle_speed, float)
-        self.rocking_limit = jnp.asarray(rocking_limit, float)
+        self.settle_speed = numbers(settle_speed)
+        self.rocking_limit = numbers(rocking_limit)
 
     @property
     def n(self) -> int:
@@ -107,9 +108,9 @@ class RigidBodies(AbstractQueuedSystem):
         bodies = _list_of_bodies(bodies)
         if len(bodies) != self.n:
             raise ValueError(f"The system has {self.n} bodies, got {len(bodies)}. Give the bodies it was built with.")
-        q = jnp.stack([jnp.concatenate([body.center, body.quaternion]) for body in bodies])
-        v = jnp.stack([jnp.concatenate([body.velocity, body.angular_velocity, jnp.zeros(1)]) for body in bodies])
-        state = State.of(t=t, q=q, v=v, ledger=jnp.zeros(1), mode=jnp.zeros(self.n, int))
+        q = stacked(*(joined(body.center, body.quaternion) for body in bodies))
+        v = stacked(*(joined(body.velocity, body.angular_velocity, 0.0) for body in bodies))
+        state = State.of(t=t, q=q, v=v, ledger=np.zeros(1), mode=np.zeros(self.n, int))
         self._refuse_overlap(state)
         return state
 

@@ -12,6 +12,7 @@ from saltus.contacts.impact import body_mobility, velocity_at
 from saltus.contacts.local import LocalMotion, body_side, fixed_side, local_motion, meet
 from saltus.contacts.wall import Wall, wall_gap
 from saltus.laws.impact import AbstractImpactLaw
+from saltus.programs import program
 from saltus.shapes.body import Body
 
 LENGTH_ERROR = 2e-15  # of a position, relative to the size, after free motion
@@ -55,8 +56,8 @@ def meeting(first: Body | Wall, second: Body, separation: Separation, gravity: A
     return Meeting(separation, motion, mobility, tolerances_of(motion, turning, size, LENGTH_ERROR * size))
 
 
-_meeting = eqx.filter_jit(meeting)
-wall_gap_of = eqx.filter_jit(wall_gap)
+_meeting = program(meeting)
+wall_gap_of = program(wall_gap)
 
 
 def met(first: Body | Wall, second: Body, gravity: Array) -> Meeting:
@@ -123,7 +124,7 @@ def resolve(
     return _conclude((first, second), hit, code, impulse, before, after, settle_speed, sustain)
 
 
-@eqx.filter_jit
+@program
 def _strike(first, second, before: Meeting, law: AbstractImpactLaw):
     """Both partners after the impulse of the law, if they approach; the kind of the touch; the impulse."""
     code = code_of(before.motion, before.tolerances)
@@ -133,7 +134,7 @@ def _strike(first, second, before: Meeting, law: AbstractImpactLaw):
     return push(first, second, before.separation, impulse), code, impulse
 
 
-@eqx.filter_jit
+@program
 def _conclude(partners, hit, code, impulse, before: Meeting, after: Meeting, settle_speed, sustain: bool) -> Resolved:
     n, motion = before.separation.normal, after.motion
     paradox = jnp.any(code == jnp.asarray(PARADOXES))

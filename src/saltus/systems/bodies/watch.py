@@ -19,6 +19,7 @@ from saltus.contacts.gap import ascend, start_direction
 from saltus.contacts.pair import Pair, face
 from saltus.contacts.wall import wall_gap
 from saltus.numerics.components import Turn, Vec
+from saltus.programs import program
 from saltus.shapes.body import Body
 from saltus.systems.bodies.bond import ROW
 
@@ -161,7 +162,7 @@ def _stacked(bounds: list[tuple[float, ...]]) -> Bounds:
     return Bounds(*np.array(bounds).T)
 
 
-@eqx.filter_jit
+@program
 def _pair_looks(system, first, second, q1, v1, q2, v2, limits1: Bounds, limits2: Bounds):
     def one(i, j, q1, v1, q2, v2, b1: Bounds, b2: Bounds):
         bodies = system.at(q1, v1, i), system.at(q2, v2, j)
@@ -190,7 +191,7 @@ def _pair_looks(system, first, second, q1, v1, q2, v2, limits1: Bounds, limits2:
     return jax.vmap(one)(*each).T
 
 
-@eqx.filter_jit
+@program
 def _wall_looks(system, walls, second, q2, v2, limits: Bounds):
     def one(wall, j, q2, v2, b: Bounds):
         wall, body = system.wall(wall), system.at(q2, v2, j)

@@ -13,6 +13,8 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, PointLimit, Reaction
+from saltus.programs import program
+from saltus.programs.arrays import numbers
 from saltus.shapes.profile import AbstractProfile
 from saltus.systems.ball_common import (
     AXES,
@@ -125,7 +127,7 @@ class Butterfly(AbstractSystem):
 
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip counts as none [m/s]."""
-        return atol_limit(NEAR_REST, self.speed, self.radius)
+        return atol_limit(NEAR_REST, self.gravity, self.radius)
 
     def start(self, phi: float = 0.0, speed: float = 0.0, angular_velocity: float | None = None) -> State:
         """The ball on the plates.
@@ -137,11 +139,9 @@ class Butterfly(AbstractSystem):
         """
         for name, value in (("phi", phi), ("speed", speed)):
             checks.finite(name, value)
-        rolling = self.turning.at(jnp.zeros(()))[1] + jnp.asarray(speed, float) / self.effective_radius
-        spin = rolling if angular_velocity is None else jnp.asarray(angular_velocity, float)
-        state = State.of(0.0, [phi], jnp.stack([jnp.asarray(speed, float), spin]), [0.0, 0.0], SLIP)
-        load = self._load(state)
-        checks.note(load > 0.0)
+        spin = None if angular_velocity is None else numbers(angular_velocity)
+        state, load = _placed(self, numbers(phi), numbers(speed), spin)
+        checks.note(lambda: load > 0.0)
         lifted = checks.concrete(load)
         if lifted is not None and lifted <= 0.0:
             raise ValueError(
@@ -358,7 +358,16 @@ class Butterfly(AbstractSystem):
         }
 
 
-@eqx.filter_jit
+@program
+def _placed(ball: Butterfly, phi: Scalar, speed: Scalar, spin: Scalar | None) -> tuple[State, Scalar]:
+    """The ball slipping on the plates, and its load; rolling if no angular velocity is given."""
+    if spin is None:
+        spin = ball.turning.at(jnp.zeros(()))[1] + speed / ball.effective_radius
+    state = State.of(0.0, phi[None], jnp.stack([speed, spin]), [0.0, 0.0], SLIP)
+    return state, ball._load(state)
+
+
+@program
 def _settled(ball: Butterfly, state: State) -> State:
     """The right mode for a start."""
     slip_and_rim = ball._slip_and_rim(state)

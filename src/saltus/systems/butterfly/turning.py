@@ -10,15 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.interpolate import CubicSpline
 
 from saltus import checks
+from saltus.programs.arrays import numbers
 
 Scalar = Float[Array, ""]
 
 
 def _number(value) -> Array:
-    return jnp.asarray(value, float)
+    return numbers(value)
 
 
 class AbstractTurning(eqx.Module):
@@ -82,6 +82,8 @@ class TurningTable(AbstractTurning):
         if len(times) < 4 or not (np.diff(times) > 0).all():
             raise ValueError(f"`times` must be at least 4 rising times, got {len(times)}. Sort them and drop repeats.")
         self.times = jnp.asarray(times)
+        from scipy.interpolate import CubicSpline
+
         self.coefficients = jnp.asarray(CubicSpline(times, angles).c)
 
     def angle(self, t: Scalar) -> Scalar:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.impact.engagement import ENGAGEMENTS, AbstractEngagement
+from saltus.programs.arrays import numbers
 from saltus.systems.chain import guards as guard_list
 from saltus.systems.chain import results, starts
 from saltus.systems.chain.edge import Edge
@@ -126,10 +127,10 @@ class Chain(AbstractSystem):
         checks.nonnegative("edge_friction", edge_friction)
         static_friction = table_friction if static_friction is None else static_friction
         _not_less("static_friction", static_friction, "table_friction", table_friction)
-        self.gravity = jnp.asarray(gravity, float)
-        self.table_friction = jnp.asarray(table_friction, float)
-        self.static_friction = jnp.asarray(static_friction, float)
-        self.edge_friction = jnp.asarray(edge_friction, float)
+        self.gravity = numbers(gravity)
+        self.table_friction = numbers(table_friction)
+        self.static_friction = numbers(static_friction)
+        self.edge_friction = numbers(edge_friction)
         self.engagement = engagement
         self.material = material
         self.ends_off_table = bool(ends_off_table)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid import Quantity, State
+from saltus.programs import program
 from saltus.systems.chain.edge import Edge
 from saltus.systems.chain.layout import units, unpack
 from saltus.systems.chain.tension import edge_last, transmitted
@@ -154,7 +154,7 @@ def event_data(chain: Chain, guard: str, index: int, before: State, after: State
     return {}
 
 
-@eqx.filter_jit
+@program
 def _crossing_numbers(chain: Chain, before: State, after: State):
     """Angle, table speed, response of the hanging part, impulse of the new link, velocity of the crossing particle."""
     place, velocity, regime = unpack(before, chain.strings)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid import State
-from saltus.systems.chain.layout import Motion, Regime, unpack
+from saltus.programs import program
+from saltus.systems.chain.layout import FLAGS, unpack
 
 if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
@@ -52,8 +52,9 @@ def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int | Arra
         angle = math.pi / 2 if hanging == 0 else 0.0
     checks.between("angle", angle, -math.pi / 2, math.pi / 2, "It is in radians, from the downward vertical.")
     if isinstance(angle, float | int) and abs(angle) == math.pi / 2:
-        return hanging, jnp.stack([jnp.zeros(()), jnp.asarray(rest, float) * math.copysign(1.0, angle)])
-    return hanging, jnp.stack([rest * jnp.cos(angle), rest * jnp.sin(angle)])
+        return hanging, np.array([0.0, rest * math.copysign(1.0, angle)])
+    xp = _arrays(angle)
+    return hanging, xp.stack([rest * xp.cos(angle), rest * xp.sin(angle)])
 
 
 def _split_traced(lengths: Array, overhang: Any, angle: Any) -> tuple[Array, Array]:
@@ -80,7 +81,7 @@ def _check_edge(chain: Chain, edge: Any, hanging: int | Array) -> None:
     place = checks.concrete(edge)
     if place is None or checks.concrete(chain.length) is None or checks.concrete(hanging) is None:
         return
-    reach, length = float(np.hypot(*place)), float(chain.length[hanging])
+    reach, length = float(np.hypot(*place)), float(np.asarray(chain.length)[hanging])
     if place[0] < 0.0:
         raise ValueError(f"`edge` must not be above the table, got {float(place[0]):g} m down.")
     if reach == 0.0 and hanging == 0:
@@ -133,17 +134,18 @@ def from_angles(chain: Chain, angle: Any, edge: Any, angle_rate: Any, edge_veloc
 def hung(chain: Chain, k: Any, angles: Any, edge: Any, rates: Any, edge_velocity: Any, t: float) -> State:
     """The state with k hanging links, of which the first k angles and rates tell."""
     n = chain.n_links
-    angles = jnp.asarray(_arrays(k, angles).where(np.arange(n) < k, angles, np.pi / 2))
-    rates = jnp.asarray(rates)
-    edge, edge_velocity = jnp.asarray(edge, float), jnp.asarray(edge_velocity, float)
-    zero, no = jnp.zeros(()), jnp.asarray(False)
-    place = Motion(angles, chain.length if chain.strings else None, edge, zero, jnp.asarray(t, float))
-    velocity = Motion(rates, jnp.zeros(n) if chain.strings else None, edge_velocity, zero, zero)
-    regime = Regime(jnp.asarray(k), no, no, no, no, jnp.zeros(n, int))
-    return State(jnp.asarray(t, float), place.vector(), velocity.vector(), jnp.zeros(3), regime.integers())
+    xp = _arrays(k, angles, edge, rates, edge_velocity, t, chain.length)
+    angles, rates = xp.where(np.arange(n) < k, angles, np.pi / 2), xp.asarray(rates)
+    edge, edge_velocity = xp.asarray(edge, float), xp.asarray(edge_velocity, float)
+    zero, since, flags = xp.zeros(1), xp.asarray([t], float), xp.zeros(FLAGS - 1 + n, int)
+    lengths = [xp.asarray(chain.length)] if chain.strings else []
+    place = [angles, *lengths, edge, zero, since]
+    velocity = [rates, *(xp.zeros_like(length) for length in lengths), edge_velocity, zero, zero]
+    mode = xp.concatenate([xp.asarray(k, int)[None], flags])
+    return State.of(t, xp.concatenate(place), xp.concatenate(velocity), np.zeros(3), mode)
 
 
-@eqx.filter_jit
+@program
 def stuck_where_held(chain: Chain, state: State) -> State:
     """The state, stuck if static friction holds the table part."""
     place, _, regime = unpack(state, chain.strings)

@@ -38,7 +38,7 @@ class Arena:
         cells: Cells along each edge of the box.
         cell_room: Bodies that a cell can hold.
         many: Whether along an edge more than the nearest image of a body can be a neighbour.
-        log: Contacts that can be kept of one call; 0 keeps none.
+        log: How many of the last contacts are kept; 0 keeps none.
     """
 
     n: int
@@ -75,6 +75,7 @@ class Terms(eqx.Module):
         touching: Gap that counts as a contact.
         normals: Unit vectors of the walls, into the region of the bodies.
         law: Law of impact.
+        began: Time of the run at which the clocks stood at zero.
     """
 
     box: Float[Array, " 3"]
@@ -87,6 +88,7 @@ class Terms(eqx.Module):
     touching: Array
     normals: Float[Array, "walls 3"]
     law: AbstractImpactLaw
+    began: Array
 
     def size(self, t: Array) -> tuple[Array, Array]:
         """By what all bodies are scaled at a time, and the rate of that."""

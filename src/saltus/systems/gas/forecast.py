@@ -144,11 +144,13 @@ def looked(
 
 def _touches(terms: Terms, seen: Seen, t: Array) -> tuple[Array, Array]:
     """Whether a pair touches, and whether that cannot be told yet since the direction has not converged."""
-    # A step that time cannot tell from none leads to the contact as well as it can be known.
-    arrived = (seen.gap <= terms.touching) | (t + seen.sure <= t)
-    close = arrived & (seen.rate < 0.0)
+    # A direction that has not converged may show an overlap where there is a gap, and bodies that part where they
+    # approach: it certifies no step. One that has converged has the right sign.
     settled = jnp.abs(seen.change) < CONVERGED
-    return close & settled, close & ~settled
+    close = seen.gap <= terms.touching
+    # A step that time cannot tell from none leads to the contact as well as it can be known.
+    arrived = (close | (t + seen.sure <= t)) & (seen.rate < 0.0)
+    return arrived & settled, (arrived | close) & ~settled
 
 
 class Seen(eqx.Module):

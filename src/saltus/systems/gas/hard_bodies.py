@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from saltus._jax_settings import remind_of_configure
 from saltus.hybrid import Outcome
 from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import tournament
@@ -40,7 +41,7 @@ class HardBodies:
         scale: Factor of all semi-axes.
         growth: Its rate [s-1].
         largest: The largest scale that will be reached.
-        log: How many contacts are kept of each call of `advance`; 0 keeps none.
+        log: How many of the last contacts are kept one by one; 0 keeps none.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class HardBodies:
         largest: float | None = None,
         log: int = 0,
     ):
+        remind_of_configure()
         self.bodies, self.box = bodies, np.asarray(box, float)
         self.periodic = np.broadcast_to(np.asarray(periodic, bool), (3,))
         self.walls = np.array([[*np.asarray(normal, float), offset] for normal, offset in [*walls, *self._faces()]])
@@ -76,9 +78,10 @@ class HardBodies:
             touching=jnp.asarray(TOUCHING * float(max(self.box.max(), bodies.axes.max() * most))),
             normals=jnp.asarray(self.walls[:, :3]),
             law=Elastic() if law is None else law,
+            began=jnp.zeros(()),
         )
         self._refuse_overlap(scale)
-        self.fluid = self._begun(rows_of(self.arena.flight, bodies, self.walls), Tally.empty())
+        self.fluid = self._begun(rows_of(self.arena.flight, bodies, self.walls))
 
     def _refuse_overlap(self, scale: float) -> None:
         """Bodies may touch at the start, but not overlap."""
@@ -106,11 +109,11 @@ class HardBodies:
             faces += [(sign * np.eye(3)[axis], -0.5 * self.box[axis]) for sign in (1.0, -1.0)]
         return faces
 
-    def _begun(self, rows, tally: Tally, laps=None) -> Fluid:
-        """A fluid in which every body makes its list at time 0."""
+    def _begun(self, rows, before: Fluid | None = None) -> Fluid:
+        """A fluid in which every body makes its list at time 0; it goes on with the sums of the one before."""
         while True:
             try:
-                return begun(self.arena, self.terms, rows, tally, laps)
+                return begun(self.arena, self.terms, rows, before)
             except OverflowError:
                 self.arena = larger(self.arena, lists=False)
 
@@ -152,7 +155,7 @@ class HardBodies:
             if stop in (RUNNING, LOST):
                 break
             self.arena = larger(self.arena, lists=stop == LISTS_FULL)
-            self.fluid = self._begun(self._rows_now(), self.fluid.tally, self.fluid.laps)
+            self.fluid = self._begun(self._rows_now(), self.fluid)
         self.fluid = fluid
         if stop == LOST:
             self._count_from(float(jnp.max(fluid.rows[: self.arena.n, CLOCK])))
@@ -179,8 +182,9 @@ class HardBodies:
 
     def _count_from(self, passed: float) -> None:
         self.fluid = _rebased(self.fluid, jnp.asarray(passed))
-        self.terms = eqx.tree_at(lambda t: t.scale, self.terms, self.terms.scale + self.terms.growth * passed)
         self.time += passed
+        scale = self.terms.scale + self.terms.growth * passed
+        self.terms = eqx.tree_at(lambda t: (t.scale, t.began), self.terms, (scale, jnp.asarray(self.time)))
 
     def restart(self, bodies: Bodies, *, scale: float | None = None, growth: float | None = None) -> None:
         """Go on from other bodies of the same shapes, at another scale or growth."""
@@ -189,7 +193,8 @@ class HardBodies:
             self.terms = eqx.tree_at(lambda t: t.scale, self.terms, jnp.asarray(float(scale)))
         if growth is not None:
             self.terms = eqx.tree_at(lambda t: t.growth, self.terms, jnp.asarray(float(growth)))
-        self.fluid = self._begun(rows_of(self.arena.flight, bodies, self.walls), self.fluid.tally)
+        zero = eqx.tree_at(lambda f: f.laps, self.fluid, jnp.zeros_like(self.fluid.laps))
+        self.fluid = self._begun(rows_of(self.arena.flight, bodies, self.walls), zero)
 
     # ---- what there is -------------------------------------------------------------------------
 
@@ -212,14 +217,20 @@ class HardBodies:
         )
 
     def contacts(self) -> np.ndarray:
-        """The contacts kept of the last call: time since its beginning, two bodies, normal impulse, loss of energy."""
-        return np.asarray(self.fluid.log)[: self.arena.log]
+        """The last contacts in their order: time, body, partner, normal impulse, loss of energy.
+
+        Walls are counted after all bodies.
+        """
+        size, total = self.arena.log, int(self.fluid.tally.contacts)
+        if not size:
+            return np.zeros((0, 5))
+        return np.asarray(self.fluid.log)[np.arange(max(0, total - size), total) % size]
 
 
-def begun(arena: Arena, terms: Terms, rows, tally: Tally, laps=None) -> Fluid:
-    """A fluid in which every body makes its list at time 0."""
+def begun(arena: Arena, terms: Terms, rows, before: Fluid | None = None) -> Fluid:
+    """A fluid in which every body makes its list at time 0; it goes on with the sums of the one before."""
     n, total = arena.n, arena.spare + 1
-    laps = jnp.zeros((total, 3)) if laps is None else laps
+    laps = jnp.zeros((total, 3)) if before is None else before.laps
     periodic = jnp.isfinite(terms.box)
     more = jnp.where(periodic, jnp.floor((rows[:, PLACE] - terms.origin) / terms.box), 0.0).at[n:].set(0.0)
     rows = rows.at[:, PLACE].add(-more * jnp.where(periodic, terms.box, 0.0))
@@ -237,8 +248,8 @@ def begun(arena: Arena, terms: Terms, rows, tally: Tally, laps=None) -> Fluid:
         anchors=anchors,
         laps=laps + more,
         grid=_grid(arena, homes, np.asarray(jax.vmap(seat_of)(anchors)), total),
-        tally=tally,
-        log=jnp.zeros((arena.log + 1, 5)),
+        tally=Tally.empty() if before is None else before.tally,
+        log=jnp.zeros((arena.log + 1, 5)) if before is None else before.log,
         stop=jnp.asarray(RUNNING, jnp.int32),
     )
 

@@ -46,7 +46,7 @@ def _turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
 
     key, who, weight, row, other = read(i, found, fluid.waits, fluid.hints, fluid.rows)
     row, other, blow = _met(arena, terms, row, other, key, t, weight)
-    fluid = _counted(arena, fluid, i, who, key >= 0, t, blow)
+    fluid = _counted(arena, fluid, i, who, key >= 0, terms.began + t, blow)
     fluid, row = relist(arena, terms, fluid, row, i, key == LEAVE)
     partner = jnp.where(who < arena.n, who, arena.spare)
     fluid = eqx.tree_at(lambda f: f.rows, fluid, put(put(fluid.rows, partner, other), i, row))

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
-from scipy.spatial import KDTree
 
 from saltus.numerics.components import Sym, Vec
 from saltus.systems.gas.bodies import matrices
@@ -37,6 +36,8 @@ def near_pairs(place: np.ndarray, reach: float, box: np.ndarray) -> tuple[np.nda
             points.append(ghost[close])
             owners.append(np.flatnonzero(close))
     everyone, owner = np.concatenate(points), np.concatenate(owners)
+    from scipy.spatial import KDTree
+
     found = KDTree(home).sparse_distance_matrix(KDTree(everyone), reach, output_type="ndarray")
     one, two = found["i"], found["j"]
     keep = (owner[two] > one) | ((owner[two] == one) & (two != one))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy import special
 
 from saltus.systems.gas.arena import Arena
 from saltus.systems.gas.bodies import Bodies, flight_of
@@ -100,5 +99,7 @@ def excluded_volume(axes: np.ndarray, skin: float = 0.0) -> float:
 def _measures(axes: np.ndarray) -> tuple[float, float, float]:
     """Volume, surface, and integral of the mean curvature of an ellipsoid, by Carlson's elliptic integrals."""
     a, b, c = (float(square) for square in axes**2)
+    from scipy import special
+
     surface = 4.0 * np.pi * special.elliprg(a * b, b * c, a * c)
     return 4.0 / 3.0 * np.pi * float(np.prod(axes)), float(surface), float(4.0 * np.pi * special.elliprg(a, b, c))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +13,7 @@ from saltus import checks
 from saltus.hybrid import State
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
+from saltus.programs import program
 from saltus.systems.ball_common import changed, choose, of_type, size
 from saltus.systems.ground_body import jumps
 from saltus.systems.ground_body.mechanics import FLIGHT, REST, SLIDE, active_piece, look, wrench
@@ -64,7 +64,7 @@ def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocit
     return choose((height > 0.0) | (closing > slow), flying, on_ground)
 
 
-@eqx.filter_jit
+@program
 def _placed(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> tuple[State, Array]:
     """The body at its height, as if it flew, and how fast it leaves the ground."""
     q = jnp.concatenate([position, jnp.zeros(1), rotation.normalised(quaternion)])
@@ -95,13 +95,13 @@ def _lowest(system: BodyOnGround, q: Array, piece: int) -> Array:
     return points[jnp.argmin(jnp.where(jnp.isfinite(over), over, jnp.inf)), :2]
 
 
-@eqx.filter_jit
+@program
 def _hit(system: BodyOnGround, flying: State) -> State:
     """A body that begins with an impact."""
     return of_type(jumps.landing(system, flying, active_piece(flying)), flying)
 
 
-@eqx.filter_jit
+@program
 def _lying(system: BodyOnGround, flying: State) -> State:
     """A body that begins in contact, in its right mode."""
     sight = look(system, flying)

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from saltus.hybrid import Rate, State
 from saltus.numerics import rotation
-from saltus.systems.ball_common import changed, choose, size
+from saltus.systems.ball_common import changed, choose, of_type, size
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
     HELD,
@@ -36,12 +36,16 @@ from saltus.systems.ground_body.mechanics import (
 if TYPE_CHECKING:
     from saltus.systems.ground_body.system import BodyOnGround
 
-NEAR = 1e-9  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
-NUDGE = 1e-12  # [s]; what sets off from rest does so with the velocity that it has after this time
+NUDGE = 1e-12  # [s]; what sets off from rest does so with the velocity that it has after this time, at least
+# What sets off is given the time to be clearly faster than what counts as still, else it could be taken for a stop;
+# but no longer than this, in units of the root of the precision [s]: so long the accelerations are the same.
+LONGEST_NUDGE = 3e-3
+CLEARLY = 4.0
 HAIR = 1e-13  # of its coordinates [m]; how deep a body that hardly falls may be when it lands
 # A contact that loses its grip slips as time cubed and is let go after so long a path: earlier it would be too stiff.
 RELEASE_PATH = 1e-9  # [m]; at least
 RELEASE_SHARE = 0.01  # of the settle height; who takes bounces less exactly has no use for more here
+SMALL_TURN = 0.4  # [rad]; no more may happen in such a moment: one step of fourth order follows it
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
 ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins
 
@@ -59,6 +63,14 @@ def weight(system: BodyOnGround) -> Array:
 def settle_speed(system: BodyOnGround) -> Array:
     """Speed of a bounce that is no higher than the settle height [m s-1]."""
     return jnp.sqrt(2.0 * system.gravity * system.settle_height)
+
+
+def near(system: BodyOnGround, v: Float[Array, " 6"]) -> Array:
+    """Speed from which a stop is extrapolated: the last stretch is straight [m s-1].
+
+    Slip and turning are differences of the velocities, so they are known no better than those are.
+    """
+    return system.precision * (system.speed + size(v[:3]) + system.solid.radius() * size(v[3:]))
 
 
 # ---- which mode -------------------------------------------------------------------------------------------
@@ -135,18 +147,34 @@ def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Ar
     chosen = jnp.argmax(tried.allowed)  # the first that the laws allow; sliding always is
     now = jax.tree.map(lambda part: part[chosen], tried.now)
     mode, kept = modes[chosen], held[modes[chosen]]
-    begins = (slipless & ~kept[1]) | (turnless & ~kept[3])
-    state = _nudged(state, now, jnp.where(begins & (now.load > 0.0), NUDGE, 0.0))
+    slides, turns = slipless & ~kept[1], turnless & ~kept[3]
+    moment = _moment(system, state, now, slides, turns)
+    begins = (slides | turns) & (now.load > 0.0)
+    state = _nudged(state, now, jnp.where(begins, moment, 0.0))
     v = jnp.where(mode == REST, 0.0, state.v)
-    return changed(state, v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
+    state = changed(state, v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
+    return choose(begins, system.project(state), state)
+
+
+def _moment(system: BodyOnGround, state: State, now: Wrench, slides: Array, turns: Array) -> Array:
+    """How long what begins to slip or to turn takes until it is clearly faster than what counts as still [s]."""
+    slip_gain = now.gain[1:3]
+    turn_gain = system.solid.radius() * (now.gain[3:6] if system.point else now.gain[3:5])
+    slower = jnp.minimum(
+        jnp.where(slides, jnp.maximum(size(slip_gain), 1e-300), jnp.inf),
+        jnp.where(turns, jnp.maximum(size(turn_gain), 1e-300), jnp.inf),
+    )
+    longest = LONGEST_NUDGE * jnp.sqrt(system.precision)
+    return jnp.clip(CLEARLY * near(system, state.v) / slower, NUDGE, longest)
 
 
 def _nudged(state: State, now: Wrench, moment: Array) -> State:
     """The state a moment later, when what begins to move does so."""
     gained = moment * _accelerations(now)
-    q = state.q.at[:3].add(moment * state.v[:3])
-    turned = rotation.rate_of_quaternion(state.q[3:7], state.v[3:])
-    return changed(state, t=state.t + moment, q=q.at[3:7].add(moment * turned), v=state.v + gained)
+    v = state.v + 0.5 * gained
+    q = state.q.at[:3].add(moment * v[:3])
+    turned = rotation.multiply(rotation.from_rotation_vector(moment * v[3:]), state.q[3:7])
+    return changed(state, t=state.t + moment, q=q.at[3:7].set(turned), v=state.v + gained)
 
 
 # ---- events -----------------------------------------------------------------------------------------------
@@ -159,8 +187,12 @@ def landing(system: BodyOnGround, state: State, index: Array) -> State:
     leaving = with_velocity(sight, after.v)
     falls = -free_gain(system, leaving)[0]
     lies = (leaving.closing**2 < 2.0 * falls * system.settle_height) & (falls > 0.0)
-    flying = changed(after, mode=jnp.full_like(state.mode, FLIGHT))
-    return _on_both(system, state, choose(lies, _laid(system, after, leaving), flying), index)
+    after = jax.lax.cond(
+        lies,
+        lambda: of_type(_laid(system, after, leaving), state),
+        lambda: of_type(changed(after, mode=jnp.full_like(state.mode, FLIGHT)), state),
+    )
+    return _on_both(system, state, after, index)
 
 
 def _on_both(system: BodyOnGround, before: State, after: State, index: Array) -> State:
@@ -195,11 +227,16 @@ def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
     dv, dw = hold(system, sight, jnp.asarray(HELD[system.point])[SLIDE])
     lying = changed(state, v=state.v + jnp.concatenate([dv, dw]), mode=jnp.full_like(state.mode, SLIDE))
     sight = with_velocity(sight, lying.v)
-    slipless = size(system.slip_and_rim(sight, weight(system))) <= 2.0 * NEAR * system.speed
-    turnless = size(system.turning(sight)) * system.solid.radius() <= 2.0 * NEAR * system.speed
+    slow = 2.0 * near(system, lying.v)
+    slipless = size(system.slip_and_rim(sight, weight(system))) <= slow
+    turnless = size(system.turning(sight)) * system.solid.radius() <= slow
     slipless = slipless & system.has_friction
-    found = in_contact(system, lying, slipless, turnless)
-    return _booked(system, state, choose(slipless | turnless, found, lying))
+    after = jax.lax.cond(
+        slipless | (turnless & system.resisted),
+        lambda: of_type(in_contact(system, lying, slipless, turnless), state),
+        lambda: of_type(lying, state),
+    )
+    return _booked(system, state, after)
 
 
 def _booked(system: BodyOnGround, before: State, after: State) -> State:
@@ -215,31 +252,36 @@ def lift_off(system: BodyOnGround, state: State, index: Array) -> State:
 
 def grips(system: BodyOnGround, state: State, index: Array) -> State:
     """Slip (and with a spot the spin) has come to its end."""
-    sight, now = system.seen(state)
-    speed, gain = system.slip_and_rim(sight, now.load), now.gain[1:3]
-    if not system.point:
-        gain = jnp.append(gain, system.spot_radius(jnp.maximum(now.load, 1e-300), sight.touch) * now.gain[5])
-    after = _run_out(system, state, speed, gain)
-    turnless = size(system.turning(with_velocity(sight, after.v))) * system.solid.radius() <= 2.0 * NEAR * system.speed
+    after = _run_out(system, state, time_left(system, state, True))
+    turning = size(system.turning(look(system, after))) * system.solid.radius()
+    turnless = turning <= 2.0 * near(system, after.v)
     return _booked(system, after, in_contact(system, after, jnp.asarray(True), turnless))
 
 
 def stops_turning(system: BodyOnGround, state: State, index: Array) -> State:
     """The body has come to the end of its turning."""
-    sight, now = system.seen(state)
-    gain = now.gain[3:6] if system.point else now.gain[3:5]
-    after = _run_out(system, state, system.turning(sight), gain)
-    slipless = (state.mode == ROLL) | (size(with_velocity(sight, after.v).slip) <= 2.0 * NEAR * system.speed)
+    after = _run_out(system, state, time_left(system, state, False))
+    slipless = (state.mode == ROLL) | (size(look(system, after).slip) <= 2.0 * near(system, after.v))
     return _booked(system, after, in_contact(system, after, slipless & system.has_friction, jnp.asarray(True)))
 
 
-def _run_out(system: BodyOnGround, state: State, speed: Array, gain: Array) -> State:
-    """The last stretch before some speeds vanish together, which they do in a straight line."""
-    rate = system.rate(state)
+def time_left(system: BodyOnGround, state: State, of_slip: bool) -> Array:
+    """Time until the slip, or else the turning, vanishes: its components do so together, in a straight line [s]."""
+    sight, now = system.seen(state)
+    if of_slip:
+        speed, gain = system.slip_and_rim(sight, now.load), now.gain[1:3]
+        if not system.point:
+            gain = jnp.append(gain, system.spot_radius(jnp.maximum(now.load, 1e-300), sight.touch) * now.gain[5])
+    else:
+        speed, gain = system.turning(sight), now.gain[3:6] if system.point else now.gain[3:5]
     left = -jnp.sum(speed * speed) / jnp.minimum(jnp.sum(speed * gain), -1e-300)
-    left = jnp.clip(left, 0.0, 1e-6)
-    moved = _moved(state, rate, left)
-    return changed(moved, ledger=state.ledger + 0.5 * left * rate.ledger)
+    return jnp.clip(left, 0.0, 1e-6)
+
+
+def _run_out(system: BodyOnGround, state: State, left: Array) -> State:
+    """The last stretch before some speeds vanish together."""
+    rate = system.rate(state)
+    return changed(_moved(state, rate, left), ledger=state.ledger + 0.5 * left * rate.ledger)
 
 
 def slips(system: BodyOnGround, state: State, index: Array) -> State:
@@ -259,6 +301,10 @@ def turns(system: BodyOnGround, state: State, index: Array) -> State:
 def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, turnless: bool) -> State:
     less = jnp.asarray(slipless), jnp.asarray(turnless)
     path = jnp.maximum(RELEASE_PATH, RELEASE_SHARE * system.settle_height)
+    sight = look(system, state)
+    # How fast the body turns, or the contact goes round it (a disc that whirls does little else).
+    roams = size(sight.facing.place_rate - state.v[:2]) / system.solid.radius()
+    quickness = jnp.maximum(jnp.maximum(size(state.v[3:]), roams), 1e-3)
 
     def try_moment(_, carry):
         moment, *_ = carry
@@ -267,11 +313,13 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
         now, kept = onset(system, sight, mode, *less).now, wrench(system, sight, state.mode)
         gained = _accelerations(now) - _accelerations(kept)
         growth = size(gained[:3]) / moment
-        longer = jnp.clip(jnp.cbrt(6.0 * path / jnp.maximum(growth, 1e-9)), 1e-6, 1e-2)
+        growth = jnp.maximum(growth, 1e-9)
+        longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
+        longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, SMALL_TURN / quickness))
         return longer, later, changed(later, v=later.v + 0.5 * moment * gained), now.load
 
     # First for a short time, which tells how long the moment may be, then for that moment.
-    start = (jnp.asarray(PROBE), state, state, jnp.zeros(()))
+    start = (jnp.minimum(PROBE, SMALL_TURN / quickness), state, state, jnp.zeros(()))
     _, later, after, load = jax.lax.fori_loop(0, 2, try_moment, start)
     after = system.project(changed(after, mode=jnp.broadcast_to(mode, state.mode.shape)))
     # Where the ground has ceased to press within the moment, grip and ground are lost together.

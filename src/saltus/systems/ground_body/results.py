@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid import Quantity, State
 from saltus.numerics import rotation
+from saltus.programs import program
+from saltus.systems.ground_body import jumps
 from saltus.systems.ground_body.mechanics import FLIGHT, MODES, REST, look
 
 if TYPE_CHECKING:
@@ -103,13 +104,21 @@ def event_data(system: BodyOnGround, guard: str, index: int, before: State, afte
         "into": MODES[int(after.mode)],
         "energy_loss": float(after.ledger[0] - before.ledger[0]),
     }
+    if guard in ("grips", "stops_turning") and data["into"] not in ("roll", "rest"):
+        # What sets off again at once has already been given a moment for it; the stop was before.
+        data["t"] = float(_stop_time(system, before, guard == "grips"))
     if guard.startswith("landing"):
         point, normal, impulse, closing = (np.asarray(part) for part in _blow(system, before, after, index))
         data |= {"point": point, "normal": normal, "impulse": impulse, "normal_speed": float(-closing)}
     return data
 
 
-@eqx.filter_jit
+@program
+def _stop_time(system: BodyOnGround, before: State, of_slip: bool):
+    return before.t + jumps.time_left(system, before, of_slip)
+
+
+@program
 def _blow(system: BodyOnGround, before: State, after: State, index):
     sight = look(system, before, index)
     impulse = system.solid.mass * (after.v[:3] - before.v[:3])

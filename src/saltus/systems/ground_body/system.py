@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -44,6 +45,7 @@ from saltus.systems.ground_body.mechanics import (
 ILL_POSED = 1e-6  # stiffness of the contact, against that without friction, that counts as none
 SINGLE = 1e-6  # how much more than the ground a body must curve
 FLAT = 1e4  # radius of curvature over the radius of a disc from which on it counts as lying on its face
+NOISE = 10.0  # slip and turning that count as none, over the error of a step
 RIM = 1e-6  # margin of the surface that counts as its border
 
 
@@ -68,6 +70,8 @@ class BodyOnGround(AbstractSystem):
         modulus: If given, the radius of the spot follows from Hertz: reduced modulus E* of body and ground [Pa].
         settle_height: Bounces lower than this end in contact [m].
         patience: Time at which a run ends that was to go on until rest [s].
+        precision: Share of the body's speeds below which slip and turning count as none. A run with a larger `rtol`
+            takes ten times that instead: below, slip is noise.
     """
 
     kind: ClassVar[str] = "ground_body"
@@ -82,6 +86,7 @@ class BodyOnGround(AbstractSystem):
     modulus: Float[Array, ""] | None
     settle_height: Float[Array, ""]
     patience: Float[Array, ""]
+    precision: Float[Array, ""]
     point: bool = eqx.field(static=True)
     resisted: bool = eqx.field(static=True)
 
@@ -97,11 +102,13 @@ class BodyOnGround(AbstractSystem):
         modulus=None,
         settle_height=1e-10,
         patience=1e12,
+        precision=1e-9,
     ):
         checks.positive("gravity", gravity)
         checks.nonnegative("rolling_friction", rolling_friction, "It is a length in metres.")
         checks.positive("settle_height", settle_height, "It is a length in metres.")
         checks.positive("patience", patience, "It is a time in seconds.")
+        checks.positive("precision", precision)
         if modulus is not None:
             checks.positive("modulus", modulus, "It is the reduced modulus of elasticity in pascal.")
             if not isinstance(law, AbstractSpotLaw):
@@ -110,6 +117,7 @@ class BodyOnGround(AbstractSystem):
         self.gravity, self.rolling_friction = number(gravity), number(rolling_friction)
         self.modulus = None if modulus is None else number(modulus)
         self.settle_height, self.patience = number(settle_height), number(patience)
+        self.precision = number(precision)
         self.point = modulus is None and is_point(law, solid.radius())
         shift = checks.concrete(law.rolling_shift) if isinstance(law, AbstractSpotLaw) and not self.point else 0.0
         known = checks.concrete(rolling_friction)
@@ -119,7 +127,12 @@ class BodyOnGround(AbstractSystem):
 
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip and turning count as none [m s-1]."""
-        return atol_limit(jumps.NEAR, self.speed, self.solid.radius())
+        near = checks.concrete(self.precision)
+        return math.inf if near is None else atol_limit(float(near), self.gravity, self.solid.radius())
+
+    def with_tolerance(self, rtol: float) -> BodyOnGround:
+        """With the precision that velocities of this relative error allow."""
+        return eqx.tree_at(lambda system: system.precision, self, jnp.maximum(self.precision, NOISE * rtol))
 
     @property
     def speed(self) -> Array:
@@ -304,7 +317,8 @@ class BodyOnGround(AbstractSystem):
         return (state.mode == FLIGHT) | (others & (state.mode != REST))
 
     def _slip_left(self, sight: Sight, now: Wrench) -> Array:
-        return size(self.slip_and_rim(sight, now.load)) / self.speed - jumps.NEAR
+        still = jumps.near(self, sight.velocities)
+        return (size(self.slip_and_rim(sight, now.load)) - still) / self.speed
 
     def slip_and_rim(self, sight: Sight, load: Array) -> Array:
         """Slip and the speed of the spot's rim by spin, which vanish together [m s-1]; slip alone at a point."""
@@ -317,7 +331,8 @@ class BodyOnGround(AbstractSystem):
         return 1.0 - grip_use(self, now, sight)
 
     def _turning_left(self, sight: Sight) -> Array:
-        return self.solid.radius() * size(self.turning(sight)) / self.speed - jumps.NEAR
+        still = jumps.near(self, sight.velocities)
+        return (self.solid.radius() * size(self.turning(sight)) - still) / self.speed
 
     def turning(self, sight: Sight) -> Array:
         """The part of the angular velocity that the resistance to rolling acts on [rad s-1]."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,6 +13,8 @@ from saltus import checks
 from saltus.hybrid import AbstractSteppedSystem, Quantity, State
 from saltus.laws.friction import AbstractFrictionLaw, Coulomb
 from saltus.links.springs import ElasticRods
+from saltus.programs import program
+from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.raft import step as one
 from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
@@ -80,9 +81,9 @@ class Raft(AbstractSteppedSystem):
             if checks.shape_of(value) not in ((), (len(pairs),)):
                 raise ValueError(f"`{name}` must be one number or {len(pairs)}, one per rod, got {np.size(value)}.")
         self.surface = surface
-        self.mass = jnp.asarray(masses, float)
+        self.mass = numbers(masses)
         self.law = _coulomb(point_law(law, mu, n))
-        self.gravity = jnp.asarray(gravity, float)
+        self.gravity = numbers(gravity)
         self.rods = ElasticRods(pairs, n, stiffness, damping, strength)
 
     # ---- states -------------------------------------------------------------------------------
@@ -285,7 +286,7 @@ class Raft(AbstractSteppedSystem):
         return {"axis": ["x", "y", "z"], "rod": [f"{i}-{j}" for i, j in self.rods.pairs]}
 
 
-@eqx.filter_jit
+@program
 def _seen(raft: Raft, state: State):
     """Force, energy and middle of each rod."""
     position = raft._position(state.q.T)

@@ -12,6 +12,8 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid import State
+from saltus.programs import program
+from saltus.programs.arrays import numbers
 from saltus.systems.sliding import jumps
 from saltus.systems.sliding.contact import FREE, SLIP, STICK, constrained_change, rod_geometry
 
@@ -30,7 +32,7 @@ def start(system: SlidingMasses, position, velocity, project: bool) -> State:
     checks.finite("position", position)
     checks.shaped("velocity", velocity, (n, 2), "Give the horizontal velocity of each mass.")
     checks.finite("velocity", velocity)
-    state, seen = _prepared(system, jnp.asarray(position, float), jnp.asarray(velocity, float), project)
+    state, seen = _prepared(system, numbers(position), numbers(velocity), project)
     _check_domain(seen, position)
     _check_rods(system, seen)
     _check_redundancy(system, seen)
@@ -48,7 +50,7 @@ class _Seen(eqx.Module):
     direction: Array
 
 
-@eqx.filter_jit
+@program
 def _prepared(system: SlidingMasses, position, velocity, project: bool) -> tuple[State, _Seen]:
     """The state before it is checked, its velocities corrected if asked for."""
     state = system.state(position, velocity)
@@ -66,7 +68,7 @@ def _prepared(system: SlidingMasses, position, velocity, project: bool) -> tuple
 
 
 def _check_domain(seen: _Seen, position) -> None:
-    checks.note((seen.margin > 0.0).all())
+    checks.note(lambda: (seen.margin > 0.0).all())
     margin = checks.concrete(seen.margin)
     if margin is not None and not (margin > 0.0).all():
         i = int(np.flatnonzero(~(margin > 0.0))[0])
@@ -78,8 +80,7 @@ def _check_domain(seen: _Seen, position) -> None:
 
 def _check_rods(system: SlidingMasses, seen: _Seen) -> None:
     if len(system.rods):
-        near = STRETCH * jnp.maximum(seen.speed[system.rods.first] + seen.speed[system.rods.second], 1e-12)
-        checks.note(((seen.rod_length > 0.0) & (jnp.abs(seen.stretching) <= near)).all())
+        checks.note(lambda: _keep_their_length(system, seen))
     length, speed, ends = (checks.concrete(x) for x in (seen.rod_length, seen.stretching, seen.speed))
     if length is None or speed is None or ends is None or not length.size:
         return
@@ -95,6 +96,11 @@ def _check_rods(system: SlidingMasses, seen: _Seen) -> None:
             f"Rod {r} between masses {i} and {j} would change its length at {speed[r]:.6g} m/s, but it is rigid. "
             "Give velocities that keep its length, or set `project = true` to have them corrected."
         )
+
+
+def _keep_their_length(system: SlidingMasses, seen: _Seen) -> Array:
+    near = STRETCH * jnp.maximum(seen.speed[system.rods.first] + seen.speed[system.rods.second], 1e-12)
+    return ((seen.rod_length > 0.0) & (jnp.abs(seen.stretching) <= near)).all()
 
 
 def _check_redundancy(system: SlidingMasses, seen: _Seen) -> None:
@@ -115,7 +121,7 @@ def _check_redundancy(system: SlidingMasses, seen: _Seen) -> None:
         )
 
 
-@eqx.filter_jit
+@program
 def _in_modes(system: SlidingMasses, state: State) -> State:
     """Each mass slipping, pulled, held or free, as the forces at the start have it."""
     if system.has_friction:

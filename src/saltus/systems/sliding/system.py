@@ -18,6 +18,8 @@ from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Coulomb
 from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
 from saltus.numerics.vectors import Vectors
+from saltus.programs import program
+from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
 from saltus.surfaces.terrain import Terrain
 from saltus.systems.sliding import begin, jumps
@@ -113,10 +115,10 @@ class SlidingMasses(AbstractSystem):
         n = checks.shape_of(masses)[0]
         pairs = _checked_pairs(rods, n)
         self.surface = surface
-        self.mass = jnp.asarray(masses, float)
+        self.mass = numbers(masses)
         self.law = point_law(law, mu, n)
-        self.gravity = jnp.asarray(gravity, float)
-        self.restitution = jnp.asarray(restitution, float)
+        self.gravity = numbers(gravity)
+        self.restitution = numbers(restitution)
         self.formulation = formulation
         self.friction_reaction = friction_reaction
         self.adhesion = not isinstance(surface, Terrain) if adhesion is None else bool(adhesion)
@@ -420,7 +422,7 @@ class SlidingMasses(AbstractSystem):
         return data
 
 
-@eqx.filter_jit
+@program
 def _stood(system: SlidingMasses, before: State, after: State):
     """Which masses a stop brought to rest."""
     return jumps.stopped(system, before, system.places(after).speed < jumps.STOP_SPEED)

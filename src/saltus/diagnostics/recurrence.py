@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import xarray as xr
-from scipy.interpolate import CubicSpline
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def upward_crossings(series: xr.DataArray, level: float | None = None) -> np.ndarray:
@@ -22,6 +25,8 @@ def upward_crossings(series: xr.DataArray, level: float | None = None) -> np.nda
     known = np.isfinite(values)
     if known.sum() < 4:
         return np.empty(0)
+    from scipy.interpolate import CubicSpline
+
     spline = CubicSpline(times[known], values[known] - (np.mean(values[known]) if level is None else level))
     roots = spline.roots(extrapolate=False)
     return roots[spline(roots, 1) > 0]

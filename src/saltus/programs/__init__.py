@@ -1,0 +1,12 @@
+"""Programs that outlive the process: traced once, kept as StableHLO beside the cache of compiled code."""
+
+from typing import TYPE_CHECKING
+
+from saltus._late import late
+
+if TYPE_CHECKING:
+    from saltus.programs.kept import program
+
+__all__ = ["program"]
+
+__getattr__, __dir__ = late(__name__, {"kept": ("program",)})

@@ -1,0 +1,198 @@
+"""`program`: a compiled function whose trace is kept between processes, in the place of `equinox.filter_jit`."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast
+
+import equinox as eqx
+import jax
+import jax.core
+import jax.export
+import jax.numpy as jnp
+
+from saltus._jax_settings import programs_directory
+from saltus.programs import store, waiting
+from saltus.programs.structure import FormError, described, rebuilt
+from saltus.programs.text import (
+    UnwritableError,
+    changed_since_start,
+    is_data,
+    settings,
+    shape_of,
+    surroundings,
+    written,
+    written_constant,
+)
+
+# JAX raises the second and third for callbacks, and for library calls that it does not promise to keep; the last is
+# raised where flatbuffers is missing.
+NOT_KEPT = (UnwritableError, NotImplementedError, ValueError, ImportError)
+P = ParamSpec("P")
+R = TypeVar("R")
+HASH = 40  # characters of the digest that names a file
+
+
+class Program:
+    """A function compiled as by `equinox.filter_jit`: arrays are data, all else decides what is traced.
+
+    What it traces is kept in the folder of `saltus.configure` and read back by later processes, which then neither
+    trace nor lower it; the compiled code comes from JAX's own cache. Inside another trace (`jit`, `grad`, `vmap`), for
+    code of a user, for what JAX cannot export, and where nothing is to be kept it is `filter_jit` and no more.
+    """
+
+    def __init__(self, function: Callable):
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.plain = eqx.filter_jit(function)
+        self._known: dict[Any, _Flat | None] = {}
+        self._named: dict[str, _Flat] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if programs_directory() is None:
+            return self.plain(*args, **kwargs)
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        data, static = [], []
+        for leaf in leaves:
+            if isinstance(leaf, jax.core.Tracer):
+                return self.plain(*args, **kwargs)
+            if is_data(leaf):
+                data.append(leaf)
+                static.append(shape_of(leaf))
+            else:
+                static.append((type(leaf), leaf))
+        key = tree, tuple(static), settings()
+        try:
+            known = key in self._known
+        except TypeError:  # something that cannot be hashed, and so not be known again
+            return self.plain(*args, **kwargs)
+        if not known:
+            self._known[key] = self._found((args, kwargs), leaves, tree)
+        flat = self._known[key]
+        return self.plain(*args, **kwargs) if flat is None else flat(data)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def _found(self, given: tuple, leaves: list, tree: Any) -> _Flat | None:
+        """The program for arguments of this form: from the folder, or traced and kept; None if it cannot be kept."""
+        folder = programs_directory()
+        if folder is None or not _on_one_device():
+            return None
+        try:
+            parts = (surroundings(), settings(), written_constant(self.function), written(given))
+        except UnwritableError:
+            return None
+        name = f"{self.function.__name__.strip('_<>')}-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:HASH]}"
+        if name not in self._named:
+            found = self._read_or_made(folder, name, leaves, tree)
+            if found is None:
+                return None
+            self._named[name] = found
+        return self._named[name]
+
+    def _read_or_made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
+        kept = store.read(folder, name)
+        if kept is not None:
+            try:
+                return _Flat(kept[0], jax.export.deserialize(bytearray(kept[1])))
+            except Exception:  # of another form, although its digest is right: made anew
+                store.throw_away(folder / f"{name}{store.SUFFIX}")
+        with waiting.making():
+            return self._made(folder, name, leaves, tree)
+
+    def _made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
+        """The program, traced now; None if it cannot be kept."""
+        try:
+            form, exported = _exported(self.function, leaves, tree)
+            kept = bytes(exported.serialize())
+        except NOT_KEPT:
+            return None
+        if not changed_since_start():
+            store.write(folder, name, form, kept)
+        return _Flat(form, exported)
+
+
+class _Flat:
+    """A program of flat arrays, and the form of its result."""
+
+    def __init__(self, form: Any, exported: jax.export.Exported):
+        count = len(exported.out_avals)
+        slots = [_Slot() for _ in range(count)]
+        template, self.tree = jax.tree.flatten(rebuilt(form, slots))
+        places = {slot: place for place, slot in enumerate(template) if isinstance(slot, _Slot)}
+        if len(places) != count:
+            raise FormError("arrays that the form does not hold")
+        self.template, self.places = template, [places[slot] for slot in slots]
+        # Compiled here and now: the results of an exported program are bound to their device, and `jit` would compile
+        # again for arguments that are.
+        self.call = jax.jit(exported.call).lower(*exported.in_avals).compile()
+
+    def __call__(self, data: list) -> Any:
+        leaves = self.template.copy()
+        for place, array in zip(self.places, self.call(*data), strict=True):
+            leaves[place] = array
+        return self.tree.unflatten(leaves)
+
+
+class _Slot:
+    """Where an array goes."""
+
+
+def _on_one_device() -> bool:
+    """Whether it is plain where and how a program runs; else JAX decides for every call."""
+    device, interpreted = (getattr(jax.config, name) for name in ("jax_default_device", "jax_disable_jit"))
+    return jax.device_count() == 1 and device is None and not interpreted
+
+
+def _exported(function: Callable, leaves: list, tree: Any) -> tuple[Any, jax.export.Exported]:
+    """The program of a function for leaves like these, and the form of its result."""
+    form: list[Any] = []
+
+    def flat(*data: Any) -> list:
+        arrays = iter(data)
+        args, kwargs = jax.tree.unflatten(tree, [next(arrays) if is_data(leaf) else leaf for leaf in leaves])
+        result = function(*args, **kwargs)
+        form[:] = [described(result)[0]]
+        # As it will be in later processes, where it is not known any more that a number was written without a type.
+        return [jnp.asarray(array, array.dtype) for array in _arrays(result)]
+
+    flat.__name__ = flat.__qualname__ = function.__name__
+    like = [
+        jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=bool(getattr(leaf, "weak_type", False)))
+        for leaf in leaves
+        if is_data(leaf)
+    ]
+    exported = jax.export.export(jax.jit(flat))(*like)
+    return form[0], exported
+
+
+def _arrays(result: Any) -> list:
+    """The arrays of a result in the order in which `described` numbers them."""
+    found: list = []
+
+    def gather(value: Any) -> None:
+        if value is None:
+            return
+        if is_data(value):
+            found.append(value)
+        elif isinstance(value, dict):
+            for key in sorted(value):
+                gather(value[key])
+        elif isinstance(value, tuple | list):
+            for entry in value:
+                gather(entry)
+        elif hasattr(type(value), "__dataclass_fields__"):
+            for name in type(value).__dataclass_fields__:
+                gather(getattr(value, name))
+
+    gather(result)
+    return found
+
+
+def program(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function and keep what is traced between processes (see `Program`)."""
+    return cast("Callable[P, R]", Program(function))

@@ -1,0 +1,54 @@
+"""One quiet line for who waits while programs are made: on a terminal only, after a second, once."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+PATIENCE = 1.0  # seconds of making programs before anything is said
+LINE = "saltus: compiling, once; the next start is quick"
+
+_spent = [0.0]
+_said: list[bool] = []
+_tell: list[Callable[[str], None]] = []
+
+
+@contextlib.contextmanager
+def making() -> Iterator[None]:
+    """While a program is traced and compiled, which counts towards the patience."""
+    if _said:
+        yield
+        return
+    timer = threading.Timer(max(PATIENCE - _spent[0], 0.0), say)
+    timer.daemon = True
+    began = time.perf_counter()
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        _spent[0] += time.perf_counter() - began
+
+
+def say() -> None:
+    """Say the line, if nobody has yet."""
+    if _said:
+        return
+    _said.append(True)
+    if _tell:
+        _tell[-1](LINE)
+    elif sys.stderr is not None and sys.stderr.isatty():
+        print(LINE, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def told_by(tell: Callable[[str], None]) -> Iterator[None]:
+    """Within it the line goes to `tell`: what draws on the terminal has to print it itself."""
+    _tell.append(tell)
+    try:
+        yield
+    finally:
+        _tell.remove(tell)

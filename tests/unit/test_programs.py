@@ -1,0 +1,256 @@
+"""Programs kept between processes: the same bits, never the wrong program, no harm from damaged files."""
+
+import functools
+import subprocess
+import sys
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from saltus import _jax_settings
+from saltus.programs import program, store, text
+from saltus.programs.structure import FormError, described, rebuilt
+
+
+class Pair(eqx.Module):
+    a: jax.Array
+    b: jax.Array
+    name: str = eqx.field(static=True)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A store of its own, which takes the functions of this file for code whose version is known."""
+    monkeypatch.setattr(_jax_settings, "_programs", [tmp_path])
+    monkeypatch.setattr(text, "KNOWN", text.KNOWN | {"tests"})
+    return tmp_path
+
+
+TRACED = []
+
+
+def wave(x, turns):
+    """A loop and a linear solve, as programs of saltus have them."""
+    TRACED.append(turns)
+
+    def step(i, y):
+        return jnp.linalg.solve(jnp.eye(3) + 0.1 * jnp.outer(y, y), jnp.sin(y) + i)
+
+    return {"end": jax.lax.fori_loop(0, turns, step, x), "turns": turns, "none": None, "both": (x, [x + 1.0])}
+
+
+def traces() -> int:
+    count = len(TRACED)
+    TRACED.clear()
+    return count
+
+
+def test_a_later_process_reads_what_was_traced_and_gets_the_same_bits(folder):
+    x = jnp.asarray([0.1, 0.2, 0.3])
+    plain = eqx.filter_jit(wave)(x, 5)
+    traces()
+    first = program(wave)(x, 5)
+    assert traces() == 1
+    assert len(list(folder.glob("*.program"))) == 1
+    again = program(wave)(x, 5)  # knows nothing of the first, as a new process
+    assert traces() == 0
+    for result in (first, again):
+        assert jax.tree.structure(result) == jax.tree.structure(plain)
+        assert all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(result), jax.tree.leaves(plain), strict=True))
+
+
+def test_other_numbers_use_the_same_program_and_other_choices_another(folder):
+    compiled = program(wave)
+    traces()
+    compiled(jnp.zeros(3), 5)
+    compiled(jnp.ones(3), 5)
+    compiled(np.ones(3), 5)
+    assert traces() == 1
+    compiled(jnp.ones(3), 6)
+    compiled(jnp.ones(3), 7)
+    assert traces() == 2
+    assert len(list(folder.glob("*.program"))) == 3
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-10], lambda data: b"something else", lambda data: b""])
+def test_a_damaged_or_foreign_file_is_made_anew(folder, damage):
+    x = jnp.asarray([0.1, 0.2, 0.3])
+    wanted = program(wave)(x, 5)
+    (path,) = folder.glob("*.program")
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    traces()
+    assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
+    assert traces() == 1
+    assert store.unpacked(path.read_bytes()) is not None
+
+
+def test_a_whole_file_with_another_program_in_it_is_made_anew(folder):
+    x = jnp.asarray([0.1, 0.2, 0.3])
+    wanted = program(wave)(x, 5)
+    (path,) = folder.glob("*.program")
+    path.write_bytes(store.packed({"class": ["os", "system"], "parts": []}, b"no program"))
+    assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
+
+
+def test_code_of_a_user_is_compiled_but_not_kept(folder, monkeypatch):
+    monkeypatch.setattr(text, "KNOWN", text.KNOWN - {"tests"})
+    assert program(wave)(jnp.ones(3), 2)["turns"] == 2
+    assert not list(folder.iterdir())
+    monkeypatch.setattr(text, "KNOWN", text.KNOWN | {"tests"})
+    own = type("Own", (), {"__module__": "__main__", "__call__": lambda self, x: 2.0 * x})()
+    assert program(lambda f, x: f(x))(own, jnp.ones(3))[0] == 2.0
+    assert not list(folder.iterdir())
+
+
+def test_what_a_function_closes_over_belongs_to_it(folder):
+    def scaled(factor):
+        return lambda x: factor * x
+
+    x = jnp.ones(2)
+    for factor in (2.0, 3.0, np.asarray([4.0, 5.0]), np.asarray([4.0, 6.0])):
+        assert np.array_equal(program(scaled(factor))(x), factor * np.ones(2))
+    assert len(list(folder.iterdir())) == 4
+    assert text.written_constant(functools.partial(wave, turns=2)) != text.written_constant(
+        functools.partial(wave, turns=3)
+    )
+
+
+def test_derivatives_and_vmap_go_through(folder):
+    def cube(x):
+        return x**3
+
+    compiled = program(cube)
+    assert float(compiled(jnp.asarray(2.0))) == 8.0
+    assert float(jax.grad(compiled)(2.0)) == 12.0
+    assert np.array_equal(jax.vmap(compiled)(jnp.arange(3.0)), [0.0, 1.0, 8.0])
+    assert float(jax.jit(lambda x: compiled(x) + 1.0)(2.0)) == 9.0
+
+
+def test_what_jax_cannot_export_is_compiled_as_ever(folder):
+    def asks_python(x):
+        return jax.pure_callback(lambda y: np.asarray(y) * 2.0, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    assert np.array_equal(program(asks_python)(jnp.ones(3)), 2.0 * np.ones(3))
+    assert not list(folder.iterdir())
+
+
+def test_the_oldest_are_thrown_out_when_there_are_too_many(tmp_path):
+    import os
+
+    for age, name in ((30, "old"), (20, "middle"), (10, "new")):
+        store.write(tmp_path, name, None, bytes(1000), limit=10_000)
+        os.utime(tmp_path / f"{name}.program", (1e9 - age, 1e9 - age))
+    store.write(tmp_path, "last", None, bytes(1000), limit=3300)
+    assert {path.stem for path in tmp_path.iterdir()} == {"middle", "new", "last"}
+
+
+def test_forms_go_to_json_and_back_and_name_classes_of_saltus_alone():
+    from saltus.hybrid import State
+
+    state = State.of(0.0, [1.0, 2.0], [3.0], [], 1)
+    form, count = described((state, {"b": None, "a": 2}))
+    assert count == 5
+    back, words = rebuilt(form, jax.tree.leaves(state))
+    assert jax.tree.structure(back) == jax.tree.structure(state)
+    assert words == {"a": 2, "b": None}
+    with pytest.raises(FormError):
+        rebuilt({"class": ["subprocess", "Popen"], "parts": []}, [])
+    with pytest.raises(text.UnwritableError):
+        described(Pair(jnp.ones(1), jnp.ones(1), "pair"))
+
+
+def test_nothing_is_kept_where_nothing_was_asked_for(monkeypatch, tmp_path):
+    monkeypatch.setattr(_jax_settings, "_programs", [])
+    assert program(wave)(jnp.ones(3), 2)["turns"] == 2
+    assert not list(tmp_path.iterdir())
+
+
+RUN = """
+import sys, saltus
+saltus.configure()
+from saltus.scenarios import load
+run = load("bowl-pendulum", [], False).scenario.simulate()
+import jax
+print(repr(float(run.end.q.sum())), len(run.events))
+print(",".join(sorted(sys.modules)))
+"""
+
+
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory):
+    """What two processes say of a run of the bowl, the second with the programs of the first."""
+    import os
+
+    cache = tmp_path_factory.mktemp("cache")
+    environment = {**os.environ, "SALTUS_CACHE": str(cache), "XLA_FLAGS": ""}
+    told = [
+        subprocess.run([sys.executable, "-c", RUN], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    return cache, [one.stdout.splitlines() for one in told]
+
+
+def test_a_new_process_runs_kept_programs_to_the_same_bits(two_runs):
+    cache, (first, again) = two_runs
+    assert first[0] == again[0]
+    assert list((cache / "programs").glob("flow-*.program"))
+
+
+def test_what_a_run_does_not_use_is_not_loaded(two_runs):
+    loaded = set(two_runs[1][1][1].split(","))
+    assert "saltus.systems.sliding" in loaded
+    unused = ("saltus.systems.chain", "saltus.systems.bodies", "saltus.systems.ball_on_rails", "saltus.gas",
+              "diffrax", "scipy.interpolate", "scipy.optimize", "scipy.sparse", "dask", "matplotlib")  # fmt: skip
+    assert not loaded.intersection(unused)
+
+
+def test_one_line_is_said_after_a_second_of_making_programs(monkeypatch):
+    import time
+
+    from saltus.programs import waiting
+
+    heard = []
+    monkeypatch.setattr(waiting, "_spent", [0.0])
+    monkeypatch.setattr(waiting, "_said", [])
+    monkeypatch.setattr(waiting, "PATIENCE", 0.05)
+    with waiting.told_by(heard.append):
+        with waiting.making():
+            pass
+        assert not heard
+        for _ in range(3):
+            with waiting.making():
+                time.sleep(0.2)
+    assert heard == [waiting.LINE]
+
+
+def test_the_coefficients_of_explicit_methods_are_those_of_diffrax():
+    import diffrax
+
+    from saltus.engines.tableaus import TABLEAUS
+
+    for name, ours in TABLEAUS.items():
+        solver = getattr(diffrax, name.capitalize())()
+        theirs = solver.tableau
+        assert ours.order == solver.order(None)
+        assert all(np.array_equal(a, b) for a, b in zip(ours.a, theirs.a_lower, strict=True))
+        assert np.array_equal(ours.b, theirs.b_sol)
+        assert np.array_equal(ours.b_error, theirs.b_error)
+        assert np.array_equal(ours.c, [0.0, *theirs.c])
+
+
+def test_parts_of_a_network_are_numbered_in_the_order_of_their_first_masses():
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    from saltus.links.rods import components
+
+    random = np.random.default_rng(3)
+    for count in (1, 2, 5, 12):
+        pairs = [tuple(pair) for pair in random.integers(0, count, (count // 2, 2)) if pair[0] != pair[1]]
+        first, second = np.array(pairs, int).reshape(-1, 2).T
+        graph = coo_matrix((np.ones(len(pairs)), (first, second)), shape=(count, count))
+        assert np.array_equal(components(pairs, count), connected_components(graph, directed=False)[1])

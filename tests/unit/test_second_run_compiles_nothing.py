@@ -1,0 +1,56 @@
+"""Numbers are data: a second run with other ones uses the programs of the first."""
+
+import contextlib
+
+import jax
+import pytest
+
+from saltus.scenarios import load
+
+COMPILED = "/jax/core/compile/backend_compile_duration"
+
+# Of each kind a ready scenario, and other numbers of its system and of its start.
+OTHER = {
+    "bowl-pendulum-friction": ["masses.0.mass=1.25", "gravity=9.7"],
+    "chain": ["overhang=2e-4", "gravity=1.1"],
+    "plane-spin-down": ["mass=1.5", "friction.mu=0.21"],
+    "rails-to-rest": ["mass=1.5", "start.velocity=0.9"],
+    "butterfly-roll": ["mass=0.04"],
+    "ellipsoids": ["bodies.0.density=1.5"],
+    "rolling-coin": ["gravity=9.7"],
+}
+EVERYWHERE = ["solve.rtol=1e-9", "solve.atol=1e-11", "solve.samples=777"]
+QUICK = ("bowl-pendulum-friction",)
+
+
+@contextlib.contextmanager
+def compilations():
+    """The names of what is compiled meanwhile."""
+    seen = []
+
+    def listen(name, seconds, **more):
+        if name == COMPILED:
+            seen.append(more.get("fun_name", "a program"))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield seen
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def run(name, overrides):
+    scenario = load(name, overrides, False).scenario
+    return scenario.simulate().to_dataset(times=scenario.solve.samples)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in OTHER]
+)
+def test_other_numbers_compile_nothing(name):
+    with compilations() as first:
+        run(name, [])
+    assert first  # else nothing is seen at all
+    with compilations() as again:
+        run(name, [*OTHER[name], *EVERYWHERE])
+    assert not again

@@ -1,0 +1,21 @@
+"""Ensembles of a body on the ground are built for one program, whatever varies."""
+
+from saltus.ensembles.compute.building import Builder
+from saltus.scenarios import loads
+
+TEXT = """
+kind = "ground_body"
+surface = { type = "plane", slope_x = -0.2 }
+friction = { mu = 0.4, model = "coulomb", rolling_friction = 0.05 }
+impact = { law = "soil", restitution = 0.4, settle_height = 1e-3 }
+solve = { until = "rest", rtol = 1e-6, atol = 1e-8 }
+[body]
+shape = { axes = [0.3, 0.25, 0.2] }
+density = 2700.0
+height = 0.3
+"""
+
+
+def test_stones_of_many_shapes_and_poses_are_built_for_one_program():
+    keys = ("body.shape.axes.0", "body.quaternion.1", "friction.mu", "friction.rolling_friction")
+    assert Builder(loads(TEXT), keys).works()
