@@ -59,7 +59,7 @@ def _benchmarks():
     from saltus.validation import nonsmooth
 
     results = ROOT / "benchmarks" / "results" / "nonsmooth.txt"
-    engines = f"```text\n{results.read_text('utf-8').strip()}\n```" if results.exists() else "Run `make bench`."
+    engines = _table(results.read_text("utf-8")) if results.exists() else "Run `make bench`."
     rows = ["| case | what | source | proved by | wrong in the source |", "|---|---|---|---|---|"]
     for case in nonsmooth.cases():
         told = [case["id"], f"{case['title']}. {case['statement']}", case["source"], case["second"]["by"]]
@@ -67,6 +67,14 @@ def _benchmarks():
             "| " + " | ".join(one.replace("|", "\\|") for one in [*told, case.get("wrong_in_source", "")]) + " |"
         )
     return {"engines": engines, "cases": "\n".join(rows)}
+
+
+def _table(text):
+    """A results file whose columns are parted by bars, as a table; its first line tells the machine."""
+    machine, header, *rows = text.strip().splitlines()
+    cells = [[" ".join(cell.split()) for cell in line.split("|")] for line in (header, *rows)]
+    lines = [f"| {' | '.join(row)} |" for row in cells]
+    return "\n".join([f"Measured with {machine.lstrip('# ')}.", "", lines[0], "|---" * len(cells[0]) + "|", *lines[1:]])
 
 
 def _measured():
