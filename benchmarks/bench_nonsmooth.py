@@ -2,11 +2,12 @@
 
 Each engine is given the same rates, guards and jumps by an adaptor of about a hundred lines (`benchmarks/nonsmooth`);
 SciPy and diffrax are restarted after each event, and step 1e-9 s over a guard that is zero at its own restart. Adaptive
-engines run at rtol 1e-12; MuJoCo, which takes constant steps and has soft contacts, is given balls on planes alone. A cell
-tells the error, the events that were missed, and the time. The error is the largest of a case's quantities, relative to
-the size of the expected number; "none" where a quantity does not exist because its event was not found. Missed are those
-of the case's events (the ones saltus finds, whose times are checked by closed forms) that have no counterpart within
-1e-3 s. Limits of infinitely many events are asked of saltus alone. Times are the best of three, after compilation.
+engines run at rtol 1e-12; MuJoCo, which takes constant steps and has soft contacts, is given balls on planes alone. A
+cell tells the error, the events that were missed, and the time. The error is the largest of a case's quantities,
+relative to the size of the expected number; "none" where a quantity does not exist because its event was not found.
+Missed are those of the case's events (the ones saltus finds, whose times are checked by closed forms) that have no
+counterpart within 1e-3 s. Limits of infinitely many events are asked of saltus alone. Times are the best of
+three, after compilation.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE / "nonsmooth")]
+
+import saltus  # noqa: E402
+
+saltus.configure()  # as users do: before JAX starts
 
 import with_diffrax  # noqa: E402
 import with_mujoco  # noqa: E402
