@@ -1,4 +1,4 @@
-"""A ball on a shaken table: one bounce per period becomes two, four, and disorder
+"""A ball on a shaken table: one bounce per period becomes two, four, and disorder.
 
 The table moves as A sin(w t). The motion of one bounce per period is stable until one of its multipliers is -1, at an
 amplitude that is known in closed form. The diagram shows the phase of the table at each impact, over the amplitude.

@@ -1,11 +1,14 @@
 """A load that leaves a shaken table landed 3e-8 s later: its gap grows with the cube of the time, from rounding."""
 
+import itertools
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import saltus as sl
-from saltus.hybrid import Guard, simulate_many
+from saltus.hybrid import Guard, simulate_bounded, simulate_many
 
 W, G = 30.0, 9.81
 
@@ -33,7 +36,7 @@ def flight(amplitude):
     def gap(tau):
         return height + speed * tau - G * tau**2 / 2 - amplitude * np.sin(W * (lifts + tau))
 
-    low, high = next((a, b) for a, b in zip(tau[:-1], tau[1:], strict=True) if gap(a) > 0.0 >= gap(b))
+    low, high = next((a, b) for a, b in itertools.pairwise(tau) if gap(a) > 0.0 >= gap(b))
     for _ in range(60):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if gap(middle) > 0.0 else (low, middle)
@@ -55,3 +58,14 @@ def test_so_do_many_at_once():
     )  # fmt: skip
     many = simulate_many(LOAD, starts, 1.0, parameters={"A": AMPLITUDES}, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(many.last_event, [flight(one)[1] for one in AMPLITUDES], rtol=1e-9)
+
+
+def test_so_do_those_inside_a_program():
+    @jax.jit
+    def landing(amplitude):
+        load = LOAD.with_parameters({"A": amplitude})
+        start = load.start(jnp.stack([0.0, amplitude * W]))
+        return simulate_bounded(load, start, 1.0, max_events=3, max_steps=64, rtol=1e-12, atol=1e-14).event_times[:2]
+
+    for amplitude in AMPLITUDES:
+        np.testing.assert_allclose(landing(amplitude), flight(amplitude), rtol=1e-9)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.advance import judged, search, tried
 from saltus.engines.choice import Options, parts_for
-from saltus.engines.fire import jumped, same_types, still_due, turn
+from saltus.engines.fire import jumped, same_types, slopes, still_due, turn
 from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import at_zero
 from saltus.engines.signs import Signs
@@ -162,7 +162,10 @@ def _stepped(system, found: _Found, until, rule: Stepper, control: AbstractSteps
 
         def look():
             seen = search(system, state, went.t_next, went.signs, rule, control)
-            return seen.state, seen.due & seen.event, seen.signs, seen.sunk.any()
+            due = seen.due & seen.event
+            seems = due & seen.unsure & (slopes(system, seen.state) > 0.0)  # falls by rounding alone
+            signs = Signs(jnp.where(seems, 0.0, seen.signs.last), seen.signs.fired | seems)
+            return seen.state, due & ~seems, signs, seen.sunk.any()
 
         now, due, signs, sinks = jax.lax.cond(
             doubtful, look, lambda: (now, jnp.zeros_like(due), went.signs, jnp.asarray(False))
