@@ -224,7 +224,7 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:
-    data = system.event_data(name, index, *jax.tree.map(np.asarray, (before, after)))
+    data = system.event_data(name, index, before, after)
     return Event(name, index, float(data.pop("t", t)), _approach(system, before, name, index), after, data)
 
 
