@@ -13,8 +13,8 @@ from jaxtyping import Array, Bool, Float
 
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
-from saltus.hybrid.state import on_host
 from saltus.hybrid.guard import always, once
+from saltus.hybrid.state import on_host
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Coulomb
 from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
