@@ -6,7 +6,8 @@ import pytest
 
 from saltus import _jax_settings
 from saltus.cli import app
-from saltus.scenarios import catalogue
+from saltus.scenarios import catalogue, load
+from saltus.scenarios.sliding import SlidingScenario
 
 
 @pytest.fixture
@@ -51,3 +52,35 @@ def test_a_cache_that_is_off_is_told(cache, capsys, monkeypatch):
     monkeypatch.setenv("SALTUS_CACHE", "off")
     cache_command("clear", code=2)
     assert "SALTUS_CACHE" in capsys.readouterr().err
+
+
+def test_a_start_found_possible_is_remembered_and_an_impossible_one_is_found_again(cache, capsys, monkeypatch):
+    built = []
+    assemble = SlidingScenario.assemble
+    monkeypatch.setattr(SlidingScenario, "assemble", lambda self: built.append(self) or assemble(self))
+
+    def told(*words, code=0):
+        capsys.readouterr()
+        assert app.call(["check", "plane-rest", *words]) == code
+        return capsys.readouterr()
+
+    first = told()
+    assert "sticks" in first.out and len(built) == 1
+    assert told() == first and len(built) == 1
+    told("--set", "friction.mu=0.9")
+    assert len(built) == 2  # another scenario
+    moving = ("--set", "masses.0.velocity=[0.0, 3.0]")
+    refused = told(*moving, code=2)
+    assert "would change its length" in refused.err
+    assert told(*moving, code=2) == refused and len(built) == 4
+    assert app.call(["cache", "clear"]) == 0
+    assert told() == first and len(built) == 5
+
+
+def test_a_start_on_ground_from_a_file_is_not_remembered(cache):
+    from saltus.cli.check import _says_all
+
+    scenario = load("alpine-block").scenario
+    given = scenario.surface.model_copy(update={"file": "valley.asc"})
+    assert _says_all(scenario) == (scenario.surface.file is None)
+    assert not _says_all(scenario.model_copy(update={"surface": given}))
