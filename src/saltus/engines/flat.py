@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.system import checked_guards
+from saltus.programs.text import is_data, shape_of
 
 Flat = Float[Array, " n"]
 Scalar = Float[Array, ""]
+
+FORMS = 256  # forms of systems whose numbers of guard values are remembered
+_guard_sizes: dict[Any, tuple[int, ...]] = {}
 
 
 class Marks(NamedTuple):
@@ -101,7 +107,24 @@ class FlatSystem(eqx.Module):
         return jnp.concatenate(masks) if masks else jnp.zeros(0, bool)
 
     def guard_sizes(self) -> tuple[int, ...]:
-        """How many values each guard has; nothing is computed."""
+        """How many values each guard has; nothing is computed.
+
+        For systems of one form it is found once, and their guards are checked then.
+        """
+        leaves, form = jax.tree.flatten(self)
+        key = form, tuple(shape_of(leaf) if is_data(leaf) else (type(leaf), leaf) for leaf in leaves)
+        try:
+            known = _guard_sizes.get(key)
+        except TypeError:  # something that cannot be hashed
+            return self._counted_guards()
+        if known is None:
+            if len(_guard_sizes) >= FORMS:
+                _guard_sizes.clear()
+            known = _guard_sizes[key] = self._counted_guards()
+        return known
+
+    def _counted_guards(self) -> tuple[int, ...]:
+        checked_guards(self.system)
         return tuple(value.size for value in eqx.filter_eval_shape(_guard_values, self.system, self.like))
 
     def guard_numbers(self) -> tuple[Int[Array, " g"], Int[Array, " g"]]:

@@ -203,7 +203,7 @@ class ConstantSteps(AbstractSteps):
 def steps_of(rtol: float, atol: float, step: float | None, origin) -> AdaptiveSteps | ConstantSteps:
     """Constant steps if a step is given, else adaptive ones; the constraints are restored after adaptive steps."""
     if step is None:
-        return AdaptiveSteps(numbers(rtol), numbers(atol))
+        return AdaptiveSteps(*(np.asarray(x) if isinstance(x, float) else numbers(x) for x in (rtol, atol)))
     return ConstantSteps(numbers(step), numbers(origin))
 
 
