@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,7 @@ from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Flow, Searched, flow, search
 from saltus.engines.budget import Budget, crawling
 from saltus.engines.fire import at_time, jumped, same_types, settled, still_due, turn
-from saltus.engines.flat import FlatSystem
+from saltus.engines.flat import FlatSystem, guard_sizes
 from saltus.engines.replay import Replay, labels, replay
 from saltus.engines.signs import SUNK, Signs
 from saltus.engines.step_control import AbstractSteps
@@ -85,8 +86,13 @@ class _Memory:
 
     @staticmethod
     def empty(count: int) -> _Memory:
-        # The state of the guards as numpy arrays, which a program takes without a device of its own for each.
-        return _Memory(Signs(np.zeros(count), np.zeros(count, bool)), count)
+        return _Memory(_no_signs(count), count)
+
+
+@functools.cache
+def _no_signs(count: int) -> Signs:
+    """Nothing is known of so many guards; as numpy arrays, which a program takes as they are."""
+    return Signs(np.zeros(count), np.zeros(count, bool))
 
 
 def run(
@@ -106,7 +112,7 @@ def run(
     record = _Record([], [], [])
     record.add(start.t, _vector(start), start.mode)
     events: list[Event] = []
-    memory = _Memory.empty(sum(FlatSystem(system, start).guard_sizes()))
+    memory = _Memory.empty(sum(guard_sizes(system, start)))
     budget = Budget(until, max_steps, float(start.t))
     state, h = start, np.zeros(())
     t_segment = float(start.t)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
@@ -203,8 +204,14 @@ class ConstantSteps(AbstractSteps):
 def steps_of(rtol: float, atol: float, step: float | None, origin) -> AdaptiveSteps | ConstantSteps:
     """Constant steps if a step is given, else adaptive ones; the constraints are restored after adaptive steps."""
     if step is None:
-        return AdaptiveSteps(*(np.asarray(x) if isinstance(x, float) else numbers(x) for x in (rtol, atol)))
+        known = type(rtol) is float and type(atol) is float
+        return _adaptive(rtol, atol) if known else AdaptiveSteps(numbers(rtol), numbers(atol))
     return ConstantSteps(numbers(step), numbers(origin))
+
+
+@functools.lru_cache(maxsize=64)
+def _adaptive(rtol: float, atol: float) -> AdaptiveSteps:
+    return AdaptiveSteps(np.asarray(rtol), np.asarray(atol))
 
 
 def stiff(trial: Trial, carry: Carry, marks: Marks) -> Bool[Array, ""]:
