@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
@@ -17,6 +18,7 @@ from saltus.engines.flat import FlatSystem, Marks
 from saltus.engines.search import suspicious
 from saltus.engines.steppers import ExplicitStepper, Flat, ImplicitStepper, Scalar, Step
 from saltus.engines.trial import Carry, Status, Trial
+from saltus.hybrid import AbstractSystem
 from saltus.programs.arrays import numbers
 
 Stepper = ExplicitStepper | ImplicitStepper
@@ -200,11 +202,22 @@ class ConstantSteps(AbstractSteps):
         return self.step
 
 
-def steps_of(rtol: float, atol: float, step: float | None, origin) -> AdaptiveSteps | ConstantSteps:
-    """Constant steps if a step is given, else adaptive ones; the constraints are restored after adaptive steps."""
+def steps_of(
+    system: AbstractSystem, rtol: float, atol: float, step: float | None, origin
+) -> AdaptiveSteps | ConstantSteps:
+    """Constant steps if a step is given, else adaptive ones; the constraints are restored after adaptive steps.
+
+    The absolute tolerance is at most the one with which the system's guards still work (`atol_limit`).
+    """
     if step is None:
-        return AdaptiveSteps(numbers(rtol), numbers(atol))
+        atol = min(float(atol), system.atol_limit())
+        return _adaptive(rtol, atol) if type(rtol) is float else AdaptiveSteps(numbers(rtol), numbers(atol))
     return ConstantSteps(numbers(step), numbers(origin))
+
+
+@functools.lru_cache(maxsize=64)
+def _adaptive(rtol: float, atol: float) -> AdaptiveSteps:
+    return AdaptiveSteps(np.asarray(rtol), np.asarray(atol))
 
 
 def stiff(trial: Trial, carry: Carry, marks: Marks) -> Bool[Array, ""]:
