@@ -2,7 +2,8 @@
 
 Every safe step went on from the rounded state after the one before, and near a grazing pass there are hundreds. Twelve
 restarts of the rotation moved the tip of the needle by up to 5e-14 m and its angular velocity by up to 4e-13 rad/s; why
-a restart costs that much was not looked into. Of 43 random passes such as these, 10 were missed 1e-13 m deep and 2 even 5e-13 m deep;
+a restart costs that much was not looked into.
+Of 43 random passes such as these, 10 were missed 1e-13 m deep and 2 even 5e-13 m deep;
 reckoned from the start each time none is, down to 3e-15 m.
 """
 
