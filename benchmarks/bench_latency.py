@@ -37,7 +37,7 @@ SHORT = {
     "--help": 0.15,
     "list": 0.5,
     "check bowl --keys": 0.5,
-    "check bowl": 1.2,
+    "check bowl": 0.5,
     "new sliding": 0.5,
     f"run bowl --set {BAD}": 0.5,
 }

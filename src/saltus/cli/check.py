@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +14,9 @@ from saltus.cli.console import print_json
 from saltus.cli.options import AllowPython, Debug, Json, Quiet
 
 if TYPE_CHECKING:
+    from saltus.scenarios.base import Scenario
     from saltus.scenarios.ensemble import EnsembleModel
+    from saltus.scenarios.loader import Loaded
 
 FEW = 8  # masses that are named one by one
 
@@ -43,14 +47,7 @@ def command(
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [], allow_python)
-    modes = None
-    if not keys:
-        import numpy as np
-
-        system, start = loaded.scenario.assemble()
-        masses = getattr(system, "mass", None)
-        if system.kind == "sliding" and masses is not None:
-            modes = [system.mode_names[int(mode)] for mode in np.asarray(start.mode)[: masses.size]]
+    modes = None if keys else _checked_start(loaded)
     facts: dict[str, Any] = {
         "scenario": loaded.name,
         "kind": loaded.scenario.kind,
@@ -69,6 +66,55 @@ def command(
             print(f"At the start: {_said(modes)}.")
         if "ensemble" in facts:
             print("An ensemble of {samples} samples ({design}) varies {keys}.".format(**facts["ensemble"]))
+
+
+def _checked_start(loaded: Loaded) -> list[str] | None:
+    """Modes of sliding masses at the start, after it has been found possible; None for other kinds.
+
+    Only building the start tells, which needs JAX. A start that was found possible is remembered beside the programs,
+    by the text of its scenario and the code that looked at it, unless files or code of the user decide too.
+    """
+    from saltus._jax_settings import programs_directory
+    from saltus.programs import store
+    from saltus.programs.sources import changed_since_start, sources, versions
+
+    folder, name = programs_directory(), None
+    if folder is not None and _says_all(loaded.scenario) and not changed_since_start():
+        told = "\0".join((sources(), *versions(), loaded.text))
+        name = f"checked-{hashlib.sha256(told.encode()).hexdigest()[:40]}"
+        known = store.read(folder, name)
+        if known is not None:
+            return known[0]["modes"]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        modes = _built_modes(loaded.scenario)
+    for one in said:
+        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    if folder is not None and name is not None and not said:
+        store.write(folder, name, {"modes": modes}, b"")
+    return modes
+
+
+def _says_all(scenario: Scenario) -> bool:
+    """Whether the text of a scenario alone decides what is built."""
+    return scenario.kind != "python" and not any(_given(scenario, path) for path in scenario.paths)
+
+
+def _given(scenario: Scenario, path: str) -> bool:
+    value: Any = scenario
+    for part in path.split("."):
+        value = getattr(value, part, None)
+    return value is not None
+
+
+def _built_modes(scenario: Scenario) -> list[str] | None:
+    import numpy as np
+
+    system, start = scenario.assemble()
+    masses = getattr(system, "mass", None)
+    if system.kind != "sliding" or masses is None:
+        return None
+    return [system.mode_names[int(mode)] for mode in np.asarray(start.mode)[: masses.size]]
 
 
 def _ensemble(table: EnsembleModel) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from saltus.shapes.body import Body
 # A gap below this fraction of the size counts as a touch (rounding of the gap itself is 3e-16).
 TOUCH = 4e-15
 MAX_STEPS = 20000
-ANCHOR = 1.0  # turn of both bodies after which the flight is reckoned from where it is [rad]
+ANCHOR = 10.0  # turn of both bodies after which the flight is reckoned from where it is [rad]
 POLISH_ROUNDS = 4
 NEWTON_ROUNDS = 8
 
@@ -153,7 +153,7 @@ def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Facing
 
     def step(carry):
         ahead, anchor, flight, seen, k, _, _, first = carry
-        # From an anchor, which is moved on after a radian or so: near a grazing pass the errors of thousands of steps
+        # From an anchor, which is moved on after ten radians: near a grazing pass the errors of thousands of steps
         # would add up, and to fly from the start would take the longer the longer the flight.
         flight = fly(bodies, anchor, flight.t - anchor.t + ahead)
         far = (flight.t - anchor.t) * turning > ANCHOR

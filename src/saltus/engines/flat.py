@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.system import checked_guards
+from saltus.programs.text import is_data, shape_of
 
 Flat = Float[Array, " n"]
 Scalar = Float[Array, ""]
+
+FORMS = 256  # forms of systems whose numbers of guard values are remembered
+_guard_sizes: dict[Any, tuple[int, ...]] = {}
 
 
 class Marks(NamedTuple):
@@ -60,6 +66,29 @@ def unflattened(like: State, t: Scalar, y: Flat) -> State:
     )
 
 
+def guard_sizes(system: AbstractSystem, like: State) -> tuple[int, ...]:
+    """How many values each guard of a system has; nothing is computed.
+
+    For systems of one form it is found once, and their guards are checked then.
+    """
+    leaves, form = jax.tree.flatten((system, like))
+    key = form, tuple(shape_of(leaf) if is_data(leaf) else (type(leaf), leaf) for leaf in leaves)
+    try:
+        known = _guard_sizes.get(key)
+    except TypeError:  # something that cannot be hashed
+        return _counted_guards(system, like)
+    if known is None:
+        if len(_guard_sizes) >= FORMS:
+            _guard_sizes.clear()
+        known = _guard_sizes[key] = _counted_guards(system, like)
+    return known
+
+
+def _counted_guards(system: AbstractSystem, like: State) -> tuple[int, ...]:
+    checked_guards(system)
+    return tuple(value.size for value in eqx.filter_eval_shape(_guard_values, system, like))
+
+
 class FlatSystem(eqx.Module):
     """A system in the mode of `like`, with its flowing parts packed into one vector."""
 
@@ -101,8 +130,8 @@ class FlatSystem(eqx.Module):
         return jnp.concatenate(masks) if masks else jnp.zeros(0, bool)
 
     def guard_sizes(self) -> tuple[int, ...]:
-        """How many values each guard has; nothing is computed."""
-        return tuple(value.size for value in eqx.filter_eval_shape(_guard_values, self.system, self.like))
+        """How many values each guard has."""
+        return guard_sizes(self.system, self.like)
 
     def guard_numbers(self) -> tuple[Int[Array, " g"], Int[Array, " g"]]:
         """For each of all guard values the number of its guard, and its number within that guard."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,14 +16,13 @@ from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Flow, Searched, flow, search
 from saltus.engines.budget import Budget, crawling
 from saltus.engines.fire import at_time, jumped, same_types, settled, still_due, turn
-from saltus.engines.flat import FlatSystem
+from saltus.engines.flat import FlatSystem, guard_sizes
 from saltus.engines.replay import Replay, labels, replay
 from saltus.engines.signs import SUNK, Signs
 from saltus.engines.step_control import AbstractSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
-from saltus.hybrid.system import checked_guards
 from saltus.hybrid.trajectory import Trajectory
 from saltus.programs import program
 from saltus.programs.arrays import numbers
@@ -80,12 +80,19 @@ class _Memory:
     """What a run knows of its guards: their signs, the times of their events, and the states about the last ones."""
 
     signs: Signs
-    pile_up: PileUp
+    count: int
+    pile_up: PileUp | None = None  # before the first event
     last: dict[int, tuple[State, State]] = dataclasses.field(default_factory=dict)
 
     @staticmethod
     def empty(count: int) -> _Memory:
-        return _Memory(Signs.none(count), PileUp.empty(count))
+        return _Memory(_no_signs(count), count)
+
+
+@functools.cache
+def _no_signs(count: int) -> Signs:
+    """Nothing is known of so many guards; as numpy arrays, which a program takes as they are."""
+    return Signs(np.zeros(count), np.zeros(count, bool))
 
 
 def run(
@@ -99,23 +106,22 @@ def run(
     progress: Progress | None = None,
 ) -> Trajectory:
     """Flow, jump, flow on, from `start` to time `until`."""
-    checked_guards(system)
-    start = same_types(start, start)
+    start = _typed(start)
     end_time = min(until, FOREVER)
     capacity = int(np.clip(RECORD // max(_vector(start).size, 1), 16, 512))
     record = _Record([], [], [])
     record.add(start.t, _vector(start), start.mode)
     events: list[Event] = []
-    memory = _Memory.empty(sum(FlatSystem(system, start).guard_sizes()))
+    memory = _Memory.empty(sum(guard_sizes(system, start)))
     budget = Budget(until, max_steps, float(start.t))
-    state, h = start, numbers(0.0)
+    state, h = start, np.zeros(())
     t_segment = float(start.t)
     if not np.isfinite(_vector(start)).all():
         undefined = Outcome("not_finite", _undefined(t_segment, "the start is"))
         return _trajectory(system, start, record, events, undefined, stepper, control)
     while True:
         went, found = _advance(
-            system, state, h, numbers(end_time), memory, stepper, control, capacity, record
+            system, state, h, np.asarray(end_time), memory, stepper, control, capacity, record
         )  # fmt: skip
         state, h = found.state if found else went.state, went.h
         if progress is not None:
@@ -196,7 +202,8 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
         due[which], fired[which], went[which] = False, True, True
         number, index = int(found.owner[which]), int(found.element[which])
         rule, before = rules[number], state
-        memory.pile_up, limit = _with_event(memory.pile_up, numbers(which, int), before.t, numbers(sinks, bool))
+        pile_up = memory.pile_up or PileUp.empty(memory.count)
+        memory.pile_up, limit = _with_event(pile_up, numbers(which, int), before.t, numbers(sinks, bool))
         piles = not np.isnan(limit)
         if piles:
             after = _settle(system, at_time(before, limit), number, np.asarray(index))
@@ -224,13 +231,20 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:
-    data = system.event_data(name, index, *jax.tree.map(np.asarray, (before, after)))
+    data = system.event_data(name, index, before, after)
     return Event(name, index, float(data.pop("t", t)), _approach(system, before, name, index), after, data)
 
 
 def _ended_by(rule: Guard, index: int, t: float) -> Outcome:
     """The outcome of a guard that ends the run."""
     return Outcome(rule.ends or "finished", rule.message.format(t=t, index=index) or f"{rule.name} at t = {t:g} s.")
+
+
+def _typed(start: State) -> State:
+    """A start of arrays whose types no number of Python has left open."""
+    leaves = jax.tree.leaves(start)
+    known = all(isinstance(leaf, jax.Array) and not leaf.weak_type for leaf in leaves)
+    return start if known else same_types(start, start)
 
 
 def _vector(state: State) -> np.ndarray:
@@ -295,8 +309,13 @@ def _never_fired(system, went: Flow, state: State, memory: _Memory) -> str:
 
 def _modes(system: AbstractSystem, state: State) -> str:
     """The modes of a state in words."""
-    codes = np.unique(np.asarray(program(lambda system, state: system.observe(state).get("mode", 0))(system, state)))
+    codes = np.unique(np.asarray(_observed_modes(system, state)))
     return "mode " + ", ".join(system.mode_names[int(code)] for code in codes if 0 <= code < len(system.mode_names))
+
+
+@program
+def _observed_modes(system: AbstractSystem, state: State):
+    return system.observe(state).get("mode", 0)
 
 
 def _undefined(t: float, what: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
@@ -209,8 +210,14 @@ def steps_of(
     The absolute tolerance is at most the one with which the system's guards still work (`atol_limit`).
     """
     if step is None:
-        return AdaptiveSteps(numbers(rtol), numbers(min(float(atol), system.atol_limit())))
+        atol = min(float(atol), system.atol_limit())
+        return _adaptive(rtol, atol) if type(rtol) is float else AdaptiveSteps(numbers(rtol), numbers(atol))
     return ConstantSteps(numbers(step), numbers(origin))
+
+
+@functools.lru_cache(maxsize=64)
+def _adaptive(rtol: float, atol: float) -> AdaptiveSteps:
+    return AdaptiveSteps(np.asarray(rtol), np.asarray(atol))
 
 
 def stiff(trial: Trial, carry: Carry, marks: Marks) -> Bool[Array, ""]:

@@ -47,6 +47,11 @@ def stepper(method: str, rtol: float = 1e-10) -> ExplicitStepper | ImplicitStepp
         return RK4
     if method in _IMPLICIT:
         return _implicit(method, rtol)
+    return _explicit(method)
+
+
+@functools.cache
+def _explicit(method: str) -> ExplicitStepper:
     known = TABLEAUS[method]
     return ExplicitStepper(a=known.a, b=known.b, b_error=known.b_error, c=known.c, order=known.order)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
+import jax
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from saltus.programs.arrays import numbers
@@ -40,6 +42,11 @@ class State(eqx.Module):
             ledger=numbers(ledger),
             mode=numbers(mode, int),
         )
+
+
+def on_host(*states: State) -> tuple[State, ...]:
+    """States as NumPy arrays, for code that looks at single numbers: JAX would compile every index and difference."""
+    return jax.tree.map(np.asarray, states)
 
 
 class Rate(eqx.Module):

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 NETCDF_SUFFIXES = (".nc", ".nc4", ".netcdf")
 SUFFIXES = (*NETCDF_SUFFIXES, ".zarr")
 
-# States are observed in blocks whose size is one of a few, so that another number of samples compiles nothing.
-_SMALLEST_BLOCK, _LARGEST_BLOCK = 256, 16384
+_BLOCK = 256  # states that are observed together, always: another number of samples compiles nothing
 
 
 def to_dataset(
@@ -83,10 +82,9 @@ def observe(system: HybridSystem, states: State) -> dict[str, np.ndarray]:
     import jax
 
     n = len(states.t)
-    block = min(max(_SMALLEST_BLOCK, 1 << max(n - 1, 0).bit_length()), _LARGEST_BLOCK)
     parts = []
-    for first in range(0, n, block):
-        rows = np.minimum(np.arange(first, first + block), n - 1)
+    for first in range(0, n, _BLOCK):
+        rows = np.minimum(np.arange(first, first + _BLOCK), n - 1)
         part = _compiled_observe()(system, jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], states))
         parts.append({name: np.asarray(value)[: n - first] for name, value in part.items()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -98,7 +96,10 @@ def _compiled_observe():
 
     from saltus.programs import program
 
-    return program(lambda system, states: jax.vmap(system.observe)(states))
+    def observed(system, states):
+        return jax.vmap(system.observe)(states)
+
+    return program(observed)
 
 
 def _with_jumps(states: State, times: np.ndarray, events: Sequence[Event]) -> tuple[State, np.ndarray, np.ndarray]:
@@ -190,7 +191,9 @@ def write(dataset: xr.Dataset, path: str | Path) -> None:
 
 def _write_netcdf(dataset: xr.Dataset, path: Path) -> None:
     """As `Dataset.to_netcdf` does, which would first load Dask, if it is there, to ask who may write."""
-    store = xr.backends.NetCDF4DataStore.open(str(path), mode="w", format="NETCDF4", lock=threading.Lock())
+    from xarray.backends import NetCDF4DataStore
+
+    store = NetCDF4DataStore.open(str(path), mode="w", format="NETCDF4", lock=threading.Lock())
     try:
         dataset.dump_to_store(store)
     finally:

@@ -104,7 +104,9 @@ def _evaluated(surface, x, y) -> tuple[np.ndarray, np.ndarray]:
 
 @functools.cache
 def _program():
-
     from saltus.programs import program
 
-    return program(lambda surface, x, y: (surface.height(x, y), surface.margin(x, y)))
+    def ground(surface, x, y):
+        return surface.height(x, y), surface.margin(x, y)
+
+    return program(ground)

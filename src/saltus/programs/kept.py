@@ -16,10 +16,10 @@ import jax.numpy as jnp
 
 from saltus._jax_settings import programs_directory
 from saltus.programs import store, waiting
+from saltus.programs.sources import changed_since_start
 from saltus.programs.structure import FormError, described, rebuilt
 from saltus.programs.text import (
     UnwritableError,
-    changed_since_start,
     is_data,
     settings,
     shape_of,

@@ -12,23 +12,19 @@ import dataclasses
 import enum
 import functools
 import hashlib
-import importlib.metadata
 import os
 import sys
 import types
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.core
 import numpy as np
 
-from saltus._jax_settings import STARTED
+from saltus.programs.sources import LIBRARIES, changed_since_start, sources, versions
 
 # Code whose version is known; of anything else a name does not tell what it does.
-LIBRARIES = ("jax", "jaxlib", "equinox", "diffrax", "lineax", "optimistix", "numpy")
 KNOWN = frozenset(("saltus", "builtins", "functools", "operator", "math", "jaxtyping", *LIBRARIES))
-ROOT = Path(__file__).resolve().parent.parent
 # What of JAX's settings changes the programs that it traces.
 SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_numpy_rank_promotion", "jax_numpy_dtype_promotion",
             "jax_threefry_partitionable", "jax_default_prng_impl")  # fmt: skip
@@ -38,22 +34,16 @@ class UnwritableError(Exception):
     """Something has no text that says in every process what it is."""
 
 
-def changed_since_start() -> bool:
-    """Whether somebody edits saltus while it runs: what is traced is then not what the files say."""
-    return any(path.stat().st_mtime >= STARTED for path in _files())
-
-
 @functools.cache
 def surroundings() -> str:
     """Versions, flags and settings on which every program depends; the code of saltus by its digest."""
     if changed_since_start():
         raise UnwritableError("code that has changed")
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES]
     return "\n".join(
         [
             f"saltus {sources()}",
             f"python {sys.version_info[:2]}",
-            *versions,
+            *versions(),
             f"backend {jax.default_backend()}",
             f"flags {os.environ.get('XLA_FLAGS', '')}",
         ]
@@ -63,20 +53,6 @@ def surroundings() -> str:
 def settings() -> str:
     """The settings of JAX that may change while a process runs."""
     return ", ".join(str(getattr(jax.config, name, None)) for name in SETTINGS)
-
-
-@functools.cache
-def sources() -> str:
-    """Digest of all Python files of saltus: what is changed while one develops is traced anew."""
-    digest = hashlib.sha256()
-    for path in _files():
-        digest.update(f"{path.relative_to(ROOT)}\0".encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def _files() -> list[Path]:
-    return sorted(ROOT.rglob("*.py"))
 
 
 def written(value: Any) -> str:

@@ -13,6 +13,7 @@ from jaxtyping import Array
 from saltus import checks
 from saltus.contacts.ball_contact import across
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.hybrid.state import on_host
 from saltus.laws.friction import AbstractFrictionLaw
 from saltus.programs import program
 from saltus.programs.arrays import joined
@@ -209,6 +210,7 @@ class BallOnRails(AbstractSystem):
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """The instant (after the last stretch before a stop), which rail, and the energy lost at once."""
+        before, after = on_host(before, after)
         return {"t": float(after.t), "rail": index, "energy_loss": float(np.sum(after.ledger - before.ledger))}
 
 

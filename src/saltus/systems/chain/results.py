@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid import Quantity, State
+from saltus.hybrid.state import on_host
 from saltus.programs import program
 from saltus.systems.chain.edge import Edge
 from saltus.systems.chain.layout import units, unpack
@@ -135,6 +136,7 @@ def _to_the_end(chain: Chain, seen: dict[str, Array]) -> dict[str, Array]:
 
 def event_data(chain: Chain, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
     """What belongs to an event beside its time."""
+    before, after = on_host(before, after)
     loss = float(after.ledger[2] - before.ledger[2])
     if guard in ("crossing", "exit"):
         angle, speed, response, impulse, velocity = (np.asarray(x) for x in _crossing_numbers(chain, before, after))

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid import Quantity, State
+from saltus.hybrid.state import on_host
 from saltus.numerics import rotation
 from saltus.programs import program
 from saltus.systems.ground_body import jumps
@@ -99,6 +100,7 @@ def meshes(system: BodyOnGround, n: int = 17) -> list:
 
 def event_data(system: BodyOnGround, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
     """Mode, energy lost; for impacts point, normal, impulse and speeds."""
+    before, after = on_host(before, after)
     data: dict[str, Any] = {
         "t": float(after.t),
         "into": MODES[int(after.mode)],

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.hybrid.guard import always, once
+from saltus.hybrid.state import on_host
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Coulomb
 from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
@@ -414,6 +415,7 @@ class SlidingMasses(AbstractSystem):
         """Which mass, the mode it goes on in, energy lost; for a stop also who stopped with it."""
         if guard == "ill_posed":
             return {"rod": index}
+        before, after = on_host(before, after)
         lost = float(after.ledger[0] - before.ledger[0])
         data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
         if guard == "stop":
