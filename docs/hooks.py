@@ -6,8 +6,6 @@ import re
 import runpy
 from pathlib import Path
 
-from mkdocs.structure.files import File
-
 ROOT = Path(__file__).parents[1]
 VALIDATED = Path(__file__).parent / "validation.json"
 PICTURES = Path(__file__).parent / "pictures"
@@ -21,11 +19,15 @@ with more digits, computed apart from saltus. The worst check is the one that co
 `saltus validate FILE.json` checks further cases of the same groups."""
 LAWS = ("laws.friction", "laws.impact", "laws.impact.engagement")
 RESULT_SIDE = ("diagnostics", "io", "views")
-PACKAGES = ("surfaces", "shapes", "links", "contacts", *LAWS, "systems", "engines", "hybrid", "dynamics", *RESULT_SIDE)
+USE = ("scenarios", "ensembles", "calibration", "gas", "validation")
+MODELS = ("surfaces", "shapes", "links", "contacts", *LAWS, "systems", "engines", "hybrid", "dynamics")
+PACKAGES = (*MODELS, *RESULT_SIDE, *USE)
 
 
 def on_files(files, config):
     """Add the pages of the papers, the packages, the benchmarks and the examples."""
+    from mkdocs.structure.files import File  # not needed by the tests that look at the pages
+
     made = {**_papers(), **_reference(), "performance.md": _performance(), "gallery.md": _gallery()}
     made["validation.md"] = _validation()
     for name, text in made.items():
@@ -59,7 +61,7 @@ def _benchmarks():
     from saltus.validation import nonsmooth
 
     results = ROOT / "benchmarks" / "results" / "nonsmooth.txt"
-    engines = f"```text\n{results.read_text('utf-8').strip()}\n```" if results.exists() else "Run `make bench`."
+    engines = _table(results.read_text("utf-8")) if results.exists() else "Run `make bench`."
     rows = ["| case | what | source | proved by | wrong in the source |", "|---|---|---|---|---|"]
     for case in nonsmooth.cases():
         told = [case["id"], f"{case['title']}. {case['statement']}", case["source"], case["second"]["by"]]
@@ -67,6 +69,14 @@ def _benchmarks():
             "| " + " | ".join(one.replace("|", "\\|") for one in [*told, case.get("wrong_in_source", "")]) + " |"
         )
     return {"engines": engines, "cases": "\n".join(rows)}
+
+
+def _table(text):
+    """A results file whose columns are parted by bars, as a table; its first line tells the machine."""
+    machine, header, *rows = text.strip().splitlines()
+    cells = [[" ".join(cell.split()) for cell in line.split("|")] for line in (header, *rows)]
+    lines = [f"| {' | '.join(row)} |" for row in cells]
+    return "\n".join([f"Measured with {machine.lstrip('# ')}.", "", lines[0], "|---" * len(cells[0]) + "|", *lines[1:]])
 
 
 def _measured():
@@ -88,8 +98,18 @@ def _papers():
 def _reference():
     """What each package exports, from its docstrings."""
     elsewhere = _documented()
-    made, rows = {}, ["# Reference", "", "What users import, package by package; `simulate` and `Run` first.", ""]
-    rows += ["::: saltus.simulation.simulate", "", "::: saltus.simulation.Run", "", "## Packages", ""]
+    saltus = importlib.import_module("saltus")
+    made, rows = {}, ["# Reference", "", "What users import: what `saltus` itself offers, then its packages.", ""]
+    for one in sorted(saltus.__all__, key=lambda name: (name != "simulate", name != "Run", name)):
+        found = getattr(saltus, one)
+        if not callable(found):
+            continue
+        where = next((page for name, page in elsewhere.items() if name.split(".")[-1] == one), None)
+        told = (
+            f"### `{one}`\n\nSee [{where}](../{where}.md)." if where else f"::: {found.__module__}.{found.__qualname__}"
+        )
+        rows += [told, ""]
+    rows += ["### `__version__`", "", "The version, as a text.", "", "## Packages", ""]
     for name in PACKAGES:
         package = importlib.import_module(f"saltus.{name}")
         about = (package.__doc__ or "").strip().splitlines()[0]
@@ -103,9 +123,16 @@ def _reference():
                 # A name that is loaded when first asked for is documented where it stands.
                 where = whole if one in static else f"{found.__module__}.{found.__qualname__}"
                 lines += [f"::: {where}", ""]
+            else:
+                lines += [f"### `{one}`", "", f"A {type(found).__name__}: {_listed(found)}.", ""]
         made[f"reference/{name}.md"] = "\n".join(lines)
         rows.append(f"- [saltus.{name}]({name}.md): {about}")
     return {"reference/index.md": "\n".join([*rows, ""]), **made}
+
+
+def _listed(found):
+    """What a constant holds, in words: its names, or itself."""
+    return ", ".join(f"`{name}`" for name in found) if isinstance(found, dict | tuple | list) else f"`{found!r}`"
 
 
 def _documented():

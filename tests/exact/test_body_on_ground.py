@@ -163,36 +163,3 @@ def test_a_ball_circles_steadily_in_a_paraboloid():
     assert int(start.mode) == ROLL
     assert np.max(np.abs(radius - rho)) < 1e-9
     assert float(run.end.q[0]) == pytest.approx(rho * np.cos(rate * 5.0), abs=1e-8)
-
-
-def test_derivatives_of_landing_and_rolling_are_those_of_the_closed_form():
-    """A ball lands on a slope without rebound, slides and grips: time of landing, place there, speed at the end."""
-    mu, until, height = 0.3, 2.0, 0.4
-    numbers = jnp.array([0.2, 1.5])  # slope and horizontal velocity
-
-    def exact(numbers):
-        slope, v = numbers
-        s, c = jnp.sin(slope), jnp.cos(slope)
-        away = v * s
-        t = (away + jnp.sqrt(away**2 + 2 * G * c * height * c)) / (G * c)
-        along = v * c + G * s * t
-        sliding = along / (G * (3.5 * mu * c - s))
-        grips = along + G * (s - mu * c) * sliding
-        return jnp.array([t, v * t, grips + 5 / 7 * G * s * (until - t - sliding)])
-
-    def built(numbers):
-        system = BodyOnGround(
-            Plane(-jnp.tan(numbers[0]), 0.0), Solid(Ball(R), mass=M), Coulomb(mu), Stronge(0.0, 0.0), gravity=G
-        )
-        return system, system.start([0.0, 0.0], velocity=jnp.stack([numbers[1], 0.0, 0.0]), height=height)
-
-    run = sl.simulate(*built(numbers), until, rtol=1e-12, atol=1e-14)
-    assert [event.name for event in run.events] == ["landing", "grips"]
-
-    def replayed(numbers):
-        played = run.replay(*built(numbers))
-        speed = jnp.sqrt(jnp.sum(played.end.v[:3] ** 2))
-        return jnp.stack([played.event_times[0], played.after.q[0, 0], speed])
-
-    np.testing.assert_allclose(replayed(numbers), exact(numbers), rtol=1e-9)
-    np.testing.assert_allclose(jax.jacfwd(replayed)(numbers), jax.jacfwd(exact)(numbers), rtol=1e-6)

@@ -82,6 +82,19 @@ def test_sections_are_the_states_at_the_events_of_a_guard():
         section(run, "flor")
 
 
+@pytest.mark.slow
+def test_two_masses_that_turn_steadily_in_a_bowl_leave_their_motion_ninefold_per_turn():
+    """Case 1b: growth exp(1.136132 T) from the eigenvalues of the motion in the turning frame."""
+    loaded = sl.scenarios.load("bowl-steady").scenario
+    system, start = loaded.assemble()
+    found = periodic_orbit(system, start, period=loaded.end_time / 5, max_events=2, max_steps=64)
+    assert found.steps == 0 and not found.stable
+    assert found.multipliers[0].real == pytest.approx(9.0318, abs=1e-4)
+    assert found.multipliers[0].real == pytest.approx(np.exp(1.136132 * found.period), rel=2e-6)
+    # It keeps energy, so with each multiplier goes its inverse.
+    assert np.min(np.abs(found.multipliers - 1.0 / found.multipliers[0])) < 1e-8
+
+
 def test_an_orbit_that_is_not_driven_is_found_by_its_events():
     """A mass that slips and sticks on a belt comes back after two events, after slip and stick together."""
     belt = own.stick_slip()

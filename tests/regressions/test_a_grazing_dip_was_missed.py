@@ -1,5 +1,12 @@
-"""A grazing pass of a needle and a plate once dipped 1.7e-12 m deep and was certified as no contact."""
+"""Grazing passes of a needle and a plate once dipped up to 1.7e-12 m deep and were certified as no contact.
 
+Every safe step went on from the rounded state after the one before, and near a grazing pass there are hundreds: the
+angular velocity of a needle loses 4e-14 of itself each time, because the rounding of its angular momentum is divided by
+its smallest moment of inertia. Of 43 random passes such as these, 10 were missed 1e-13 m deep and 2 even 5e-13 m deep;
+reckoned from the start each time none is, down to 3e-15 m.
+"""
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,51 +16,57 @@ from saltus.contacts import first_contact
 from saltus.contacts.gap import gap
 from saltus.shapes import Body, Ellipsoid
 
-DIP = 1.7e-12  # m, with bodies of 3.5 m together
+UNTIL = 4.0  # s
+# Of 64 random motions those that were missed: number, shift at which the bodies just touch, change of the smallest gap
+# with the shift, and when that is.
+PASSES = [
+    (4, 1.7292302092676852, 0.8864045244472152, 1.903917755435454),
+    (18, 2.1521797396687123, 0.8059097944546068, 1.809568780083846),
+    (24, 2.254979749462575, 0.6137041645981611, 1.9325781010784386),
+    (29, 1.591695330724219, 0.9984205120439071, 2.8778306714240784),
+    (32, 1.8006883325841503, 0.5530787479113286, 2.51550130079498),
+    (36, 1.5194950474609334, 0.8653020435733794, 2.138650207869478),
+]
 
 
-def passing(seed, shift):
-    """A needle that turns and flies past a plate, moved by `shift` along z."""
-    rng = np.random.default_rng(seed)
-    needle = Body(Ellipsoid([2.0, 0.1, 0.1]), quaternion=rng.normal(size=4), angular_velocity=rng.normal(size=3))
-    start = jnp.asarray([-3.0, 0.2, 0.0]) + shift * jnp.asarray([0.0, 0.0, 1.0])
-    motion = {"velocity": [1.5, 0.0, 0.0], "angular_velocity": rng.normal(size=3)}
-    return needle, Body(Ellipsoid([1.5, 1.5, 0.05]), center=start, quaternion=rng.normal(size=4), **motion)
+def motions():
+    """Orientations and angular velocities of the needle and the plate, one row for each pass."""
+    rng = np.random.default_rng(0)
+    drawn = [rng.normal(size=(64, parts)) for parts in (4, 4, 3, 3)]
+    turns = [quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True) for quaternion in drawn[:2]]
+    rows = [number for number, *_ in PASSES]
+    return tuple(jnp.asarray(part[rows]) for part in (*turns, *drawn[2:]))
 
 
-@jax.jit
-def gaps(one, two, times):
-    return jax.vmap(lambda t: gap(one.after(t), two.after(t)).gap)(times)
+def passing(turn1, turn2, spin1, spin2, shift):
+    """A needle that turns, and a plate that turns and flies past it, moved by `shift` along z."""
+    needle, plate = (Body(Ellipsoid(axes), density=1.0) for axes in ([2.0, 0.1, 0.1], [1.5, 1.5, 0.05]))
+    start, velocity = jnp.stack([-3.0, 0.2, shift]), jnp.asarray([1.5, 0.0, 0.0])
+    return needle.moved(jnp.zeros(3), jnp.zeros(3), turn1, spin1), plate.moved(start, velocity, turn2, spin2)
 
 
-def smallest(seed, shift):
-    """Value and time of the smallest gap, by ever finer looks at it."""
-    one, two = passing(seed, shift)
-    low, high = 0.0, 4.0
-    for _ in range(9):
-        times = np.linspace(low, high, 129)
-        found = np.asarray(gaps(one, two, times))
-        k = int(np.argmin(found))
-        low, high = times[max(k - 1, 0)], times[min(k + 1, 128)]
-    return float(found.min()), float(times[k])
+@eqx.filter_jit
+def searched(motion, shifts):
+    found = jax.vmap(lambda *row: first_contact(*passing(*row), UNTIL))(*motion, shifts)
+    return found.happens, found.certified, found.time
 
 
-def grazing(seed, depth):
-    """The shift at which the pass is this deep: far apart it misses, near it hits."""
-    low, high = 0.0, 4.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if smallest(seed, middle)[0] > -depth else (middle, high)
-    return 0.5 * (low + high)
+@eqx.filter_jit
+def gaps_at(motion, shifts, times):
+    def of(one, two, t):
+        return gap(one.after(t), two.after(t)).gap
+
+    return jax.vmap(lambda *row: of(*passing(*row[:-1]), row[-1]))(*motion, shifts, times)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_a_dip_of_a_needle_into_a_plate_is_found_and_a_pass_as_close_is_none(seed):
-    shift = grazing(seed, DIP)
-    depth, when = smallest(seed, shift)
-    assert depth == pytest.approx(-DIP, abs=2e-15)
-    found = first_contact(*passing(seed, shift), 4.0)
-    assert bool(found.happens) and bool(found.certified) and float(found.time) <= when + 1e-9
-    past = first_contact(*passing(seed, grazing(seed, -DIP)), 4.0)
-    assert not bool(past.happens) and bool(past.certified)
+def test_a_dip_of_a_needle_into_a_plate_is_found_and_a_pass_as_close_is_none():
+    motion = motions()
+    touching, slopes, when = np.array([row[1:] for row in PASSES]).T
+    for depth in (1e-13, 1.7e-12):
+        deep, far = touching - depth / slopes, touching + depth / slopes
+        assert np.asarray(gaps_at(motion, deep, when)) == pytest.approx(-depth, abs=5e-15)
+        happens, certified, times = map(np.asarray, searched(motion, deep))
+        assert happens.all() and certified.all() and (times <= when + 1e-9).all()
+        happens, certified, _ = map(np.asarray, searched(motion, far))
+        assert not happens.any() and certified.all()

@@ -9,7 +9,7 @@ from tests import own
 
 import saltus as sl
 from saltus.cli import app
-from saltus.dynamics import Diagram, Spectrum, section
+from saltus.dynamics import Diagram, Orbit, Spectrum, section
 from saltus.views import dynamics as pictures
 
 MODULE = """
@@ -62,6 +62,7 @@ def test_figures_are_drawn(tmp_path):
     drawn = {
         "diagram": pictures.diagram(Diagram("A", np.arange(10.0), seen, seen, np.ones(10, bool))),
         "section": pictures.section(states, ("height", "speed")),
+        "orbit": pictures.orbit(Orbit(states, 0.5, np.array([2.0 + 0j, 0.3j]), 0.0, 1), states, ("height", "speed")),
         "spectrum": pictures.spectrum(found),
         "basins": pictures.basins(np.array([[0, 1], [1, 2]]), {"x": [0, 1], "v": [0, 1]}),
     }

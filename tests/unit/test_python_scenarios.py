@@ -41,6 +41,13 @@ samples = 4
 """
 
 
+# Times of the first bounces from one metre with a restitution of 0.85.
+FALL = float(np.sqrt(2.0 / 9.81))
+SEEN = "what,at,value,sigma\n" + "".join(
+    f"time,floor#{n},{FALL * (1 + 2 * sum(0.85**k for k in range(1, n + 1)))!r},1e-4\n" for n in range(3)
+)
+
+
 @pytest.fixture
 def scenario(tmp_path, monkeypatch, request):
     name = f"own_{abs(hash(request.node.name)) % 10**8}"
@@ -50,10 +57,20 @@ def scenario(tmp_path, monkeypatch, request):
     return tmp_path / "own.toml"
 
 
-@pytest.mark.parametrize("verb", ["run", "check", "ensemble"])
+OPTIONS = {
+    "run": [],
+    "check": [],
+    "ensemble": ["--out", "a.zarr"],
+    "calibrate": ["--observed", "seen.csv", "--fit", "parameters.e"],
+    "map": ["--over", "parameters.e=0.8:0.9:3", "--see", "speed"],
+    "studio": [],
+}
+
+
+@pytest.mark.parametrize("verb", OPTIONS)
 def test_without_the_users_word_no_code_runs(verb, scenario, capsys):
-    more = ["--out", "a.zarr"] if verb == "ensemble" else []
-    assert app.call([verb, str(scenario), *more]) == 2
+    (scenario.parent / "seen.csv").write_text(SEEN)
+    assert app.call([verb, str(scenario), *OPTIONS[verb]]) == 2
     told = capsys.readouterr().err
     assert "--allow-python" in told and told.count("\n") == 1
     assert not (scenario.parent / "was_run").exists()
@@ -80,6 +97,23 @@ def test_an_ensemble_of_it_gives_what_single_runs_give(scenario):
     loaded = sl.scenarios.load(scenario, [f"parameters.e={float(found.parameter[2, 0])!r}"], allow_python=True)
     end = loaded.scenario.simulate().end
     np.testing.assert_allclose(found.final_height[2], end.q[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_run_what_the_user_trusts(scenario, workers, capsys):
+    ensemble = ["ensemble", str(scenario), "--allow-python", "--workers", str(workers), "--json"]
+    assert app.call([*ensemble, "--out", f"{workers}.zarr", "--set", "ensemble.samples=2"]) == 0
+    assert json.loads(capsys.readouterr().out)["samples"] == 2
+
+
+def test_its_parameters_are_fitted_with_derivatives_through_events(scenario, capsys):
+    (scenario.parent / "seen.csv").write_text(SEEN)
+    told = ["calibrate", str(scenario), "--allow-python", *OPTIONS["calibrate"], "--json"]
+    assert app.call(told) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["values"]["parameters.e"] == pytest.approx(0.85, rel=1e-9) and facts["derivatives"] == "replay"
+    with pytest.raises(ScenarioError, match="runs Python code"):
+        sl.calibrate(scenario.read_text().replace(":build", ":other"), "seen.csv", ["parameters.e"])
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ def calibrate(
     *,
     max_iterations: int = 50,
     progress: Progress | None = None,
+    allow_python: bool = False,
 ) -> Calibration:
     """Find the parameters of a scenario for which its run is nearest to what was observed.
 
@@ -64,6 +65,7 @@ def calibrate(
             guess, or {"guess": ..., "min": ..., "max": ...}.
         max_iterations: Steps after which the search is given up.
         progress: Called after each step with its number and the sum of squares.
+        allow_python: Whether a scenario of kind "python" may run the code that it names.
 
     Returns:
         The values with standard deviations, covariance and residuals, and the fitted run.
@@ -71,7 +73,7 @@ def calibrate(
     Raises:
         ScenarioError: With one sentence, for keys, names and observations that make no sense.
     """
-    scenario = _scenario(scenario)
+    scenario = _scenario(scenario, allow_python)
     wanted = parameters_of(scenario, parameters)
     if not isinstance(max_iterations, int) or max_iterations < 1:
         raise ScenarioError(f"`max_iterations` must be a whole number >= 1, got {max_iterations!r}.")
@@ -88,12 +90,12 @@ def calibrate(
     return search.result()
 
 
-def _scenario(given: Scenario | Loaded | str | Path) -> Scenario:
+def _scenario(given: Scenario | Loaded | str | Path, allow_python: bool) -> Scenario:
     if isinstance(given, Scenario):
         return given
     if isinstance(given, Loaded):
         return given.scenario
-    return load(given).scenario
+    return load(given, allow_python=allow_python).scenario
 
 
 @dataclasses.dataclass

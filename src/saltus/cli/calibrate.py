@@ -9,7 +9,7 @@ import typer
 
 from saltus.cli import complete, pictures
 from saltus.cli.console import error, print_json, print_pairs, progress
-from saltus.cli.options import Debug, Force, Json, Quiet
+from saltus.cli.options import AllowPython, Debug, Force, Json, Quiet
 from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def command(
         Path | None, typer.Option("--out", metavar="FILE", help="Write the fitted scenario (.toml).")
     ] = None,
     force: Force = False,
+    allow_python: AllowPython = False,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -51,7 +52,7 @@ def command(
     """Find parameters of a scenario from observations, with their uncertainty."""
     from saltus.scenarios import load
 
-    loaded = load(scenario, set or [])
+    loaded = load(scenario, set or [], allow_python)
     parameters = _parameters(fit, min or [], max or [])
     if out is not None:
         if out.suffix != ".toml":

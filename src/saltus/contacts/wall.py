@@ -78,8 +78,8 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         return body.moved(body.center + t * body.velocity + 0.5 * t * t * gravity, velocity, q, omega)
 
     def going(carry):
-        *_, k, closed, over, _ = carry
-        return ~closed & ~over & (k < MAX_STEPS)
+        ahead, *_, k, closed, over, _ = carry
+        return ~closed & ~over & (k < MAX_STEPS) & ~jnp.isnan(ahead)
 
     def step(carry):
         ahead, t, q, omega, k, _, _, first = carry

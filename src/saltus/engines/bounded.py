@@ -12,14 +12,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from saltus import checks
 from saltus.engines.advance import judged, search, tried
-from saltus.engines.fire import jumped, same_types, still_due, turn
+from saltus.engines.choice import Options, parts_for
+from saltus.engines.fire import jumped, same_types, slopes, still_due, turn
 from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import at_zero
 from saltus.engines.signs import Signs
-from saltus.engines.step_control import AbstractSteps, Stepper, steps_of
-from saltus.engines.steppers import is_fixed, stepper
+from saltus.engines.step_control import AbstractSteps, Stepper
 from saltus.engines.trial import Carry, Status
 from saltus.hybrid import AbstractSystem, State
 
@@ -74,7 +73,7 @@ def simulate_bounded(
     *,
     max_events: int,
     max_steps: int = 256,
-    method: str = "dopri8",
+    method: str | None = None,
     rtol: float = 1e-10,
     atol: float = 1e-12,
     step: float | None = None,
@@ -97,10 +96,9 @@ def simulate_bounded(
         atol: Error allowed per step, absolute.
         step: Constant step [s], for a method without an error estimate.
     """
-    _check_bounds(max_events, max_steps, method, step)
-    rule = stepper(method, rtol)
+    _check_bounds(max_events, max_steps)
     start = same_types(start, start)
-    control = steps_of(rtol, atol, step, jax.lax.stop_gradient(start.t))
+    system, rule, control = parts_for(system, Options(method, rtol, atol, step), jax.lax.stop_gradient(start.t))
     numbers, rest = eqx.partition((system, start, jnp.asarray(until, float)), eqx.is_inexact_array)
     fixed, begin, end_time = eqx.combine(jax.lax.stop_gradient(numbers), rest)
     found = _find(fixed, begin, end_time, rule, control, max_events, max_steps)
@@ -108,14 +106,10 @@ def simulate_bounded(
     return _gather(system, start, end, slots, found, max_events)
 
 
-def _check_bounds(max_events: int, max_steps: int, method: str, step: float | None) -> None:
+def _check_bounds(max_events: int, max_steps: int) -> None:
     for name, value in (("max_events", max_events), ("max_steps", max_steps)):
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"`{name}` must be a whole number > 0, known before the program is compiled, got {value}.")
-    if is_fixed(method) and step is None:
-        raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")
-    if step is not None:
-        checks.positive("step", step)
 
 
 # ---- the steps and events, without derivatives ----------------------------------------------------
@@ -168,7 +162,10 @@ def _stepped(system, found: _Found, until, rule: Stepper, control: AbstractSteps
 
         def look():
             seen = search(system, state, went.t_next, went.signs, rule, control)
-            return seen.state, seen.due & seen.event, seen.signs, seen.sunk.any()
+            due = seen.due & seen.event
+            seems = due & seen.unsure & (slopes(system, seen.state) > 0.0)  # falls by rounding alone
+            signs = Signs(jnp.where(seems, 0.0, seen.signs.last), seen.signs.fired | seems)
+            return seen.state, due & ~seems, signs, seen.sunk.any()
 
         now, due, signs, sinks = jax.lax.cond(
             doubtful, look, lambda: (now, jnp.zeros_like(due), went.signs, jnp.asarray(False))

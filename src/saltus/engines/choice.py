@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NotRequired, Protocol, TypedDict
 from saltus import checks
 from saltus.engines.event_driven import EventDriven
 from saltus.engines.fixed_step import FixedStep
-from saltus.engines.steppers import is_fixed
+from saltus.engines.step_control import AbstractSteps, Stepper, steps_of
+from saltus.engines.steppers import is_fixed, stepper
 from saltus.hybrid import AbstractQueuedSystem, AbstractSteppedSystem, AbstractSystem, AbstractTrajectory, State
 
 
@@ -78,7 +79,25 @@ def check_fit(engine: Engine, system: Any, options: Options) -> None:
         raise ValueError(f"`{options.changed()[0]}` belongs to the engine. Give it there, as in {name}(...).")
 
 
-def _for_flow(system: AbstractSystem, options: Options) -> Engine:
+def parts_for(system: Any, options: Options, origin: Any) -> tuple[Any, Stepper, AbstractSteps]:
+    """What `simulate` would run a flowing system with, for those who drive its parts themselves.
+
+    Returns:
+        The system as it is run with these tolerances, the stepper, and the control of its steps.
+
+    Args:
+        system: What moves; an `AbstractSystem`.
+        options: As in `simulate`.
+        origin: Time from which constant steps are counted [s].
+    """
+    checks.instance("system", system, AbstractSystem, "Only systems that flow until a guard fires run this way.")
+    engine = _for_flow(system, options)
+    system = system.with_tolerance(engine.rtol or 0.0)
+    control = steps_of(system, options.rtol, options.atol, options.step, origin)
+    return system, stepper(engine.method, options.rtol), control
+
+
+def _for_flow(system: AbstractSystem, options: Options) -> EventDriven | FixedStep:
     method = options.method or system.method
     if is_fixed(method) and options.step is None:
         raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")

@@ -14,6 +14,7 @@ from jaxtyping import Array
 
 from saltus.engines.replay import Replay, _padded
 from saltus.hybrid import State
+from saltus.numerics.differentiable import linear_part
 
 if TYPE_CHECKING:
     from saltus.engines.recollection import Recollection
@@ -94,6 +95,19 @@ def _states(memory, system, pieces: list[_Pieces], ledger: Array, moments, were,
     return State(now, q, v, ledger[place], mode)
 
 
+def _flown(system, members, q, v, durations) -> tuple[Array, Array]:
+    """All rows after their free motion, each member a system for itself."""
+    shape = durations.shape
+    alone, *rows = _one_by_one(system, (members, q, v, durations))
+    q, v = linear_part(_flow_alone, alone, *rows, rows=True)
+    return q.reshape(*shape, -1), v.reshape(*shape, -1)
+
+
 @eqx.filter_jit
-def _flown(system, members, q, v, durations):
-    return jax.vmap(jax.vmap(lambda *row: system.flow(*row, compact=True)))(members, q, v, durations)
+def _one_by_one(system, rows: tuple[Array, ...]):
+    members, *rest = (row.reshape(-1, *row.shape[2:]) for row in rows)
+    return eqx.filter_vmap(lambda member: system.only(member[None]))(members), *rest
+
+
+def _flow_alone(alone, q, v, duration) -> tuple[Array, Array]:
+    return alone.flow(jnp.zeros((), int), q, v, duration, compact=True)

@@ -47,6 +47,6 @@ class EventDriven:
 
     def run(self, system: AbstractSystem, start: State, until: float, progress=None) -> Trajectory:
         """Alternate smooth flow and jumps from `start` to time `until`."""
-        control = steps_of(self.rtol, min(float(self.atol), system.atol_limit()), None, start.t)
+        control = steps_of(system, self.rtol, self.atol, None, start.t)
         method = stepper(self.method, self.rtol)
         return loop.run(system, start, until, method, control, self.max_events, self.max_steps, progress)

@@ -55,7 +55,7 @@ class EventQueue:
             crowd.next()
             if progress is not None and crowd.memory.count % STEP_OF_PROGRESS == 0:
                 progress(crowd.t, crowd.memory.count)
-        return crowd.memory.close(crowd.t, crowd.outcome)
+        return crowd.memory.close(crowd.t, crowd.judged(crowd.outcome))
 
 
 class _Crowd:
@@ -128,8 +128,6 @@ class _Crowd:
         if event is None:
             self.t = self.until
             self.outcome = Outcome("finished", f"Reached t = {self.until:g} s.")
-            wrong = self.plan.judge(self.t, *self._all_at(self.t))
-            self.outcome = self.outcome if wrong is None else wrong
             return
         # A time is right to rounding, which must not turn time back.
         self._count(event.t)
@@ -139,6 +137,11 @@ class _Crowd:
             return
         q, v = self._all_at(self.t)
         self._apply(self.plan.happen(event, q, v, self.mode), q, v)
+
+    def judged(self, outcome: Outcome) -> Outcome:
+        """How the run has ended, however it has: a last state that cannot be says more than the reason to end."""
+        wrong = self.plan.judge(self.t, *self._all_at(self.t))
+        return outcome if wrong is None else wrong
 
     def _count(self, t: float) -> None:
         """Events that pile up end the run; time that stands still is the last sign of it."""

@@ -70,18 +70,21 @@ class Turn(eqx.Module):
     passes: Bool[Array, ""]
 
 
+def slopes(system: AbstractSystem, state: State) -> Float[Array, " g"]:
+    """How fast each guard rises along the flow [1/s]."""
+    flat = FlatSystem(system, state)
+    y = flat.vector(state)
+    along = (jnp.ones_like(state.t), flat.rate(state.t, y))
+    return jax.jvp(flat.guards, (state.t, y), along)[1]
+
+
 def turn(system: AbstractSystem, before: State, after: State, which: Int[Array, ""]) -> Turn:
     """What a jump does to guard value `which`."""
     flat = FlatSystem(system, before)
     unchanged = (flat.vector(before) == flat.vector(after)).all() & (before.mode == after.mode).all()
 
-    def slope(state: State) -> Float[Array, ""]:
-        flat = FlatSystem(system, state)
-        y = flat.vector(state)
-        along = (jnp.ones_like(state.t), flat.rate(state.t, y))
-        return jax.jvp(flat.guards, (state.t, y), along)[1][which]
-
-    first, second = jax.vmap(slope)(jax.tree.map(lambda *pair: jnp.stack(pair), before, after))
+    both = jax.tree.map(lambda *pair: jnp.stack(pair), before, after)
+    first, second = jax.vmap(lambda state: slopes(system, state)[which])(both)
     return Turn(first > 0.0, unchanged | (second < PASSES * jnp.minimum(first, 0.0)))
 
 

@@ -12,8 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines import batch
-from saltus.engines.step_control import steps_of
-from saltus.engines.steppers import stepper
+from saltus.engines.choice import Options, parts_for
 from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, FunctionSystem, State
 
@@ -43,7 +42,7 @@ def simulate_many(
     until: float | np.ndarray,
     *,
     parameters: Mapping[str, Any] | None = None,
-    method: str = "dopri8",
+    method: str | None = None,
     rtol: float = 1e-10,
     atol: float = 1e-12,
     step: float | None = None,
@@ -72,9 +71,10 @@ def simulate_many(
     start = jax.tree.map(
         lambda x: np.asarray(x) if stacked else np.broadcast_to(np.asarray(x), (count, *np.shape(x))), start
     )
+    options = Options(method, rtol, atol, step)
+    system, rule, control = parts_for(system, options, float(np.min(start.t)))
     varying, shared = _parted(system, parameters or {}, count)
-    control = steps_of(rtol, atol, step, float(np.min(start.t)))
-    plan = batch.Plan(stepper(method, rtol), control, _nothing, max_events, max_steps)
+    plan = batch.Plan(rule, control, _nothing, max_events, max_steps)
     lanes = batch.run(varying, shared, start, until, plan)
     counts = np.asarray(lanes.events), np.asarray(lanes.steps), np.asarray(lanes.t_event)
     return ManyRuns(lanes.state, *counts, _outcomes(system, lanes))

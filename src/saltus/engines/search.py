@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from saltus.engines.signs import SUNK
 from saltus.numerics import roots
 
 Scalar = Float[Array, ""]
@@ -34,6 +35,7 @@ class Found(eqx.Module):
         g: The guards there, or at the end of the step if there is no event.
         g_start: The guards at the start of the step.
         rose: Which guards were positive at some look before it, or in the step.
+        clear: Which of them clearly so, above what rounding may leave.
         y: The state there, or at the end of the step.
     """
 
@@ -44,6 +46,7 @@ class Found(eqx.Module):
     g: Values
     g_start: Values
     rose: Bool[Array, " g"]
+    clear: Bool[Array, " g"]
     y: Flat
 
 
@@ -172,8 +175,9 @@ def earliest_event(
     _, best, winner, (g_there, y_there) = jax.lax.while_loop(going_on, examine, start)
     interval = jnp.clip(jnp.searchsorted(fractions, best) - 1, 0, fractions.size - 2)
     fall = (g[interval] - g[interval + 1]) / (fractions[interval + 1] - fractions[interval])
-    rose = ((g > 0.0) & (fractions < best)[:, None]).any(axis=0)
-    return Found(jnp.isfinite(best), best, winner, fall, g_there, g[0], rose, y_there)
+    before = (fractions < best)[:, None]
+    rose, clear = (((g > level) & before).any(axis=0) for level in (0.0, SUNK))
+    return Found(jnp.isfinite(best), best, winner, fall, g_there, g[0], rose, clear, y_there)
 
 
 def _may_reach_zero(x: Float[Array, " k"], g: Float[Array, "k g"]) -> Bool[Array, "k-2 g"]:

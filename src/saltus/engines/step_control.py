@@ -18,6 +18,7 @@ from saltus.engines.flat import FlatSystem, Marks
 from saltus.engines.search import suspicious
 from saltus.engines.steppers import ExplicitStepper, Flat, ImplicitStepper, Scalar, Step
 from saltus.engines.trial import Carry, Status, Trial
+from saltus.hybrid import AbstractSystem
 from saltus.programs.arrays import numbers
 
 Stepper = ExplicitStepper | ImplicitStepper
@@ -201,11 +202,16 @@ class ConstantSteps(AbstractSteps):
         return self.step
 
 
-def steps_of(rtol: float, atol: float, step: float | None, origin) -> AdaptiveSteps | ConstantSteps:
-    """Constant steps if a step is given, else adaptive ones; the constraints are restored after adaptive steps."""
+def steps_of(
+    system: AbstractSystem, rtol: float, atol: float, step: float | None, origin
+) -> AdaptiveSteps | ConstantSteps:
+    """Constant steps if a step is given, else adaptive ones; the constraints are restored after adaptive steps.
+
+    The absolute tolerance is at most the one with which the system's guards still work (`atol_limit`).
+    """
     if step is None:
-        known = type(rtol) is float and type(atol) is float
-        return _adaptive(rtol, atol) if known else AdaptiveSteps(numbers(rtol), numbers(atol))
+        atol = min(float(atol), system.atol_limit())
+        return _adaptive(rtol, atol) if type(rtol) is float else AdaptiveSteps(numbers(rtol), numbers(atol))
     return ConstantSteps(numbers(step), numbers(origin))
 
 

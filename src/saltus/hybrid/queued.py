@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from typing import Self
 
 from jaxtyping import Array
 
@@ -21,6 +22,10 @@ class AbstractQueuedSystem(HybridSystem):
     @abc.abstractmethod
     def flow(self, index: Array, q: Array, v: Array, duration: Array, compact: bool = False) -> tuple[Array, Array]:
         """Motion of one member on its own; traced by JAX. `compact`: quick to compile."""
+
+    @abc.abstractmethod
+    def only(self, members: Array) -> Self:
+        """The same system with these members alone, counted from 0 in this order; traced by JAX."""
 
     @abc.abstractmethod
     def plan(self, start: State, until: float) -> Plan:

@@ -9,6 +9,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
@@ -35,19 +36,69 @@ def by_forward_jacobian(function: Callable[..., Array]) -> Callable[..., Array]:
     return wrapped
 
 
-def linearised(function: Callable[..., Any], *args: Any) -> Any:
+def linear_part(function: Callable[..., Any], *args: Any, rows: bool = False) -> Any:
     """`function(*args)` with a first derivative in both directions, whatever loops it holds.
 
-    For functions of arbitrary trees of arrays that return one array. The Jacobian is taken in forward mode, so there
-    should be few numbers in `args`; the function is then replaced by its linear part.
+    For functions of trees of arrays that return a tree of arrays of floats. The Jacobian is taken in forward mode, by
+    the traced numbers of trees and by all arguments that are plain arrays of floats, so there should be few of them.
+    It is one program, compiled once for all calls with the same function and shapes; the function is then replaced by
+    its linear part. Second derivatives are lost.
+
+    Args:
+        function: One that is the same object at every call; defined in a module.
+        args: Its arguments.
+        rows: Whether all arrays have a first axis of rows, each an argument for itself.
     """
-    numbers, rest = eqx.partition(args, eqx.is_inexact_array)
-    x, unpacked = ravel_pytree(numbers)
+    if not any(_is_traced(leaf) for leaf in jax.tree.leaves(args)):
+        return _values(function, args, rows)
+    args = jax.tree.map(_strong, args)
+    which = tuple(eqx.is_inexact_array(arg) or jax.tree.map(_is_traced, arg) for arg in args)
+    numbers, rest = eqx.partition(args, which)
+    about = jax.lax.stop_gradient(numbers)
+    slopes, values = _jacobian(function, about, rest, rows)
+    return _moved(values, slopes, numbers, about, rows)
 
-    def of(x):
-        value = function(*eqx.combine(unpacked(x), rest))
-        return value, value
 
-    about = jax.lax.stop_gradient(x)
-    slope, value = jax.jacfwd(of, has_aux=True)(about)
-    return value + slope @ (x - about)
+def _is_traced(leaf: Any) -> bool:
+    return eqx.is_inexact_array(leaf) and isinstance(leaf, jax.core.Tracer)
+
+
+def _strong(leaf: Any) -> Any:
+    """The same number without JAX's mark of Python's floats, which would have everything compiled once more."""
+    return jax.lax.convert_element_type(leaf, leaf.dtype) if eqx.is_inexact_array(leaf) else leaf
+
+
+@eqx.filter_jit
+def _values(function: Callable, args: tuple, rows: bool) -> Any:
+    return (eqx.filter_vmap(function) if rows else function)(*args)
+
+
+@eqx.filter_jit
+def _jacobian(function: Callable, numbers: Any, rest: Any, rows: bool) -> tuple[Any, Any]:
+    """For each leaf of the value its derivatives by all numbers, these on the last axis; and the value."""
+
+    def of(numbers, rest):
+        x, unpacked = ravel_pytree(numbers)
+
+        def value(x):
+            found = function(*eqx.combine(unpacked(x), rest))
+            return found, found
+
+        return jax.jacfwd(value, has_aux=True)(x)
+
+    return (eqx.filter_vmap(of) if rows else of)(numbers, rest)
+
+
+@eqx.filter_jit
+def _moved(values: Any, slopes: Any, numbers: Any, about: Any, rows: bool) -> Any:
+    """The value as it depends on the numbers."""
+
+    def flat(tree):
+        return ravel_pytree(tree)[0]
+
+    change = jax.vmap(flat)(numbers) - jax.vmap(flat)(about) if rows else flat(numbers) - flat(about)
+
+    def move(value, slope):
+        return value + (jnp.einsum("r...x,rx->r...", slope, change) if rows else slope @ change)
+
+    return jax.tree.map(move, values, slopes)

@@ -15,6 +15,7 @@ from saltus.numerics.components import Turn, Vec
 # Euler's equations converges for about 1.5 rad, so a step loses (0.1 / 1.5)^13 = 5e-16 at most.
 ORDER = 12
 STEP = 0.1
+MOST_STEPS = 50_000  # of one turn
 
 
 def multiply(p: Float[Array, "*n 4"], q: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
@@ -97,7 +98,8 @@ def free_rotation(
 
     Taylor series of Euler's equations together with the quaternion, in steps of 0.1 rad; the
     angular momentum is conserved by construction. Measured against 40 digits: 1e-13 over 300 rad.
-    Derivatives of every order are right, forward and backward.
+    Derivatives of every order are right, forward and backward. A turn by more than 5 000 rad, or by none that is a
+    number, gives NaN: every call ends.
 
     Args:
         q: Unit quaternion, body to lab.
@@ -125,8 +127,12 @@ def _relative_turn(body_omega: Array, inertia: Array, duration: Array, compact: 
 def _relative_turn_jvp(compact, primals, tangents):
     # The loop has no reverse mode, but its Jacobian is small: build it forward, then multiply.
     body_omega, inertia, duration = primals
-    by_omega, by_inertia = jax.jacfwd(_turn, argnums=(0, 1))(body_omega, inertia, duration, _series_by_array)
-    turned = _relative_turn(body_omega, inertia, duration, compact)
+
+    def turn(body_omega, inertia):
+        turned = _turn(body_omega, inertia, duration, _series_by_loop)
+        return turned, turned
+
+    (by_omega, by_inertia), turned = jax.jacfwd(turn, argnums=(0, 1), has_aux=True)(body_omega, inertia)
     rate = multiply(turned, _pure(rotate_back(turned, inertia * body_omega) / inertia)) / 2.0
     return turned, by_omega @ tangents[0] + by_inertia @ tangents[1] + rate * tangents[2]
 
@@ -138,20 +144,24 @@ def _pure(v: Array) -> Array:
 def _turn(body_omega: Array, inertia: Array, duration: Array, series: Callable) -> Float[Array, " 4"]:
     momentum = inertia * body_omega
 
+    def going(carry):
+        left, _, _, count = carry
+        return (jnp.abs(left) > 0.0) & (count < MOST_STEPS)
+
     def one(carry):
-        left, q, lost = carry
+        left, q, lost, count = carry
         omega = rotate_back(q, momentum) / inertia
         speed = jnp.sqrt(jax.lax.stop_gradient(jnp.sum(omega * omega)))
         longest = STEP / jnp.maximum(speed, 1e-300)
         step = jnp.clip(left, -longest, longest)
         change = series(q, omega, inertia, step) + lost
         new = q + change
-        return left - step, new, change - (new - q)
+        return left - step, new, change - (new - q), count + 1
 
     # Kahan's summation: the rounding of the sum would otherwise exceed every other error.
     q = jnp.zeros(4).at[0].set(1.0) + 0.0 * momentum[0]
-    _, q, _ = jax.lax.while_loop(lambda carry: carry[0] != 0.0, one, (duration, q, jnp.zeros_like(q)))
-    return normalised(q)
+    left, q, *_ = jax.lax.while_loop(going, one, (duration, q, jnp.zeros_like(q), jnp.zeros((), int)))
+    return jnp.where(left == 0.0, normalised(q), jnp.nan)
 
 
 def _series_by_component(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
@@ -197,4 +207,30 @@ def _series_by_array(q: Array, body_omega: Array, inertia: Array, step: Array) -
         spin = ratios * scale * jnp.stack([ww[1, 2], ww[2, 0], ww[0, 1]])
         w = jnp.concatenate([w, spin[:, None]], axis=1)
         p = jnp.concatenate([p, 0.5 * scale * turn[:, None]], axis=1)
+    return jnp.sum(p[:, 1:], axis=1)
+
+
+def _series_by_loop(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
+    """The same once more, one order after the other in a loop: the quickest to compile, for derivatives."""
+    ratios = (jnp.roll(inertia, -1) - jnp.roll(inertia, -2)) / inertia
+
+    def order(k, terms):
+        w, p = terms
+        # Entry j of a reversed row is the term k - j; those beyond k are still zero.
+        reverse = jnp.roll(w[:, ::-1], k + 1, axis=1)
+        scale = step / (k + 1)
+        ww, pw = w @ reverse.T, p @ reverse.T
+        spin = ratios * scale * jnp.stack([ww[1, 2], ww[2, 0], ww[0, 1]])
+        turn = jnp.stack(
+            [
+                -(pw[1, 0] + pw[2, 1] + pw[3, 2]),
+                pw[0, 0] + pw[2, 2] - pw[3, 1],
+                pw[0, 1] + pw[3, 0] - pw[1, 2],
+                pw[0, 2] + pw[1, 1] - pw[2, 0],
+            ]
+        )
+        return w.at[:, k + 1].set(spin), p.at[:, k + 1].set(0.5 * scale * turn)
+
+    first = (jnp.zeros((3, ORDER + 1)).at[:, 0].set(body_omega), jnp.zeros((4, ORDER + 1)).at[:, 0].set(q))
+    _, p = jax.lax.fori_loop(0, ORDER, order, first)
     return jnp.sum(p[:, 1:], axis=1)

@@ -128,6 +128,8 @@ class BodiesScenario(Scenario):
             self.box_edges()
         if self.measure is not None or self.compress is not None:
             self._gas_possible()
+        elif math.isinf(self.solve.until):
+            raise ValueError("`solve.until` must be finite, got inf: bodies have no end of their own. Give a time [s].")
         return self
 
     def _gas_possible(self) -> None:

@@ -12,7 +12,7 @@ from saltus.views.style import COLOURS, INK, colour, new_figure, styled
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from saltus.dynamics import Diagram, Spectrum
+    from saltus.dynamics import Diagram, Orbit, Spectrum
     from saltus.hybrid import State
 
 
@@ -22,7 +22,7 @@ def diagram(found: Diagram, seen: str = "seen after an event") -> Figure:
     drawing = new_figure(6.4, 3.6)
     axes = drawing.subplots()
     values = np.repeat(found.values, found.seen.shape[1])
-    axes.plot(values, found.seen.ravel(), ",", color=INK, alpha=0.8)
+    axes.plot(values, found.seen.ravel(), ".", markersize=1.2, markeredgewidth=0.0, color=INK, alpha=0.8)
     axes.set_xlabel(found.parameter)
     axes.set_ylabel(seen)
     return drawing
@@ -38,6 +38,33 @@ def section(states: State, names: Sequence[str], parts: tuple[int, int] = (0, 1)
     axes.plot(flat[:, parts[0]], flat[:, parts[1]], ".", markersize=2.0, color=colour(0))
     axes.set_xlabel(names[0])
     axes.set_ylabel(names[1])
+    return drawing
+
+
+@styled
+def orbit(found: Orbit, states: State, names: Sequence[str], parts: tuple[int, int] = (0, 1)) -> Figure:
+    """A periodic orbit: two numbers of the states along one turn, and the multipliers with the unit circle.
+
+    Args:
+        found: The orbit.
+        states: States along it, as of `run.states(times)` of a run from its start over one period.
+        names: What the two numbers are, for the axes.
+        parts: Which numbers, counted through configuration and velocity.
+    """
+    drawing = new_figure(7.2, 3.4)
+    loop, plane = drawing.subplots(1, 2)
+    flat = [np.asarray(part).reshape(len(states.t), -1) for part in (states.q, states.v)]
+    one, two = np.concatenate(flat, axis=1)[:, list(parts)].T
+    loop.plot(one, two, color=colour(0))
+    loop.set_xlabel(names[0])
+    loop.set_ylabel(names[1])
+    turn = np.linspace(0.0, 2.0 * np.pi, 200)
+    plane.plot(np.cos(turn), np.sin(turn), color=INK, linewidth=0.6)
+    plane.plot(found.multipliers.real, found.multipliers.imag, "o", color=colour(1))
+    plane.set_aspect("equal", adjustable="datalim")
+    plane.set_xlabel("multiplier, real part")
+    plane.set_ylabel("imaginary part")
+    plane.set_title(f"period {found.period:.4g} s", fontsize="medium")
     return drawing
 
 

@@ -164,18 +164,12 @@ class _Work:
         return ~(np.asarray(missing) <= promise.relative)
 
     def _plan(self, scenario: Scenario):
-        from saltus.engines import batch, steppers
-        from saltus.engines.step_control import steps_of
-        from saltus.hybrid import AbstractSystem
+        from saltus.engines import batch
+        from saltus.engines.choice import Options, parts_for
 
-        if not isinstance(self.system, AbstractSystem):
-            raise TypeError(f"A {type(self.system).__name__} is not run together with others.")
-        options = scenario.options()
-        method = options["method"] or self.system.method
-        atol = min(options["atol"], self.system.atol_limit())
-        control = steps_of(options["rtol"], atol, options["step"], self.start.t)
-        limit = min(MAX_EVENTS, options["max_events"])
-        stepper = steppers.stepper(method, options["rtol"])
+        options = Options(**scenario.options())
+        _, stepper, control = parts_for(self.system, options, self.start.t)
+        limit = min(MAX_EVENTS, options.max_events)
         return batch.Plan(stepper, control, outputs.watch(self.peaks), limit, MAX_STEPS)
 
     # ---- alone --------------------------------------------------------------------------------

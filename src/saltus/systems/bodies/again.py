@@ -17,8 +17,6 @@ from saltus.contacts.wall import Wall, wall_gap
 from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
-from saltus.numerics.differentiable import linearised
-from saltus.programs import program
 from saltus.shapes.body import Body
 from saltus.systems.bodies.touch import body_mobility, push, relative_velocity
 
@@ -39,19 +37,18 @@ class Struck(eqx.Module):
     ledger: Array
 
 
-@program
-def struck(system, wall: Array | None, members: Array, t: Array, since: Array, q: Array, v: Array) -> Struck:
+def struck(system, wall: Array | None, t: Array, since: Array, q: Array, v: Array) -> Struck:
     """The impact that an earlier run had at time t.
 
     Args:
-        system: The system, its numbers perhaps traced.
+        system: A system of the bodies concerned alone, in their order.
         wall: Number of the wall; None if two bodies met.
-        members: The bodies, by their numbers.
         t: Time of the impact in that run [s].
         since: When each of the bodies last changed [s].
         q: Configurations of the bodies then.
         v: Velocities then.
     """
+    members = jnp.arange(len(q))
     flown = jax.vmap(lambda *row: system.flow(*row, compact=True))(members, q, v, t - since)
     bodies = [system.at(*row) for row in zip(*flown, members, strict=True)]
     if wall is None:
@@ -130,7 +127,7 @@ def _collided(partners: tuple, at: Separation, law: AbstractImpactLaw) -> tuple[
     if not isinstance(first, Wall):
         mobility = mobility + body_mobility(first, at.point1)
     velocity = relative_velocity(first, second, at)
-    impulse = linearised(lambda law, *contact: law.impulse(*contact), law, velocity, at.normal, mobility)
+    impulse = law.impulse(velocity, at.normal, mobility)
     after = push(first, second, at, impulse)
     mean = velocity + relative_velocity(*after, at)
     lost = jnp.zeros(()) if isinstance(law, Elastic) else jnp.maximum(-0.5 * impulse @ mean, 0.0)

@@ -17,6 +17,7 @@ from saltus.contacts.gap import gap
 from saltus.contacts.wall import Wall, wall_gap
 from saltus.hybrid import AbstractQueuedSystem, Quantity, State
 from saltus.laws.impact import AbstractImpactLaw, Elastic
+from saltus.numerics.differentiable import linear_part
 from saltus.programs.arrays import joined, numbers, stacked
 from saltus.shapes.alike import alike
 from saltus.shapes.body import Body, stack
@@ -58,7 +59,6 @@ class RigidBodies(AbstractQueuedSystem):
     settle_speed: Array
     rocking_limit: Array
     paradox: str = eqx.field(static=True)
-    n: int = eqx.field(static=True)
 
     def __init__(
         self,
@@ -82,7 +82,6 @@ class RigidBodies(AbstractQueuedSystem):
             raise ValueError("There are no bodies. Give at least one.")
         if law is not None:
             checks.instance("law", law, AbstractImpactLaw, "Give one of saltus.laws.impact, such as Newton(0.5).")
-        self.n = len(bodies)
         shapes = alike([body.shape for body in bodies])
         plain = [eqx.tree_at(lambda b: b.shape, body, None) for body in bodies]
         self.stock = eqx.tree_at(lambda b: b.shape, stack(plain), shapes, is_leaf=lambda x: x is None)
@@ -93,6 +92,11 @@ class RigidBodies(AbstractQueuedSystem):
         self.paradox = paradox
         self.settle_speed = numbers(settle_speed)
         self.rocking_limit = numbers(rocking_limit)
+
+    @property
+    def n(self) -> int:
+        """How many bodies there are."""
+        return self.stock.mass.shape[0]
 
     @property
     def n_walls(self) -> int:
@@ -140,7 +144,11 @@ class RigidBodies(AbstractQueuedSystem):
         from saltus.systems.bodies.again import struck
 
         wall = event.data["partner"] - self.n
-        return struck(self, None if wall < 0 else jnp.asarray(wall), jnp.asarray(event.members), t, since, q, v)
+        partner = None if wall < 0 else jnp.asarray(wall)
+        return linear_part(struck, _chosen(self, jnp.asarray(event.members)), partner, t, since, q, v)
+
+    def only(self, members: Array) -> RigidBodies:
+        return eqx.tree_at(lambda s: s.stock, self, row_of(self.stock, members))
 
     def radii(self) -> Float[Array, " n"]:
         """Radius of a ball about each body [m]."""
@@ -264,6 +272,11 @@ class RigidBodies(AbstractQueuedSystem):
             "gap_jerk": Quantity((), "m s-3", "third derivative of the gap before the event"),
             "force_rate": Quantity((), "N s-1", "rate at which the contact force sets in"),
         }
+
+
+@eqx.filter_jit
+def _chosen(system: RigidBodies, members: Array) -> RigidBodies:
+    return system.only(members)
 
 
 def row_of(tree, index):
