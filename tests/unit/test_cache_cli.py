@@ -1,12 +1,14 @@
 """saltus cache: what is kept between runs can be looked at, cleared and made beforehand."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from saltus import _jax_settings
 from saltus.cli import app
-from saltus.scenarios import catalogue, load
+from saltus.scenarios import load
 from saltus.scenarios.sliding import SlidingScenario
 
 
@@ -31,14 +33,24 @@ def looked(capsys, *words):
     return json.loads(capsys.readouterr().out)
 
 
-def test_warming_a_kind_keeps_programs_and_clearing_removes_them_alone(cache, capsys, monkeypatch):
-    one = {"plane-rest": catalogue.entries()["plane-rest"]}  # of all those of its kind: the quickest
-    monkeypatch.setattr(catalogue, "entries", lambda: one)
+WARM = """
+from saltus.cli import app
+from saltus.scenarios import catalogue
+one = {"plane-rest": catalogue.entries()["plane-rest"]}  # of all those of its kind: the quickest
+catalogue.entries = lambda: one
+raise SystemExit(app.call(["cache", "warm", "sliding", "--quiet", "--json"]))
+"""
+
+
+def test_warming_a_kind_keeps_programs_and_clearing_removes_them_alone(cache, capsys):
     assert looked(capsys)["traced"] == {"files": 0, "bytes": 0}
-    warmed = looked(capsys, "warm", "sliding", "--quiet")
+    done = subprocess.run([sys.executable, "-c", WARM], capture_output=True, text=True, check=True)
+    warmed = json.loads(done.stdout)
     assert warmed["traced"]["files"] == len(list((cache / "programs").glob("*.program"))) > 0
+    assert list((cache / "programs").glob("flow-*.program"))
     assert looked(capsys) == warmed
-    assert looked(capsys, "clear")["traced"] == {"files": 0, "bytes": 0}
+    cleared = looked(capsys, "clear")
+    assert cleared["traced"] == cleared["compiled"] == {"files": 0, "bytes": 0}
     assert not list(cache.rglob("*.program")) and (cache / "mine.txt").exists()
 
 

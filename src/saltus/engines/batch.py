@@ -35,6 +35,7 @@ from saltus.hybrid import State
 from saltus.hybrid.system import checked_guards
 from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
 from saltus.numerics.scalars import CannotScalariseError
+from saltus.programs import program
 
 LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
@@ -241,7 +242,26 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
 
         return each(until_calm if one_by_one else one, lanes, one_by_one)
 
-    return _Programs(eqx.filter_jit(begin), eqx.filter_jit(flow), eqx.filter_jit(look))
+    return _Programs(*(_kept(function) for function in (begin, flow, look)))
+
+
+def _kept(function: Callable[..., Lanes]) -> Callable[..., Lanes]:
+    """The program of a function of lanes, or of the systems of lanes, that leaves these systems as they are.
+
+    They do not come out of the program: what they hold beside numbers has no name by which a later process finds it.
+    """
+
+    def bare(given, *more):
+        return dataclasses.replace(function(given, *more), varying=None)
+
+    bare.__name__ = function.__name__
+    kept = program(bare)
+
+    def whole(given, *more):
+        varying = given.varying if isinstance(given, Lanes) else given
+        return dataclasses.replace(kept(given, *more), varying=varying)
+
+    return whole
 
 
 def _width(lanes: Lanes, shared, stepper, control: AbstractSteps, one_by_one: bool) -> int | None:

@@ -109,11 +109,12 @@ class Program:
         try:
             form, exported = _exported(self.function, leaves, tree)
             kept = bytes(exported.serialize())
+            flat = _Flat(form, exported)
         except NOT_KEPT:
             return None
         if not changed_since_start():
             store.write(folder, name, form, kept)
-        return _Flat(form, exported)
+        return flat
 
 
 class _Flat:
@@ -145,7 +146,7 @@ class _Slot:
 def _on_one_device() -> bool:
     """Whether it is plain where and how a program runs; else JAX decides for every call."""
     device, interpreted = (getattr(jax.config, name) for name in ("jax_default_device", "jax_disable_jit"))
-    return jax.device_count() == 1 and device is None and not interpreted
+    return jax.device_count() == 1 and (device is None or device in jax.devices()) and not interpreted
 
 
 def _exported(function: Callable, leaves: list, tree: Any) -> tuple[Any, jax.export.Exported]:

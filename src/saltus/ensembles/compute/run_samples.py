@@ -257,6 +257,7 @@ def _compiled():
     import jax
 
     from saltus.engines.batch import each
+    from saltus.programs import program
 
     def of_many(shared, varying, start, end):
         def one(values):
@@ -265,7 +266,7 @@ def _compiled():
 
         return each(one, (varying, start, end), jax.default_backend() == "cpu")
 
-    return eqx.filter_jit(of_many), eqx.filter_jit(outputs.at_end)
+    return program(of_many), program(outputs.at_end)
 
 
 def _at_end(stack: building.Stack, end):
