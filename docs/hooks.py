@@ -75,6 +75,7 @@ def _table(text):
     """A results file whose columns are parted by bars, as a table; its first line tells the machine."""
     machine, header, *rows = text.strip().splitlines()
     cells = [[" ".join(cell.split()) for cell in line.split("|")] for line in (header, *rows)]
+    cells = [[re.sub(r"^(\S+) (\d+ of \d+) (.*)$", r"\1, \2, \3", cell) for cell in row] for row in cells]
     lines = [f"| {' | '.join(row)} |" for row in cells]
     return "\n".join([f"Measured with {machine.lstrip('# ')}.", "", lines[0], "|---" * len(cells[0]) + "|", *lines[1:]])
 

@@ -171,7 +171,8 @@ def test_nothing_compiles_again_when_only_numbers_change():
 def _compilations() -> int:
     from saltus.engines import loop
 
-    return sum(f._cached._cache_size() for f in (loop._flow, loop._search, loop._jump))
+    programs = (loop._flow, loop._search, loop._jump)
+    return sum(one.plain._cached._cache_size() + len(one._named) for one in programs)
 
 
 def test_chattering_at_one_instant_ends_instead_of_hanging():

@@ -191,7 +191,9 @@ def write(dataset: xr.Dataset, path: str | Path) -> None:
 
 def _write_netcdf(dataset: xr.Dataset, path: Path) -> None:
     """As `Dataset.to_netcdf` does, which would first load Dask, if it is there, to ask who may write."""
-    store = xr.backends.NetCDF4DataStore.open(str(path), mode="w", format="NETCDF4", lock=threading.Lock())
+    from xarray.backends import NetCDF4DataStore
+
+    store = NetCDF4DataStore.open(str(path), mode="w", format="NETCDF4", lock=threading.Lock())
     try:
         dataset.dump_to_store(store)
     finally:

@@ -10,6 +10,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
@@ -60,7 +61,7 @@ def linear_part(function: Callable[..., Any], *args: Any, rows: bool = False) ->
 
 
 def _is_traced(leaf: Any) -> bool:
-    return eqx.is_inexact_array(leaf) and isinstance(leaf, jax.core.Tracer)
+    return eqx.is_inexact_array(leaf) and isinstance(leaf, Tracer)
 
 
 def _strong(leaf: Any) -> Any:

@@ -60,7 +60,7 @@ def orbit(found: Orbit, states: State, names: Sequence[str], parts: tuple[int, i
     loop.set_ylabel(names[1])
     turn = np.linspace(0.0, 2.0 * np.pi, 200)
     plane.plot(np.cos(turn), np.sin(turn), color=INK, linewidth=0.6)
-    plane.plot(found.multipliers.real, found.multipliers.imag, "o", color=colour(1))
+    plane.plot(np.real(found.multipliers), np.imag(found.multipliers), "o", color=colour(1))
     plane.set_aspect("equal", adjustable="datalim")
     plane.set_xlabel("multiplier, real part")
     plane.set_ylabel("imaginary part")

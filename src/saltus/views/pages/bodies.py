@@ -146,11 +146,12 @@ def panels(dataset: xr.Dataset) -> list[Panel | None]:
     elif gap is not None:
         found.append(each(gap, "gap", "m", labels(dataset, "gap", "body")))
     found += [speeds(dataset, "body"), speeds(dataset, "body", "angular_velocity", "angular velocity")]
-    if "jump_height" in dataset:
+    if "jump_height" in dataset and dataset["jump_height"].values.any():  # not of a body that never leaves the ground
         found.insert(0, each(dataset["jump_height"].values, "height over the ground", "m", ["body"]))
     for name in ("slip", "spin"):
         if name in dataset:
-            found.append(speeds(dataset, "", name) if dataset[name].ndim > 1 else of_each(dataset, name, name, ""))
+            vector = dataset[name].ndim > 1
+            found.append(speeds(dataset, "", name, name) if vector else of_each(dataset, name, name, ""))
     for name, title in (("contact_force", "force of sustained contact"), ("normal_force", "normal force")):
         if name in dataset and np.nan_to_num(dataset[name].values).any():
             found.append(of_each(dataset, name, title, "body"))
