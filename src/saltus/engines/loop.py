@@ -92,7 +92,9 @@ class _Memory:
 @functools.cache
 def _no_signs(count: int) -> Signs:
     """Nothing is known of so many guards; as numpy arrays, which a program takes as they are."""
-    return Signs(np.zeros(count), np.zeros(count, bool))
+    last: Any = np.zeros(count)
+    fired: Any = np.zeros(count, bool)
+    return Signs(last, fired)
 
 
 def run(

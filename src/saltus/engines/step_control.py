@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -217,7 +217,8 @@ def steps_of(
 
 @functools.lru_cache(maxsize=64)
 def _adaptive(rtol: float, atol: float) -> AdaptiveSteps:
-    return AdaptiveSteps(np.asarray(rtol), np.asarray(atol))
+    relative, absolute = (np.asarray(error) for error in (rtol, atol))  # remembered, so nothing that is being traced
+    return AdaptiveSteps(cast("Array", relative), cast("Array", absolute))
 
 
 def stiff(trial: Trial, carry: Carry, marks: Marks) -> Bool[Array, ""]:
