@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NotRequired, Protocol, TypedDict
 from saltus import checks
 from saltus.engines.event_driven import EventDriven
 from saltus.engines.fixed_step import FixedStep
-from saltus.engines.step_control import AbstractSteps, Stepper, steps_of
+from saltus.engines.step_control import AbstractSteps, Stepper, steps_for
 from saltus.engines.steppers import is_fixed, stepper
 from saltus.hybrid import AbstractQueuedSystem, AbstractSteppedSystem, AbstractSystem, AbstractTrajectory, State
 
@@ -93,7 +93,7 @@ def parts_for(system: Any, options: Options, origin: Any) -> tuple[Any, Stepper,
     checks.instance("system", system, AbstractSystem, "Only systems that flow until a guard fires run this way.")
     engine = _for_flow(system, options)
     system = system.with_tolerance(engine.rtol or 0.0)
-    control = steps_of(system, options.rtol, options.atol, options.step, origin)
+    control = steps_for(system, options.rtol, options.atol, options.step, origin)
     return system, stepper(engine.method, options.rtol), control
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from saltus import checks
 from saltus.engines import loop
 from saltus.engines.budget import MAX_STEPS
-from saltus.engines.step_control import steps_of
+from saltus.engines.step_control import steps_for
 from saltus.engines.steppers import is_fixed, stepper
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.trajectory import Trajectory
@@ -47,6 +47,6 @@ class EventDriven:
 
     def run(self, system: AbstractSystem, start: State, until: float, progress=None) -> Trajectory:
         """Alternate smooth flow and jumps from `start` to time `until`."""
-        control = steps_of(system, self.rtol, self.atol, None, start.t)
+        control = steps_for(system, self.rtol, self.atol, None, start.t)
         method = stepper(self.method, self.rtol)
         return loop.run(system, start, until, method, control, self.max_events, self.max_steps, progress)

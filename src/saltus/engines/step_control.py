@@ -202,16 +202,18 @@ class ConstantSteps(AbstractSteps):
         return self.step
 
 
-def steps_of(
+def steps_for(
     system: AbstractSystem, rtol: float, atol: float, step: float | None, origin
 ) -> AdaptiveSteps | ConstantSteps:
-    """Constant steps if a step is given, else adaptive ones; the constraints are restored after adaptive steps.
+    """As `steps_of`, with no larger an absolute tolerance than that with which the system's guards still work."""
+    return steps_of(rtol, min(float(atol), system.atol_limit()), step, origin)
 
-    The absolute tolerance is at most the one with which the system's guards still work (`atol_limit`).
-    """
+
+def steps_of(rtol: float, atol: float, step: float | None, origin) -> AdaptiveSteps | ConstantSteps:
+    """Constant steps if a step is given, else adaptive ones; the constraints are restored after adaptive steps."""
     if step is None:
-        atol = min(float(atol), system.atol_limit())
-        return _adaptive(rtol, atol) if type(rtol) is float else AdaptiveSteps(numbers(rtol), numbers(atol))
+        known = type(rtol) is float and type(atol) is float
+        return _adaptive(rtol, atol) if known else AdaptiveSteps(numbers(rtol), numbers(atol))
     return ConstantSteps(numbers(step), numbers(origin))
 
 
