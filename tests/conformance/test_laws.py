@@ -187,6 +187,7 @@ def test_a_vanishing_impact_has_a_vanishing_impulse(law):
         assert np.abs(np.asarray(impulses(law, slow, NORMAL, MOBILITY))).max() < 1e-6 * large
 
 
+@pytest.mark.slow
 @every(IMPACT)
 def test_an_impact_has_the_derivative_of_its_differences(law):
     @eqx.filter_jit

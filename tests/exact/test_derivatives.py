@@ -118,6 +118,7 @@ def test_impacts_in_a_periodic_box_depend_on_its_size():
     assert len(compared(scenario, ["box.size.0", "bodies.1.velocity.0"])) >= 2
 
 
+@pytest.mark.slow
 def test_exit_of_a_chain_with_plastic_jerks():
     overrides = ["links=3", "overhang=0.3", "engagement=plastic", "mass=[1.0, 0.8, 1.2, 1.0]", "table_friction=0.05"]
     scenario = load("chain", [*TIGHT, *overrides, "length=[1.0, 0.9, 1.1]"]).scenario

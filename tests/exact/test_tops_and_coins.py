@@ -150,6 +150,7 @@ def slid(gyration, velocity=1.0, spin=2.0):
     return run, ratio
 
 
+@pytest.mark.slow
 def test_a_uniform_disc_stops_sliding_and_spinning_at_once_with_the_known_ratio():
     run, ratio = slid(0.5)
     (event,) = run.events
@@ -174,6 +175,7 @@ def test_the_end_of_a_sliding_and_spinning_disc_hangs_on_its_radius_of_gyration(
         assert (later > 1.5 * late) if expected == "slides" else (later < late / 1.5)
 
 
+@pytest.mark.slow
 def test_a_tippe_top_turns_over_at_a_time_that_does_not_hang_on_the_tolerance():
     system, start = sl.scenarios.load("tippe-top", []).scenario.assemble()
     times = []
@@ -210,6 +212,7 @@ def test_a_ball_on_a_gentle_slope_rests_and_on_a_steeper_one_rolls():
         assert int(ball.start([0.0, 0.0]).mode) == mode
 
 
+@pytest.mark.slow
 def test_the_spin_of_a_ball_on_a_spot_by_hertz_dies_as_its_torque_says():
     radius, modulus, mass, mu, spin = 0.05, 2e7, 0.5, 0.3, 40.0
     ball = BodyOnGround(

@@ -56,7 +56,7 @@ BASES = {
         "impact": {"restitution": 0.4, "settle_height": 1e-3}, "solve": {"until": 2.0},
     },
 }  # fmt: skip
-FEWER = {"bodies": 4, "ground_body": 6}  # their runs take longer
+FEWER = {"bodies": 3, "ground_body": 3}  # their runs take longer
 # Where zero is another program (no friction, a point contact): changed in the long test only.
 SWITCHES = ("mu", "spot_radius", "half_angle", "table_friction")
 

@@ -68,6 +68,7 @@ def check(seed):
     return run
 
 
+@pytest.mark.slow
 def test_random_stones_lose_energy_stay_above_ground_and_come_to_an_end():
     runs = [check(seed) for seed in range(3)]
     assert {run.outcome.name for run in runs} & {"at_rest", "left_domain"}

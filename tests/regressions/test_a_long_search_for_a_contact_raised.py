@@ -33,6 +33,7 @@ def run_with_short_searches(monkeypatch, how_many, last):
     return saltus.simulate(system, system.start(bodies), 1.5), given_up
 
 
+@pytest.mark.slow
 def test_it_goes_on_from_where_it_was_sure(monkeypatch):
     run, given_up = run_with_short_searches(monkeypatch, 3, last=0.9)
     assert len(given_up) == 3 and run.outcome.name == "finished"

@@ -39,6 +39,7 @@ def dropped():
     return thrown([die(0.05, 0.0108, velocity=[0.1, 0.0, 0.0], angular_velocity=[0.0, 0.0, 5.0])], restitution=0.1)
 
 
+@pytest.mark.slow
 def test_a_die_that_rocks_slides_and_turns_comes_to_rest(dropped):
     assert dropped.outcome.name == "finished" and {"clap", "lie"} <= {*names(dropped)}
     assert names(dropped)[-1] == "rest" and int(dropped.end.mode[0]) == REST

@@ -52,6 +52,7 @@ def test_a_ball_on_a_slippery_ramp_slips_and_friction_takes_what_it_should():
     assert energy_balance(run) < 1e-9
 
 
+@pytest.mark.slow
 def test_a_ball_that_spins_too_fast_slips_until_it_rolls():
     mu, spin = 0.4, 40.0
     run = down_a_ramp(mu, until=0.6, spin=spin)

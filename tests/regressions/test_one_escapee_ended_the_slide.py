@@ -114,6 +114,7 @@ def folder(tmp_path, monkeypatch, slope):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_ensemble_takes_masses_out_as_a_single_run_does(folder):
     scenario = load("slide.toml").scenario
     found = run_samples.run(scenario, {"friction.mu": np.array([0.1, 0.15])})

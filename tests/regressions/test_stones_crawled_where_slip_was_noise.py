@@ -26,6 +26,7 @@ def test_a_stop_is_told_above_the_errors_that_the_tolerance_allows():
     assert any(event.name == "grips" for event in run.events)
 
 
+@pytest.mark.slow
 def test_a_slip_that_turns_round_at_zero_goes_on():
     # A disc that whirls down: its slip passes zero with an acceleration of 0.16 m/s2 just after.
     inertia = 0.44 * 0.0375**2 * np.array([0.25, 0.25, 0.5])

@@ -176,6 +176,7 @@ def test_command_line_warns_of_a_law_that_creates_energy_in_one_line(capsys):
     assert len(told) == 1 and "creates energy" in told[0]
 
 
+@pytest.mark.slow
 def test_a_chain_with_room_for_more_links_moves_as_one_without():
     masses, lengths = [1.0, 2.0, 0.5, 1.5], [1.0, 0.7, 1.2]
     options = {"mass": masses, "length": lengths, "gravity": 9.81, "table_friction": 0.1, "ends_off_table": True}

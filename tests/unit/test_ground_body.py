@@ -111,6 +111,7 @@ def test_friction_that_jams_a_rod_into_the_ground_is_recognised_as_painleves_par
     assert names == {1.6: "finished", 1.75: "ill_posed"}
 
 
+@pytest.mark.slow
 def test_a_ball_that_rolls_off_a_dome_lifts_off_where_it_must():
     # Without slip from the top: cos of the angle is 10/17, whatever the radii.
     mu = 1e7  # of any finite friction nothing is left just before the normal force is: an error of 0.16 / mu

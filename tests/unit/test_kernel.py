@@ -96,6 +96,7 @@ def test_a_guard_that_dips_to_zero_and_returns_within_a_step_is_handed_back(phas
     assert float(end.state.t[0]) == pytest.approx(turn, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_masses_slide_to_rest_where_friction_stops_them():
     mu = jnp.asarray([0.1, 0.2, 0.3])
     like = sl.systems.SlidingMasses(sl.surfaces.Plane(0.0, 0.0), [1.0], mu=0.1)
@@ -118,6 +119,7 @@ def test_masses_slide_to_rest_where_friction_stops_them():
     assert (np.asarray(ends.steps) <= 1.0 / (np.asarray(mu) * 9.81) / STEP + 6 * 28).all()
 
 
+@pytest.mark.slow
 def test_a_pair_in_a_bowl_moves_as_in_a_single_run():
     like = sl.systems.SlidingMasses(sl.surfaces.Sphere(1.0), [1.0, 2.0], [(0, 1)], mu=0.02)
     start = like.start([[0.3, 0.0], [0.4, 0.0]], [[0.0, 1.1], [0.0, 1.1 * 0.4 / 0.3]])
