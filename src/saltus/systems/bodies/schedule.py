@@ -375,7 +375,9 @@ class Schedule:
         if name == "release":
             self.bonds.pop(contact, None)
             self._changed(members)
-            self.escapes[contact] = (t, float(came.escape))
+            # A gap that opens at a rate is seen to open. How long it stays so hangs on what holds the two bodies, too.
+            opens = float(came.before.motion.v) > float(came.before.tolerances.v)
+            self.escapes[contact] = (t, 0.0 if opens else float(came.escape))
         data = {**self._data(contact, came, False, 0.0), "impulse": 0.0, "label": name}
         return _unchanged(name, pair_index(system, contact), members, q, v, self._modes(range(system.n)), data)
 
