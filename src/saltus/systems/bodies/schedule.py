@@ -31,6 +31,7 @@ from saltus.systems.bodies.touch import PARADOXES, resolve
 from saltus.systems.bodies.watch import touches
 
 OPENED = 1e-12  # of the size: a gap that is no rounding
+PILE_UP = 20  # touches of one contact at one instant after which its bounces are over, if it is slow
 SEARCHES = 50  # of `first_contact.MAX_STEPS` steps each that come to no end, one after the other
 
 Contact = tuple[int, int]  # two bodies, or a wall (counted on from the bodies) and a body
@@ -62,6 +63,7 @@ class Schedule:
         # Bodies that touch at the start are looked at before anything moves.
         self.touching = set(touching(system, start))
         self.leaving: set[Contact] = set()
+        self.repeats: dict[Contact, tuple[float, int]] = {}  # when it last touched, and how often at that instant
         self.exhausted = 0  # searches since the last event that took too many steps
 
     # ---- what is to come ----------------------------------------------------------------------
@@ -251,10 +253,10 @@ class Schedule:
         for member, body in zip(members, bodies, strict=True):
             new_v[member] = np.concatenate([np.asarray(body.velocity), np.asarray(body.angular_velocity), [0.0]])
         stays, escape, lost, everyone = bool(came.stays), float(came.escape), float(came.energy_loss), members
-        others = self._hanging_on(contact)
+        others, over = self._hanging_on(contact), self._piles_up(contact, t)
         self.bonds.pop(contact, None)
-        if others:
-            stays, escape, new_v, more, everyone = self._among(contact, others, q, new_v)
+        if others or over:
+            stays, escape, new_v, more, everyone = self._among(contact, others, q, new_v, over)
             lost += more
             # What stuck may slip now, and who lay or rested is on the move.
             self.bonds |= {other: self._hold(other, q, new_v) for other in others if other in self.bonds}
@@ -277,17 +279,23 @@ class Schedule:
             outcome=self._stop(contact, code, t),
         )
 
+    def _piles_up(self, contact: Contact, t: float) -> bool:
+        """Whether a contact touches over and over at one instant, as the middle one of three bodies may."""
+        last, count = self.repeats.get(contact, (-np.inf, 0))
+        self.repeats[contact] = (t, count + 1 if t == last else 0)
+        return self.repeats[contact][1] > PILE_UP
+
     def _hanging_on(self, contact: Contact) -> list[Contact]:
         """The contacts that hang together with one, by bodies in contact; without itself."""
         both = {*self.bonds, contact}
         group = next(contacts for _, contacts in groups(both, self.bodies_of) if contact in contacts)
         return [other for other in group if other != contact]
 
-    def _among(self, contact: Contact, others: list[Contact], q, v):
+    def _among(self, contact: Contact, others: list[Contact], q, v, over: bool):
         """What a touch does to the contacts that hang on it, and whether it stays itself.
 
         Contacts that now approach meet in an impact of their own, at once; those that part are told to be released; of
-        the rest the rates that are left are taken out.
+        the rest the rates that are left are taken out. With `over` a slow contact stays whether it presses or not.
 
         Returns:
             Whether the contact stays, how long it need not be looked at if not [s], all velocities, the energy that
@@ -305,7 +313,7 @@ class Schedule:
         if still[0]:
             rest = network.part([k for k in range(len(rates)) if still[k]])
             forces, left, errors = rest.presses()
-            stays = bool(forces[0] > 0.0 or left[0] <= errors[0])
+            stays = bool(over or forces[0] > 0.0 or left[0] <= errors[0])
             escape = 0.0 if stays else float(np.sqrt(2.0 * OPENED * self.radius[contact[1]] / left[0]))
         kept = [k for k in range(len(rates)) if still[k] and (stays or k > 0)]
         lost, new_v = 0.0, v
