@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from saltus.contacts.advance import Agility, glide, longest_step
-from saltus.contacts.first_contact import MAX_STEPS, POLISH_ROUNDS, TOUCH, cubic_zero
+from saltus.contacts.first_contact import ANCHOR, MAX_STEPS, POLISH_ROUNDS, TOUCH, cubic_zero
 from saltus.contacts.gap import Separation
 from saltus.contacts.impact import ImpactLaw, body_mobility, velocity_at
 from saltus.contacts.local import LocalMotion, body_side, fixed_side, meet
@@ -82,9 +82,12 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         return ~closed & ~over & (k < MAX_STEPS) & ~jnp.isnan(ahead)
 
     def step(carry):
-        ahead, t, q, omega, k, _, _, first = carry
-        q, omega = rotation.free_rotation(q, omega, body.inertia, ahead)
+        ahead, anchor, t, *_, k, _, _, first = carry
+        # From an anchor, as in `first_contact`.
         t = t + ahead
+        q, omega = rotation.free_rotation(*anchor[1:], body.inertia, t - anchor[0])
+        far = (t - anchor[0]) * agility.turning > ANCHOR
+        anchor = jax.tree.map(lambda new, old: jnp.where(far, new, old), (t, q, omega), anchor)
         here = place(t, q, omega)
         separation = wall_gap(wall, here)
         n, arm = -Vec.of(wall.normal), Vec.of(separation.point2 - here.center)
@@ -98,20 +101,20 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         ahead = jnp.maximum(ahead, ball)
         over = t + ahead >= until
         first = jnp.where(k == 0, separation.gap, first)
-        return jnp.where(over | closed, 0.0, ahead), t, q, omega, k + 1, closed, over, first
+        return jnp.where(over | closed, 0.0, ahead), anchor, t, q, omega, k + 1, closed, over, first
 
     no = jnp.zeros((), bool)
+    take_off = (jnp.zeros(()), body.quaternion, body.angular_velocity)
     start = (
         jnp.asarray(begin, float),
-        jnp.zeros(()),
-        body.quaternion,
-        body.angular_velocity,
+        take_off,
+        *take_off,
         jnp.zeros((), int),
         no,
         no,
         jnp.full((), jnp.inf),
     )
-    _, t, q, omega, k, closed, over, first = jax.lax.while_loop(going, step, start)
+    _, _, t, q, omega, k, closed, over, first = jax.lax.while_loop(going, step, start)
 
     def improve(_, carry):
         t, q, omega, change, _, _ = carry

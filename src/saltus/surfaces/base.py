@@ -10,14 +10,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-from saltus.programs.arrays import numbers
+from saltus.programs.arrays import numbers as number
 
 Values = Float[Array, "..."]
-
-
-def number(value: Any) -> Array:
-    """A parameter as a differentiable leaf."""
-    return numbers(value)
 
 
 def parameter(**options: Any) -> Any:

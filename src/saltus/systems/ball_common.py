@@ -14,7 +14,6 @@ from saltus import checks
 from saltus.hybrid import Quantity, State
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.friction.base import VANISHING
-from saltus.programs.arrays import numbers
 
 AXES = ("x", "y", "z")
 POINT = 1e-15  # radius of a spot over that of its ball below which it is a point
@@ -34,11 +33,6 @@ BALL_QUANTITIES = {
     "potential_energy": Quantity((), "J", "potential energy"),
     "dissipated_energy": Quantity((), "J", "energy lost to friction and impacts"),
 }
-
-
-def number(value) -> Array:
-    """A value as a float64 array."""
-    return numbers(value)
 
 
 def is_point(law: AbstractFrictionLaw, radius: Array) -> bool:

@@ -17,7 +17,7 @@ from saltus import checks
 from saltus.laws.friction.limit import PointLimit, SpotLimit
 from saltus.laws.friction.pressure import Pressure, pressure_of
 from saltus.laws.friction.spot import Coupling
-from saltus.programs.arrays import numbers
+from saltus.programs.arrays import numbers as number
 
 if TYPE_CHECKING:
     Number = Tangent = Array  # what they are inside; plain numbers and lists are welcome
@@ -27,11 +27,6 @@ else:
 
 
 VANISHING = 2.0**-30  # [m/s]; a slip that tells the friction of a contact that is about to move
-
-
-def number(value) -> Array:
-    """A value as a float64 array."""
-    return numbers(value)
 
 
 def _reach(sliding: Array, rolling: Array) -> Any:
