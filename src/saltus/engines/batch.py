@@ -21,7 +21,6 @@ from jaxtyping import Array
 from saltus.engines import steppers
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import judged
-from saltus.engines.fire import same_types
 from saltus.engines.flat import FlatSystem
 from saltus.engines.loop import FOREVER
 from saltus.engines.one_of_many import Lanes, Watch, each, first_carry, flow_one, larger, limited, moved
@@ -32,6 +31,7 @@ from saltus.engines.step_control import AbstractSteps, ConstantSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import State
+from saltus.hybrid.state import same_types
 from saltus.hybrid.system import checked_guards
 from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
 from saltus.numerics.scalars import CannotScalariseError
