@@ -32,10 +32,10 @@ def advanced(arena: Arena, terms: Terms, fluid: Fluid, until: Array, contacts: A
     def going(fluid: Fluid) -> Array:
         return (fluid.due[1] < until) & (fluid.tally.contacts < contacts) & (fluid.stop == RUNNING)
 
-    return jax.lax.while_loop(going, functools.partial(_turn, arena, terms), fluid)
+    return jax.lax.while_loop(going, functools.partial(turn, arena, terms), fluid)
 
 
-def _turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
+def turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
     """The next body that needs attention, and its partner."""
     i, t = tournament.smallest(fluid.due)
 
