@@ -16,6 +16,7 @@ from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
 from saltus.programs import program
 from saltus.programs.arrays import joined
+from saltus.programs.arrays import numbers as number
 from saltus.systems.ball_common import (
     AXES,
     BALL_QUANTITIES,
@@ -23,7 +24,6 @@ from saltus.systems.ball_common import (
     changed,
     choose,
     is_point,
-    number,
     of_type,
     size,
     spot_law,

@@ -17,7 +17,8 @@ from saltus.hybrid.state import on_host
 from saltus.laws.friction import AbstractFrictionLaw
 from saltus.programs import program
 from saltus.programs.arrays import joined
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, choose, is_point, number, of_type
+from saltus.programs.arrays import numbers as number
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, choose, is_point, of_type
 from saltus.systems.ball_on_rails import creep, events, forces, stick
 from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, Scalar
 from saltus.systems.ball_on_rails.stick import JAMMED, MODES, OPEN, REST, SLIP, STICK

@@ -11,8 +11,9 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.programs.arrays import numbers as number
 from saltus.shapes.profile import AbstractProfile
-from saltus.systems.ball_common import AXES, number
+from saltus.systems.ball_common import AXES
 from saltus.systems.butterfly.track import demand, in_space, outline_in_space, track
 from saltus.systems.butterfly.turning import AbstractTurning
 

@@ -15,6 +15,7 @@ from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.friction import AbstractFrictionLaw, PointLimit, Reaction
 from saltus.programs import program
 from saltus.programs.arrays import numbers
+from saltus.programs.arrays import numbers as number
 from saltus.shapes.profile import AbstractProfile
 from saltus.systems.ball_common import (
     AXES,
@@ -23,7 +24,6 @@ from saltus.systems.ball_common import (
     changed,
     choose,
     is_point,
-    number,
     of_type,
     size,
     sliding_force,

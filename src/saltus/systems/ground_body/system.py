@@ -17,10 +17,11 @@ from saltus.hybrid.guard import once
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.impact import AbstractImpactLaw
 from saltus.numerics import rotation
+from saltus.programs.arrays import numbers as number
 from saltus.shapes.disc import Disc
 from saltus.shapes.solid import Solid
 from saltus.surfaces.base import AbstractSurface
-from saltus.systems.ball_common import atol_limit, changed, is_point, number, size
+from saltus.systems.ball_common import atol_limit, changed, is_point, size
 from saltus.systems.ground_body import begin, jumps, results
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
