@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -114,7 +115,7 @@ def _trapezoids(rings: Sequence[np.ndarray]) -> list[tuple[float, ...]]:
     edges = [(p, q) for ring in rings for p, q in zip(ring, np.roll(ring, -1, axis=0), strict=True) if p[1] != q[1]]
     heights = np.unique(np.concatenate([ring[:, 1] for ring in rings]))
     found = []
-    for low, high in zip(heights[:-1], heights[1:], strict=True):
+    for low, high in itertools.pairwise(heights):
         cuts = []
         for p, q in edges:
             if min(p[1], q[1]) <= low and max(p[1], q[1]) >= high:
