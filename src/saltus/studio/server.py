@@ -62,8 +62,11 @@ def serve(
     settings = uvicorn.Config(studio.application, log_level="error", access_log=False, lifespan="off")
     server = _Server(settings)
     tell(address)
-    asyncio.run(_run(studio, server, listening, address if browser else None, patience))
-    listening.close()
+    try:
+        asyncio.run(_run(studio, server, listening, address if browser else None, patience))
+    finally:
+        listening.close()
+        studio.jobs.close()
     if studio.jobs.busy:  # its thread may be compiling, which nothing interrupts
         sys.stdout.flush()
         sys.stderr.flush()

@@ -69,14 +69,18 @@ def filled(data: dict[str, Any]) -> str:
         "title": html.escape(f"{data['title']} - saltus"),
         "version": __version__,
         "style": style(),
-        # Within a script no end tag may appear; JSON can say "<" otherwise.
-        "data": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        "data": as_json(data),
         "script": script(),
     }
     text = (PLAYER / "page.html").read_text(encoding="utf-8")
     pieces = text.split("{{")
     # Filled piece by piece: what is put in is never looked at again.
     return pieces[0] + "".join(parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces[1:]))
+
+
+def as_json(data: Any) -> str:
+    """Data for a script element, in which no end tag may appear; JSON can say "<" otherwise."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 @functools.cache
