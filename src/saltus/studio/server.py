@@ -22,10 +22,15 @@ LOOPBACK = "127.0.0.1"
 
 
 class _Server(uvicorn.Server):
-    """Ends at once and quietly on Ctrl-C."""
+    """Ends at once and quietly on Ctrl-C, from the moment its address is told."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
+        yield  # they are listened for already
+
+    @contextlib.contextmanager
+    def ended_by_signals(self) -> Iterator[None]:
+        """End on Ctrl-C and on the signal to terminate."""
         before = {one: signal.signal(one, self._end) for one in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -61,9 +66,10 @@ def serve(
     address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/?token={studio.token}"
     settings = uvicorn.Config(studio.application, log_level="error", access_log=False, lifespan="off")
     server = _Server(settings)
-    tell(address)
     try:
-        asyncio.run(_run(studio, server, listening, address if browser else None, patience))
+        with server.ended_by_signals():
+            tell(address)
+            asyncio.run(_run(studio, server, listening, address if browser else None, patience))
     finally:
         listening.close()
         studio.jobs.close()

@@ -29,7 +29,7 @@ saltus.Many = class {
   async start() {
     const { studio } = this;
     studio.wrong.textContent = "";
-    try { this.watch(await studio.ask("many", { name: studio.scenario.name, data: this.data() })); } catch (problem) { studio.complain(problem); }
+    try { await this.watch(await studio.ask("many", { name: studio.scenario.name, data: this.data() })); } catch (problem) { studio.complain(problem); }
   }
   async watch(job) {
     const { studio } = this, element = saltus.element;

@@ -15,18 +15,22 @@ saltus.Studio = class {
     this.work = element("div", { class: "work" });
     this.many = new saltus.Many(this);
     root.append(this.aside, this.work);
-    setInterval(() => this.ask("catalogue").catch(() => this.gone()), 10000);
+    this.pulse = setInterval(() => this.ask("catalogue").catch(() => this.gone()), 10000);
     this.begin();
   }
   async ask(where, body) {
     const options = { headers: { "x-saltus-token": this.token } };
     if (body !== undefined) Object.assign(options, { method: "POST", body: JSON.stringify(body), headers: { ...options.headers, "content-type": "application/json" } });
-    const answer = await fetch(`/${where}`, options);
+    const answer = await fetch(`/${where}`, options).catch(() => { this.gone(); throw new saltus.Gone(); });
     if (answer.status === 422) throw new saltus.Refused((await answer.json()).error);
     if (!answer.ok) throw new Error(await answer.text());
     return answer.json();
   }
-  gone() { this.status.textContent = "The studio has ended. Start it again with: saltus studio"; }
+  gone() {
+    if (this.root.querySelector(".gone")) return;
+    this.root.append(saltus.element("p", { class: "gone", role: "alert" }, "The studio has ended. Start it again with: saltus studio"));
+    clearInterval(this.pulse);
+  }
   async begin() {
     this.catalogue = await this.ask("catalogue");
     const first = await this.ask("scenario");
@@ -108,6 +112,7 @@ saltus.Studio = class {
     try { this.edit(await this.ask("form", { name: this.scenario.name, text: this.text.value })); this.run(); } catch (problem) { this.complain(problem); }
   }
   complain(problem) {
+    if (problem instanceof saltus.Gone) return;
     if (!(problem instanceof saltus.Refused)) throw problem;
     this.wrong.textContent = problem.message;
     const key = problem.message.match(/^`([\w.]+)`/)?.[1];
@@ -118,7 +123,7 @@ saltus.Studio = class {
     for (const one of this.form.querySelectorAll("[aria-invalid]")) one.removeAttribute("aria-invalid");
     try {
       const { name, data } = this.scenario, given = JSON.stringify(data), job = await this.ask("run", { name, data });
-      this.waitFor(job, given);
+      await this.waitFor(job, given);
     } catch (problem) { this.complain(problem); }
   }
   async waitFor(job, given) {
@@ -171,3 +176,4 @@ saltus.Studio = class {
   }
 };
 saltus.Refused = class extends Error {};
+saltus.Gone = class extends Error {};

@@ -63,13 +63,23 @@ class Inline:
 
 def filled(data: dict[str, Any]) -> str:
     """The template with the data of a run put in."""
+    return _filled(f"{data['title']} - saltus", as_json(data))
+
+
+def shell(title: str) -> tuple[str, str]:
+    """The page of a run without its data: what comes before them, and what after."""
+    before, after = _filled(title, "\0").split("\0")
+    return before, after
+
+
+def _filled(title: str, data: str) -> str:
     from saltus import __version__
 
     parts = {
-        "title": html.escape(f"{data['title']} - saltus"),
+        "title": html.escape(title),
         "version": __version__,
         "style": style(),
-        "data": as_json(data),
+        "data": data,
         "script": script(),
     }
     text = (PLAYER / "page.html").read_text(encoding="utf-8")
