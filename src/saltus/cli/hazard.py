@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -154,31 +154,9 @@ def _stored(path: Path) -> Iterator[xr.Dataset]:
     if not (path / "done").is_dir():
         yield read(path)
         return
-    import xarray as xr
+    from saltus.ensembles.analyse.series import series_runs
 
-    if not (path / "series").is_dir():
-        raise ScenarioError(
-            f"The ensemble {str(path)!r} keeps no runs over time. The command that made it, with --resume --series K, "
-            "keeps the first K."
-        )
-    store = xr.open_zarr(path)
-    attributes, outcomes = store.attrs, _outcomes(store)
-    series = xr.open_zarr(path, group="series")
-    names = series["mode"].attrs["flag_meanings"].replace(" ", ", ").replace("_", " ")
-    for sample in range(series.sizes["sample"]):
-        run = series.isel(sample=sample).load()
-        ended = (run["mode"].values < 0).any(axis=1)
-        if not ended.all():
-            yield run.isel(time=~ended).assign_attrs(attributes | {"mode_names": names} | outcomes(sample))
-
-
-def _outcomes(store: xr.Dataset) -> Callable[[int], dict[str, str]]:
-    """How a sample ended, as an attribute of its run."""
-    if "outcome" not in store:
-        return lambda sample: {}
-    words = store["outcome"].attrs["flag_meanings"].split()
-    codes = store["outcome"].values
-    return lambda sample: {"outcome": words[int(codes[sample])]}
+    yield from series_runs(path)
 
 
 def _terrain(dataset: xr.Dataset, path: Path) -> dict:
