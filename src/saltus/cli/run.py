@@ -49,18 +49,18 @@ def command(
     _check_files(out, plot, animate, html, force)
     options = _checkpoint(loaded, out, resume)
     began = time.perf_counter()
-    with progress(quiet) as bar:
+    from saltus.io import without_dask, write
+
+    with progress(quiet) as bar, without_dask():
         run = simulate(loaded, bar, options)
         attributes = {"scenario": loaded.text, "scenario_name": loaded.name, "wall_time": run.wall_time}
         with bar.stage("sampling"):
             dataset = run.to_dataset(times=loaded.scenario.solve.samples, attributes=attributes)
         total_time = time.perf_counter() - began
         if out is not None:
-            from saltus.io import write
-
             write(dataset, out)
         pictures.draw(dataset, plot, animate, bar, html)
-    facts = summary.summary(dataset, loaded.name)
+        facts = summary.summary(dataset, loaded.name)
     facts.update(wall_time=run.wall_time, total_time=total_time)
     facts["files"] = [str(path) for path in (out, plot, animate, html) if path is not None]
     if json:
