@@ -11,9 +11,12 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
+import importlib
 import os
 import platform
+import sys
 import threading
+import types
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -164,9 +167,7 @@ def _loaded(header: dict, data: bytes) -> Callable:
     from jax._src.sharding_impls import SingleDeviceSharding
 
     if header["libraries"]:
-        from jaxlib import lapack
-
-        lapack._lapack.initialize()
+        start_lapack()
     device = jax.devices()[0]
     devices = xla_client.DeviceList((device,))
     inputs, outputs = (
@@ -187,6 +188,27 @@ def _loaded(header: dict, data: bytes) -> Callable:
     wanted = {field.name for field in dataclasses.fields(pxla.UnloadedMeshExecutable)}
     executable = pxla.UnloadedMeshExecutable(**{name: parts[name] for name in wanted}).load()
     return jax.stages.Compiled(executable, [], (tuple(inputs), {}), _tree(len(outputs)), no_kwargs=True)
+
+
+@functools.cache
+def start_lapack() -> None:
+    """What JAX does before it compiles a call of LAPACK; it asks SciPy for two modules, and needs none but these."""
+    from jaxlib import lapack
+
+    if "scipy.linalg" not in sys.modules:
+        import scipy
+
+        alone = types.ModuleType("scipy.linalg")  # instead of the package, whose other modules take long to load
+        alone.__path__ = [str(Path(folder) / "linalg") for folder in scipy.__path__]
+        sys.modules["scipy.linalg"] = alone
+        try:
+            importlib.import_module("scipy.linalg.cython_blas")
+            importlib.import_module("scipy.linalg.cython_lapack")
+        except (ImportError, AttributeError):  # of a SciPy that is built otherwise: loaded whole below
+            pass
+        finally:
+            del sys.modules["scipy.linalg"]
+    lapack._lapack.initialize()
 
 
 @functools.cache

@@ -133,6 +133,7 @@ def _compiled(folder: Path, name: str, form: Any, exported: jax.export.Exported)
         return exported.call(*data)
 
     call.__name__ = call.__qualname__ = name
+    code.start_lapack()  # else JAX does it, the long way, whether or not the program calls it
     lowered = jax.jit(call).lower(*exported.in_avals)
     with code.compiling() as anew:
         compiled = lowered.compile()
