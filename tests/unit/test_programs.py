@@ -3,6 +3,7 @@
 import functools
 import subprocess
 import sys
+import threading
 
 import equinox as eqx
 import jax
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from saltus import _jax_settings
-from saltus.programs import code, program, store, text
+from saltus.programs import ahead, code, program, store, text
 from saltus.programs.facts import remembered
 from saltus.programs.structure import FormError, described, rebuilt
 
@@ -198,6 +199,35 @@ def test_what_jax_cannot_export_is_compiled_as_ever(folder):
 
     assert np.array_equal(program(asks_python)(jnp.ones(3)), 2.0 * np.ones(3))
     assert not list(folder.iterdir())
+
+
+def test_the_programs_of_the_last_run_are_loaded_ahead_by_a_second_thread(folder, monkeypatch):
+    threads = []
+    plain = code.read
+
+    def read(*where):
+        threads.append(threading.current_thread() is threading.main_thread())
+        return plain(*where)
+
+    monkeypatch.setattr(code, "read", read)
+    x = jnp.asarray([0.1, 0.2, 0.3])
+    with ahead.expected("a form"):
+        wanted = program(wave)(x, 5)
+    (path,) = folder.glob("used-*.facts")
+    assert threads == [True]
+    traces()
+    with ahead.expected("a form"):
+        for pending in list(ahead._loading.values()):
+            pending.result()
+        assert threads == [True, False]
+        assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
+    assert threads == [True, False] and traces() == 0 and not ahead._loading
+    path.write_bytes(store.packed(["../elsewhere", 3, "wave-" + 40 * "0"], b""))
+    with ahead.expected("a form"):
+        assert set(ahead._loading) == {"wave-" + 40 * "0"}
+        assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
+    with ahead.expected("another form"):
+        assert not ahead._loading
 
 
 def test_the_oldest_are_thrown_out_when_there_are_too_many(tmp_path):

@@ -15,7 +15,7 @@ import jax.export
 import jax.numpy as jnp
 
 from saltus._jax_settings import programs_directory
-from saltus.programs import code, store, waiting
+from saltus.programs import ahead, code, store, waiting
 from saltus.programs.sources import changed_since_start
 from saltus.programs.structure import FormError, described, rebuilt
 from saltus.programs.text import (
@@ -96,7 +96,7 @@ class Program:
 
     def _read_or_made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
         """The program of this name: its code as it was compiled, or compiled from what was traced, or traced."""
-        ready = code.read(folder, name)
+        ready = ahead.loaded(name, lambda: code.read(folder, name))
         if ready is not None:
             try:
                 return _Flat(*ready)
