@@ -21,6 +21,7 @@ from saltus.laws.friction import PointLimit
 from saltus.laws.friction.base import direction
 from saltus.numerics import rotation
 from saltus.systems.ball_common import size
+from saltus.systems.ground_body.state import GroundMotion
 
 if TYPE_CHECKING:
     from saltus.hybrid import State
@@ -73,9 +74,9 @@ class Sight(eqx.Module):
         return self.touch.normal @ self.omega
 
     @property
-    def velocities(self) -> Float[Array, " 6"]:
-        """Of the centre of mass, and angular [m/s, rad/s]."""
-        return jnp.concatenate([self.drift - jnp.cross(self.omega, self.arm), self.omega])
+    def motion(self) -> GroundMotion:
+        """Velocity of the centre of mass, and angular velocity."""
+        return GroundMotion(self.drift - jnp.cross(self.omega, self.arm), self.omega)
 
     @property
     def closing(self) -> Array:
@@ -124,28 +125,28 @@ def look(system: BodyOnGround, state: State, piece: Array | int | None = None, l
     """Where the body faces the ground, with the piece that touches or a given one."""
     index = active_piece(state) if piece is None else piece
     shape, offset = system.solid.piece(index)
-    center = state.q[:3]
-    turn = rotation.matrix(rotation.normalised(state.q[3:7]))
-    place = state.q[7:].reshape(-1, 2)[0 if system.solid.n_pieces == 1 else index]
+    center = state.q.centre
+    turn = rotation.matrix(rotation.normalised(state.q.quaternion))
+    place = state.q.facing.reshape(-1, 2)[0 if system.solid.n_pieces == 1 else index]
     touch = ground_touch(system.surface, shape, center + turn @ offset, turn, place, looks)
     arm = touch.point - center
     return _sight(touch, arm, state.v, *system.solid.lab_inertia(turn))
 
 
-def with_velocity(sight: Sight, v: Float[Array, " 6"]) -> Sight:
+def with_velocity(sight: Sight, v: GroundMotion) -> Sight:
     """The same place with other velocities."""
     return _sight(sight.touch, sight.arm, v, sight.inertia, sight.mobility)
 
 
-def _sight(touch: GroundTouch, arm: Array, v: Array, inertia: Array, mobility: Array) -> Sight:
-    velocity, omega = v[:3], v[3:]
+def _sight(touch: GroundTouch, arm: Array, v: GroundMotion, inertia: Array, mobility: Array) -> Sight:
+    velocity, omega = v.velocity, v.turning
     facing = facing_motion(touch, arm, velocity, omega)
     return Sight(touch, arm, facing, velocity + jnp.cross(omega, arm), omega, inertia, mobility)
 
 
 def active_piece(state: State) -> Array:
     """Which of the body's pieces touches the ground, or touched it last; the first where it would lie on two."""
-    return jnp.maximum(state.ledger[1], 0.0).astype(int)
+    return jnp.maximum(state.ledger.piece, 0.0).astype(int)
 
 
 def rows(sight: Sight) -> tuple[Float[Array, "6 3"], Float[Array, "6 3"]]:

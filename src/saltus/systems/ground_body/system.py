@@ -42,6 +42,7 @@ from saltus.systems.ground_body.mechanics import (
     turn_use,
     wrench,
 )
+from saltus.systems.ground_body.state import GroundLedger, GroundMotion, GroundPlace
 
 ILL_POSED = 1e-6  # stiffness of the contact, against that without friction, that counts as none
 SINGLE = 1e-6  # how much more than the ground a body must curve
@@ -57,8 +58,7 @@ class BodyOnGround(AbstractSystem):
     not a spring. The modes are "flight", "slide" (the contact slips), "skid" (it slips, and the resistance to rolling
     keeps the body from turning), "roll" (no slip; with a finite spot no spin either) and "rest".
 
-    State: q = centre of mass, quaternion, x and y of the facing point of each piece; v = velocity, angular velocity
-    in the lab; ledger = energy lost, number of the piece that touches.
+    State: q is a `GroundPlace`, v a `GroundMotion`, ledger a `GroundLedger`.
 
     Args:
         surface: The ground.
@@ -199,13 +199,15 @@ class BodyOnGround(AbstractSystem):
         sight, now = self.seen(state)
         flies, rests = state.mode == FLIGHT, state.mode == REST
         weight, gyro = free_acceleration(self, sight)
-        a = jnp.concatenate(
-            [jnp.where(flies, weight, now.acceleration), jnp.where(flies, gyro, now.angular_acceleration)]
+        turning = rotation.rate_of_quaternion(state.q.quaternion, sight.omega)
+        rate = Rate(
+            q=GroundPlace(state.v.velocity, turning, self._place_rates(state, sight)),
+            v=GroundMotion(
+                jnp.where(flies, weight, now.acceleration), jnp.where(flies, gyro, now.angular_acceleration)
+            ),
+            ledger=GroundLedger(jnp.where(flies, 0.0, power(sight, now)), jnp.zeros(())),
         )
-        turning = rotation.rate_of_quaternion(state.q[3:7], sight.omega)
-        q = jnp.concatenate([state.v[:3], turning, self._place_rates(state, sight)])
-        lost = jnp.stack([jnp.where(flies, 0.0, power(sight, now)), jnp.zeros(())])
-        return Rate(*(jnp.where(rests, 0.0, part) for part in (q, a, lost)))
+        return jax.tree.map(lambda part: jnp.where(rests, 0.0, part), rate)
 
     def _place_rates(self, state: State, sight: Sight) -> Array:
         if self.solid.n_pieces == 1:
@@ -215,15 +217,15 @@ class BodyOnGround(AbstractSystem):
 
     def project(self, state: State) -> State:
         """The quaternion of length one; in contact no gap, and nothing moves that the mode holds."""
-        q = state.q.at[3:7].set(rotation.normalised(state.q[3:7]))
-        state = changed(state, q=q)
+        state = changed(state, q=state.q.replace(quaternion=rotation.normalised(state.q.quaternion)))
         sight = look(self, state)
         touches = state.mode != FLIGHT
-        q = q.at[2].add(jnp.where(touches, -sight.touch.height, 0.0))
+        q = state.q.lift(jnp.where(touches, -sight.touch.height, 0.0))
         places = sight.touch.place if self.solid.n_pieces == 1 else self._places(state)
         dv, dw = hold(self, sight, jnp.asarray(HELD[self.point])[state.mode])
-        v = state.v + jnp.where(touches & (state.mode != REST), jnp.concatenate([dv, dw]), 0.0)
-        return changed(state, q=q.at[7:].set(places), v=v)
+        moves = touches & (state.mode != REST)
+        v = state.v.add(jnp.where(moves, dv, 0.0), jnp.where(moves, dw, 0.0))
+        return changed(state, q=q.replace(facing=places), v=v)
 
     def _places(self, state: State) -> Array:
         return jnp.concatenate([look(self, state, i).touch.place for i in range(self.solid.n_pieces)])
@@ -299,7 +301,7 @@ class BodyOnGround(AbstractSystem):
             )  # fmt: skip
         if self.solid.n_pieces > 1:
             borders.append(
-                Guard("on_two_pieces", lambda s: s.ledger[1] + 0.5, ends="several_contacts", border=True,
+                Guard("on_two_pieces", lambda s: s.ledger.piece + 0.5, ends="several_contacts", border=True,
                       message=f"At {where} the body comes to lie on two of its pieces, which is not modelled.")
             )  # fmt: skip
         return [*borders, paradox, patience]
@@ -318,7 +320,7 @@ class BodyOnGround(AbstractSystem):
         return (state.mode == FLIGHT) | (others & (state.mode != REST))
 
     def _slip_left(self, sight: Sight, now: Wrench) -> Array:
-        still = jumps.near(self, sight.velocities)
+        still = jumps.near(self, sight.motion)
         return (size(self.slip_and_rim(sight, now.load)) - still) / self.speed
 
     def slip_and_rim(self, sight: Sight, load: Array) -> Array:
@@ -332,7 +334,7 @@ class BodyOnGround(AbstractSystem):
         return 1.0 - grip_use(self, now, sight)
 
     def _turning_left(self, sight: Sight) -> Array:
-        still = jumps.near(self, sight.velocities)
+        still = jumps.near(self, sight.motion)
         return (self.solid.radius() * size(self.turning(sight)) - still) / self.speed
 
     def turning(self, sight: Sight) -> Array:
