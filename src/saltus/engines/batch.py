@@ -123,7 +123,9 @@ def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
         return False
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), (varying, start))
     some, state = one
-    return _taken_apart(shared, state, plan.stepper) and _smooth(some, state, shared)
+    # The kernel's lanes each have all numbers of the system to themselves: large tables have no room there.
+    small = sum(_sizes(shared)) <= MANY
+    return small and _taken_apart(shared, state, plan.stepper) and _smooth(some, state, shared)
 
 
 def _by_kernel(
@@ -286,10 +288,14 @@ def _smooth(varying, state: State, shared) -> bool:
 
 
 def _taken_apart(shared, state: State, stepper) -> bool:
-    """Whether such a system is small enough to be taken apart into single numbers; one with tables (terrain) is not."""
+    """Whether such a system is small enough to be taken apart into single numbers; tables (terrain) are looked up."""
     numbers = state.q.size + state.v.size + state.ledger.size
-    tables = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(shared, eqx.is_array)))
-    return tables <= MANY and 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL
+    single = sum(size for size in _sizes(shared) if size <= MANY)
+    return single <= MANY and 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL
+
+
+def _sizes(shared) -> list[int]:
+    return [leaf.size for leaf in jax.tree.leaves(eqx.filter(shared, eqx.is_array))]
 
 
 def _flow_together(lanes: Lanes, shared, control: AbstractSteps, stepper, watch) -> Lanes:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from saltus.hybrid import AbstractSystem, Rate, State
 from saltus.hybrid.parts import as_array, refill
 from saltus.hybrid.system import checked_guards
+from saltus.programs.facts import remembered
 from saltus.programs.text import is_data, shape_of
 
 Flat = Float[Array, " n"]
@@ -85,7 +86,11 @@ def guard_sizes(system: AbstractSystem, like: State) -> tuple[int, ...]:
 
 def _counted_guards(system: AbstractSystem, like: State) -> tuple[int, ...]:
     checked_guards(system)
-    return tuple(value.size for value in eqx.filter_eval_shape(_guard_values, system, like))
+
+    def sizes() -> list[int]:
+        return [value.size for value in eqx.filter_eval_shape(_guard_values, system, like)]
+
+    return tuple(remembered("guards", (system, like), sizes))
 
 
 class FlatSystem(eqx.Module):

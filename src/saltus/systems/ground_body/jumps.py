@@ -26,6 +26,7 @@ from saltus.systems.ground_body.mechanics import (
     active_piece,
     free_gain,
     grip_use,
+    held_rows,
     hold,
     look,
     point_mobility,
@@ -92,7 +93,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
     Where a speed is zero the law does not tell the direction of its force; it is against the motion that begins, and
     that is along the acceleration. Found by iteration, which contracts since friction is monotone.
     """
-    held = jnp.asarray(HELD[system.point])[mode]
+    held = held_rows(system, mode)
     own = Motion(sight.slip, sight.rolling, sight.spin)
     slides, turns = slipless & ~held[1], turnless & ~held[3]
 
@@ -111,7 +112,11 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
         now = wrench(system, sight, mode, moved(slip, turn, radius))
         load = jnp.maximum(now.load, 1e-3 * weight(system))
         # How much friction changes the accelerations at most: longer steps of the iteration would overshoot.
-        slip_scale = 4.0 * system.law.capacity(load) * (1.0 / system.solid.mass + _spread(system, sight))
+        slip_scale = (
+            4.0
+            * system.law_under(load, sight.touch).capacity(load)
+            * (1.0 / system.solid.mass + _spread(system, sight))
+        )
         turn_scale = 4.0 * load * system.resistance(load, sight.touch) * jnp.trace(sight.mobility)
         slipping = jnp.append(now.gain[1:3], radius * now.gain[5])
         turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
@@ -217,7 +222,7 @@ def settled(system: BodyOnGround, state: State, index: Array) -> State:
 
 def _struck(system: BodyOnGround, state: State, sight: Sight, index: Array) -> State:
     """Just after the impulse of an impact at a piece, which is put right onto the ground."""
-    impulse = system.impact.impulse(sight.drift, sight.touch.normal, point_mobility(system, sight))
+    impulse = system.impact_at(sight.touch).impulse(sight.drift, sight.touch.normal, point_mobility(system, sight))
     turned = sight.mobility @ jnp.cross(sight.arm, impulse)
     v = state.v.add(impulse / system.solid.mass, turned)
     ledger = state.ledger.replace(piece=jnp.asarray(index, float))

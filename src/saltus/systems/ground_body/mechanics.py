@@ -37,6 +37,11 @@ _SPOT = [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 0, 1, 1, 0], [1, 1, 1, 0
 HELD = {True: np.array(_POINT, bool), False: np.array(_SPOT, bool)}
 
 
+def held_rows(system: BodyOnGround, mode: Array | int) -> Array:
+    """Which rows a mode holds; by comparison, since a table that is looked up cannot be computed lane by lane."""
+    return ((jnp.arange(len(MODES)) == mode)[:, None] & HELD[system.point]).any(axis=0)
+
+
 class Sight(eqx.Module):
     """A body and the ground below it, as far as geometry and velocities tell.
 
@@ -176,17 +181,18 @@ def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> F
     reaction = jax.tree.map(lambda part: part / load, law.reaction(motion.slip, motion.spin, load, motion.rolling))
     moment, torque = reaction.rolling_moment, reaction.spin_torque
     if system.resisted:
+        lever = system.lever(sight.touch)
         if system.point:
-            against = system.rolling_friction * direction(jnp.append(motion.rolling, motion.spin))
+            against = lever * direction(jnp.append(motion.rolling, motion.spin))
             moment, torque = moment - against[:2], torque - against[2]
         else:
-            moment = moment - system.rolling_friction * direction(motion.rolling)
+            moment = moment - lever * direction(motion.rolling)
     return jnp.concatenate([jnp.ones(1), reaction.force, moment, torque[None]])
 
 
 def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion | None = None) -> Wrench:
     """Forces and accelerations in a mode of contact; `motion` stands in for the body's own in the laws."""
-    held = jnp.asarray(HELD[system.point])[mode]
+    held = held_rows(system, mode)
     motion = Motion(sight.slip, sight.rolling, sight.spin) if motion is None else motion
     mobility, free = row_mobility(system, sight), free_gain(system, sight)
     if not system.load_matters:

@@ -21,11 +21,11 @@ from saltus.programs.arrays import numbers as number
 from saltus.shapes.disc import Disc
 from saltus.shapes.solid import Solid
 from saltus.surfaces.base import AbstractSurface
+from saltus.surfaces.cover import Cover
 from saltus.systems.ball_common import atol_limit, changed, is_point, size
 from saltus.systems.ground_body import begin, jumps, results
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
-    HELD,
     MODES,
     REST,
     ROLL,
@@ -36,6 +36,7 @@ from saltus.systems.ground_body.mechanics import (
     active_piece,
     free_acceleration,
     grip_use,
+    held_rows,
     hold,
     look,
     power,
@@ -73,6 +74,8 @@ class BodyOnGround(AbstractSystem):
         patience: Time at which a run ends that was to go on until rest [s].
         precision: Share of the body's speeds below which slip and turning count as none. A run with a larger `rtol`
             takes ten times that instead: below, slip is noise.
+        cover: Types of ground, whose friction coefficient (of sliding and of impacts), rolling friction and
+            restitution stand in for those of the laws.
     """
 
     kind: ClassVar[str] = "ground_body"
@@ -88,6 +91,7 @@ class BodyOnGround(AbstractSystem):
     settle_height: Float[Array, ""]
     patience: Float[Array, ""]
     precision: Float[Array, ""]
+    cover: Cover | None
     point: bool = eqx.field(static=True)
     resisted: bool = eqx.field(static=True)
 
@@ -104,6 +108,7 @@ class BodyOnGround(AbstractSystem):
         settle_height=1e-10,
         patience=1e12,
         precision=1e-9,
+        cover: Cover | None = None,
     ):
         checks.positive("gravity", gravity)
         checks.nonnegative("rolling_friction", rolling_friction, "It is a length in metres.")
@@ -118,10 +123,10 @@ class BodyOnGround(AbstractSystem):
         self.gravity, self.rolling_friction = number(gravity), number(rolling_friction)
         self.modulus = None if modulus is None else number(modulus)
         self.settle_height, self.patience = number(settle_height), number(patience)
-        self.precision = number(precision)
+        self.precision, self.cover = number(precision), cover
         self.point = modulus is None and is_point(law, solid.radius())
         shift = checks.concrete(law.rolling_shift) if isinstance(law, AbstractSpotLaw) and not self.point else 0.0
-        known = checks.concrete(rolling_friction)
+        known = checks.concrete(rolling_friction if cover is None else jnp.max(cover.rolling_friction))
         self.resisted = known is None or bool(known > 0.0) or shift is None or bool(shift > 0.0)
 
     # ---- laws -----------------------------------------------------------------------------------------
@@ -146,10 +151,24 @@ class BodyOnGround(AbstractSystem):
         return self.modulus is not None or not self.law.proportional
 
     def law_under(self, load: Array, touch: GroundTouch) -> AbstractFrictionLaw:
-        """The law; by Hertz with the radius that its spot has under this load."""
+        """The law where the body touches; by Hertz with the radius that its spot has under this load."""
+        law = self.law
+        if self.cover is not None:
+            law = eqx.tree_at(lambda law: law.mu, law, self.cover.at(touch.place)["mu"])
         if self.modulus is None:
-            return self.law
-        return eqx.tree_at(lambda law: law.spot_radius, self.law, self.hertz_radius(load, touch, self.modulus))
+            return law
+        return eqx.tree_at(lambda law: law.spot_radius, law, self.hertz_radius(load, touch, self.modulus))
+
+    def impact_at(self, touch: GroundTouch) -> AbstractImpactLaw:
+        """The law of impact where the body touches."""
+        if self.cover is None:
+            return self.impact
+        here = self.cover.at(touch.place)
+        return eqx.tree_at(lambda law: (law.mu, law.restitution), self.impact, (here["mu"], here["restitution"]))
+
+    def lever(self, touch: GroundTouch) -> Array:
+        """Rolling friction where the body touches [m]."""
+        return self.rolling_friction if self.cover is None else self.cover.at(touch.place)["rolling_friction"]
 
     @staticmethod
     def hertz_radius(load: Array, touch: GroundTouch, modulus: Array) -> Array:
@@ -165,13 +184,15 @@ class BodyOnGround(AbstractSystem):
     def resistance(self, load: Array, touch: GroundTouch) -> Array:
         """Lever of the normal force against turning [m]."""
         if self.point:
-            return self.rolling_friction
+            return self.lever(touch)
         law = self.law_under(load, touch)
-        return self.rolling_friction + law.rolling_capacity(load) / jnp.maximum(load, 1e-300)
+        return self.lever(touch) + law.rolling_capacity(load) / jnp.maximum(load, 1e-300)
 
     @property
     def has_friction(self) -> Array:
         """Whether there is any friction."""
+        if self.cover is not None:
+            return jnp.max(self.cover.mu) > 0.0
         return self.law.capacity(jnp.ones(())) > 0.0
 
     # ---- motion ---------------------------------------------------------------------------------------
@@ -222,7 +243,7 @@ class BodyOnGround(AbstractSystem):
         touches = state.mode != FLIGHT
         q = state.q.lift(jnp.where(touches, -sight.touch.height, 0.0))
         places = sight.touch.place if self.solid.n_pieces == 1 else self._places(state)
-        dv, dw = hold(self, sight, jnp.asarray(HELD[self.point])[state.mode])
+        dv, dw = hold(self, sight, held_rows(self, state.mode))
         moves = touches & (state.mode != REST)
         v = state.v.add(jnp.where(moves, dv, 0.0), jnp.where(moves, dw, 0.0))
         return changed(state, q=q.replace(facing=places), v=v)
