@@ -76,6 +76,8 @@ def configure(*, flags: bool = True, cache: bool = True, programs: bool | None =
     if folder is not None and "JAX_COMPILATION_CACHE_DIR" not in os.environ:
         _set("jax_compilation_cache_dir", str(folder))
         _set("jax_persistent_cache_min_compile_time_secs", 0.0)
+    if folder is not None and "JAX_TRACEBACK_IN_LOCATIONS_LIMIT" not in os.environ:
+        _set("jax_traceback_in_locations_limit", 0)  # lines of Python in every operation: half of a kept program
     kept = cache if programs is None else programs
     _programs[:] = [] if folder is None or not kept else [folder / "programs"]
 

@@ -61,6 +61,13 @@ def test_a_bifurcation_diagram_shows_one_branch_then_two():
     assert found.complete.all() and found.branches(1e-3).tolist() == [1, 2]
 
 
+def test_a_value_whose_run_ends_early_is_left_out_of_the_diagram():
+    """A ball with so little restitution comes to rest on the table, which this system has no mode for."""
+    found = bifurcation(TABLE.with_parameters({"e": 0.1}), "A", [0.001, 0.002], lambda t, y, p: y["h"], skip=40, keep=3)
+    assert found.outcomes.tolist() == ["accumulation"] * 2 and not found.complete.any()
+    assert np.isnan(found.seen).all() and np.isnan(found.times).all() and found.branches().tolist() == [0, 0]
+
+
 def test_a_linear_oscillator_that_hits_a_wall_has_the_multiplier_of_its_restitution():
     """x'' = -x above a wall at zero: half a turn between impacts; per impact the speed shrinks by e."""
     spring = sl.hybrid.system(
@@ -108,6 +115,12 @@ def test_basins_tell_which_side_a_ball_rolls_down():
     hill = sl.hybrid.system(lambda t, y: {"x": y["v"], "v": y["x"]}, {"x": 0.0, "v": 0.0})
     found = basins(hill, {"x": [-1.0, 1.0], "v": [-2.0, 2.0]}, 3.0, lambda t, y: jnp.sign(y["x"]))
     assert found.tolist() == [[-1.0, 1.0], [-1.0, 1.0]]
+
+
+def test_basins_have_no_number_where_a_run_did_not_arrive():
+    ball = own.ball()
+    found = basins(ball, {"height": [1.0, 1e-3], "speed": [0.0, 0.1]}, 3.0, lambda t, y: y["height"])
+    assert np.isfinite(found[0]).all() and np.isnan(found[1]).all()  # the bounces of the low ones have piled up
 
 
 def test_what_makes_no_orbit_is_told():

@@ -59,7 +59,7 @@ PROMISED = {
     "trajectory_rails": 2e-10,
     "trajectory_butterfly_slip": 2e-10,
     "trajectory_butterfly_roll": 2e-10,
-    "trajectory_plane": 1e-11,
+    "trajectory_plane": 5e-11,
 }
 
 

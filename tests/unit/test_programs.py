@@ -3,6 +3,7 @@
 import functools
 import subprocess
 import sys
+import threading
 
 import equinox as eqx
 import jax
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 from saltus import _jax_settings
-from saltus.programs import program, store, text
+from saltus.programs import ahead, code, program, store, text
+from saltus.programs.facts import remembered
 from saltus.programs.structure import FormError, described, rebuilt
 
 
@@ -75,11 +77,15 @@ def test_other_numbers_use_the_same_program_and_other_choices_another(folder):
     assert len(list(folder.glob("*.program"))) == 3
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-10], lambda data: b"something else", lambda data: b""])
+DAMAGES = [lambda data: data[:-10], lambda data: b"something else", lambda data: b""]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_or_foreign_file_is_made_anew(folder, damage):
     x = jnp.asarray([0.1, 0.2, 0.3])
     wanted = program(wave)(x, 5)
-    (path,) = folder.glob("*.program")
+    (path,), (compiled,) = folder.glob("*.program"), folder.glob("*.code")
+    compiled.unlink()
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
     traces()
@@ -88,10 +94,67 @@ def test_a_damaged_or_foreign_file_is_made_anew(folder, damage):
     assert store.unpacked(path.read_bytes()) is not None
 
 
+@pytest.mark.parametrize("damage", [*DAMAGES, lambda data: store.packed({"form": None}, b"no code")])
+def test_damaged_or_foreign_machine_code_is_compiled_anew_and_nothing_is_traced(folder, damage):
+    x = jnp.asarray([0.1, 0.2, 0.3])
+    wanted = program(wave)(x, 5)
+    (path,) = folder.glob("*.code")
+    path.write_bytes(damage(path.read_bytes()))
+    traces()
+    assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
+    assert traces() == 0
+    assert store.unpacked(path.read_bytes()) is not None
+
+
+def test_machine_code_alone_serves_with_the_same_bits_for_numbers_of_any_origin(folder):
+    x = np.asarray([0.1, 0.2, 0.3])
+    wanted = program(wave)(jnp.asarray(x), 5)
+    for path in folder.glob("*.program"):
+        path.unlink()
+    traces()
+    loaded = program(wave)
+    for given in (x, jnp.asarray(x), loaded(x, 5)["both"][0]):  # the last is bound to its device
+        result = loaded(given, 5)
+        assert np.array_equal(result["end"], wanted["end"]) and result["both"][1][0].dtype == x.dtype
+    assert traces() == 0
+    assert not list(folder.glob("*.program"))
+
+
+def test_code_that_jax_had_kept_itself_is_not_handed_on(folder):
+    with code.compiling() as anew:
+        assert anew()
+        jax.monitoring.record_event(code.FOUND)
+        assert not anew()
+
+
+def test_machine_code_of_another_processor_is_not_used(folder, monkeypatch):
+    program(wave)(jnp.ones(3), 4)
+    monkeypatch.setattr(code, "machine", lambda: "another")
+    program(wave)(jnp.ones(3), 4)
+    assert len(list(folder.glob("*.code"))) == 2
+
+
+def test_facts_are_found_once_and_by_the_form_of_what_is_given(folder):
+    found = []
+
+    def find():
+        found.append(True)
+        return [len(found), 7]
+
+    given = jnp.ones(3)
+    assert remembered("sizes", given, find) == remembered("sizes", 2.0 * given, find) == [1, 7]
+    assert remembered("sizes", jnp.ones(4), find) == [2, 7]
+    (path, *_) = folder.glob("*.facts")
+    path.write_bytes(store.packed(["words"], b""))
+    assert len(remembered("sizes", given, find)) == len(remembered("sizes", jnp.ones(4), find)) == 2
+    assert len(found) == 3
+
+
 def test_a_whole_file_with_another_program_in_it_is_made_anew(folder):
     x = jnp.asarray([0.1, 0.2, 0.3])
     wanted = program(wave)(x, 5)
-    (path,) = folder.glob("*.program")
+    (path,), (compiled,) = folder.glob("*.program"), folder.glob("*.code")
+    compiled.unlink()
     path.write_bytes(store.packed({"class": ["os", "system"], "parts": []}, b"no program"))
     assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
 
@@ -113,7 +176,7 @@ def test_what_a_function_closes_over_belongs_to_it(folder):
     x = jnp.ones(2)
     for factor in (2.0, 3.0, np.asarray([4.0, 5.0]), np.asarray([4.0, 6.0])):
         assert np.array_equal(program(scaled(factor))(x), factor * np.ones(2))
-    assert len(list(folder.iterdir())) == 4
+    assert len(list(folder.glob("*.program"))) == 4
     assert text.written_constant(functools.partial(wave, turns=2)) != text.written_constant(
         functools.partial(wave, turns=3)
     )
@@ -136,6 +199,35 @@ def test_what_jax_cannot_export_is_compiled_as_ever(folder):
 
     assert np.array_equal(program(asks_python)(jnp.ones(3)), 2.0 * np.ones(3))
     assert not list(folder.iterdir())
+
+
+def test_the_programs_of_the_last_run_are_loaded_ahead_by_a_second_thread(folder, monkeypatch):
+    threads = []
+    plain = code.read
+
+    def read(*where):
+        threads.append(threading.current_thread() is threading.main_thread())
+        return plain(*where)
+
+    monkeypatch.setattr(code, "read", read)
+    x = jnp.asarray([0.1, 0.2, 0.3])
+    with ahead.expected("a form"):
+        wanted = program(wave)(x, 5)
+    (path,) = folder.glob("used-*.facts")
+    assert threads == [True]
+    traces()
+    with ahead.expected("a form"):
+        for pending in list(ahead._loading.values()):
+            pending.result()
+        assert threads == [True, False]
+        assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
+    assert threads == [True, False] and traces() == 0 and not ahead._loading
+    path.write_bytes(store.packed(["../elsewhere", 3, "wave-" + 40 * "0"], b""))
+    with ahead.expected("a form"):
+        assert set(ahead._loading) == {"wave-" + 40 * "0"}
+        assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
+    with ahead.expected("another form"):
+        assert not ahead._loading
 
 
 def test_the_oldest_are_thrown_out_when_there_are_too_many(tmp_path):

@@ -97,6 +97,7 @@ def test_an_ensemble_of_it_gives_what_single_runs_give(scenario):
     loaded = sl.scenarios.load(scenario, [f"parameters.e={float(found.parameter[2, 0])!r}"], allow_python=True)
     end = loaded.scenario.simulate().end
     np.testing.assert_allclose(found.final_height[2], end.q[0], rtol=1e-12)
+    assert (found.stopped == 0).all() and (found.stop_time == 2.0).all()  # it still bounces
 
 
 @pytest.mark.parametrize("workers", [1, 2])

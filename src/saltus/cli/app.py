@@ -6,6 +6,7 @@ Importing this takes a few hundredths of a second: verbs import JAX and matplotl
 from __future__ import annotations
 
 import errno
+import gc
 import sys
 import traceback
 import warnings
@@ -37,6 +38,7 @@ from saltus.cli.console import error, note
 from saltus.errors import MissingExtraError, ScenarioError
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+RARELY = (100_000, 20, 20)  # objects between two looks for garbage; the usual 700 cost a tenth of a short run
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room on the disk
 
 # Typer carries its own copy of click since 0.20; the class is the same by name.
@@ -97,6 +99,7 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     interrupt.install()
+    gc.set_threshold(*RARELY)
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     sys.exit(call(arguments))
 

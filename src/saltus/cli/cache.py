@@ -67,14 +67,17 @@ def ours(folder: Path) -> Iterator[Path]:
     if folder.is_dir():
         yield from (path for path in folder.iterdir() if path.is_file() and COMPILED.fullmatch(path.name))
     if (folder / "programs").is_dir():
-        yield from (path for path in (folder / "programs").iterdir() if path.suffix in (store.SUFFIX, ".part"))
+        yield from (path for path in (folder / "programs").iterdir() if path.suffix in (*store.KEPT, ".part"))
 
 
 def looked(folder: Path) -> dict:
     """Number and size of the files, traced programs and compiled ones."""
+    from saltus.programs import store
+
     sizes: dict[str, list[int]] = {"traced": [], "compiled": []}
     for path in ours(folder):
-        sizes["traced" if path.parent.name == "programs" else "compiled"].append(path.stat().st_size)
+        traced = path.parent.name == "programs" and path.suffix != store.CODE
+        sizes["traced" if traced else "compiled"].append(path.stat().st_size)
     return {"folder": str(folder)} | {name: {"files": len(one), "bytes": sum(one)} for name, one in sizes.items()}
 
 

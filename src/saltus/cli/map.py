@@ -36,6 +36,8 @@ def command(
 
     For example: saltus map table.toml --allow-python --over parameters.A=0.007:0.012:300 --see v --plot map.png
     """
+    import numpy as np
+
     from saltus.io import atomic_write, check_suffix
     from saltus.io import write as write_dataset
 
@@ -44,7 +46,7 @@ def command(
         check_suffix(out)
         pictures.check_file(out, force)
     pictures.check(plot, None, None, force)
-    found, count = _diagram(scenario, key, values, see, skip, keep, allow_python)
+    found = _diagram(scenario, key, values, see, skip, keep, allow_python)
     if out is not None:
         write_dataset(_dataset(found, see), out)
     if plot is not None:
@@ -52,16 +54,21 @@ def command(
 
         with atomic_write(plot) as temporary:
             diagram(found, see).savefig(temporary, dpi=160)
-    branches = found.branches(1e-3 * float(found.seen.max() - found.seen.min() or 1.0))
-    facts = {"scenario": scenario, "parameter": key, "values": len(values), "incomplete": count}
+    seen = found.seen[found.complete]
+    branches = found.branches(1e-3 * float(np.ptp(seen) or 1.0) if seen.size else 1.0)[found.complete]
+    ended = [str(outcome) for outcome in found.outcomes[~found.complete]]
+    facts = {"scenario": scenario, "parameter": key, "values": len(values), "incomplete": len(ended)}
     facts["branches"] = {str(one): int((branches == one).sum()) for one in sorted(set(branches.tolist()))}
     if json:
         print_json(facts)
     elif not quiet:
         told = ", ".join(f"{number} values with {one}" for one, number in facts["branches"].items())
         print_pairs([("parameter", key), ("values", str(len(values))), ("branches", told)])
-    if count:
-        note(f"saltus: {count} of {len(values)} values did not reach {skip + keep} events; their rows are not filled.")
+    if ended:
+        why = ", ".join(f"{ended.count(name)} by {name}" for name in sorted(set(ended)))
+        note(
+            f"saltus: {len(ended)} of {len(values)} values ended before {skip + keep} events ({why}) and are left out."
+        )
         raise typer.Exit(1)
 
 
@@ -84,12 +91,8 @@ def _values(over: str):
     return key, np.linspace(low, high, count)
 
 
-def _diagram(
-    scenario: str, key: str, values, see: str, skip: int, keep: int, allow_python: bool
-) -> tuple[Diagram, int]:
-    """The diagram, and how many of its values were not run to the end."""
-    import numpy as np
-
+def _diagram(scenario: str, key: str, values, see: str, skip: int, keep: int, allow_python: bool) -> Diagram:
+    """The diagram of a scenario."""
     from saltus.checks import one_of
     from saltus.dynamics import bifurcation
     from saltus.errors import ScenarioError
@@ -115,8 +118,7 @@ def _diagram(
 
     solve = loaded.scenario.options()
     options = {name: solve[name] for name in ("method", "rtol", "atol", "step") if solve[name] is not None}
-    found = bifurcation(system, name, values, look, skip=skip, keep=keep, start=start, **options)
-    return found, int(np.sum(~found.complete))
+    return bifurcation(system, name, values, look, skip=skip, keep=keep, start=start, **options)
 
 
 def _dataset(found: Diagram, see: str):

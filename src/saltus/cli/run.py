@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -43,26 +44,13 @@ def command(
     debug: Debug = False,
 ) -> None:
     """Run a scenario and say how it went."""
+    from saltus.programs import ahead
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [], allow_python)
-    _check_files(out, plot, animate, html, force)
-    options = _checkpoint(loaded, out, resume)
-    began = time.perf_counter()
-    with progress(quiet) as bar:
-        run = simulate(loaded, bar, options)
-        attributes = {"scenario": loaded.text, "scenario_name": loaded.name, "wall_time": run.wall_time}
-        with bar.stage("sampling"):
-            dataset = run.to_dataset(times=loaded.scenario.solve.samples, attributes=attributes)
-        total_time = time.perf_counter() - began
-        if out is not None:
-            from saltus.io import write
-
-            write(dataset, out)
-        pictures.draw(dataset, plot, animate, bar, html)
-    facts = summary.summary(dataset, loaded.name)
-    facts.update(wall_time=run.wall_time, total_time=total_time)
-    facts["files"] = [str(path) for path in (out, plot, animate, html) if path is not None]
+    with ahead.expected(_form(loaded)):
+        _check_files(out, plot, animate, html, force)
+        facts = _run(loaded, Files(out, plot, animate, html), resume, quiet)
     if json:
         print_json(facts)
     elif not quiet:
@@ -71,6 +59,41 @@ def command(
         expected = loaded.scenario.solve.expect
         error(facts["outcome_message"] + ("" if expected is None else f" Expected was the outcome {expected!r}."))
         raise typer.Exit(1)
+
+
+class Files(NamedTuple):
+    """What is written, if it is wanted."""
+
+    out: Path | None
+    plot: Path | None
+    animate: Path | None
+    html: Path | None
+
+
+def _run(loaded: Loaded, files: Files, resume: bool, quiet: bool) -> dict[str, Any]:
+    """Run a scenario and write what is wanted; the summary."""
+    from saltus.io import without_dask, write
+
+    options = _checkpoint(loaded, files.out, resume)
+    began = time.perf_counter()
+    with progress(quiet) as bar, without_dask():
+        run = simulate(loaded, bar, options)
+        attributes = {"scenario": loaded.text, "scenario_name": loaded.name, "wall_time": run.wall_time}
+        with bar.stage("sampling"):
+            dataset = run.to_dataset(times=loaded.scenario.solve.samples, attributes=attributes)
+        total_time = time.perf_counter() - began
+        if files.out is not None:
+            write(dataset, files.out)
+        pictures.draw(dataset, files.plot, files.animate, bar, files.html)
+        facts = summary.summary(dataset, loaded.name)
+    facts.update(wall_time=run.wall_time, total_time=total_time)
+    facts["files"] = [str(path) for path in files if path is not None]
+    return facts
+
+
+def _form(loaded: Loaded) -> str:
+    """The text of a scenario without its numbers, on which the programs of its run hardly depend; counts stay."""
+    return re.sub(r"\d+(\.\d*(e[-+]?\d+)?|e[-+]?\d+)", "x", loaded.text)
 
 
 def _check_files(out: Path | None, plot: Path | None, animate: Path | None, html: Path | None, force: bool) -> None:

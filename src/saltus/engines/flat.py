@@ -10,8 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid import AbstractSystem, Rate, State
+from saltus.hybrid.parts import as_array, refill
 from saltus.hybrid.system import checked_guards
+from saltus.programs.facts import remembered
 from saltus.programs.text import is_data, shape_of
 
 Flat = Float[Array, " n"]
@@ -29,9 +31,9 @@ class Marks(NamedTuple):
     velocity: slice
 
 
-def pack(q, v, ledger) -> Flat:
+def pack(moving: State | Rate) -> Flat:
     """One vector of all that flows."""
-    return jnp.concatenate([q.ravel(), v.ravel(), ledger])
+    return jnp.concatenate([as_array(part).ravel() for part in (moving.q, moving.v, moving.ledger)])
 
 
 # Traced once per kind of system: the flow, the search of events and the states between steps share them.
@@ -39,14 +41,12 @@ def pack(q, v, ledger) -> Flat:
 
 @eqx.filter_jit
 def _rate(system: AbstractSystem, state: State) -> Flat:
-    rate = system.rate(state)
-    return pack(rate.q, rate.v, rate.ledger)
+    return pack(system.rate(state))
 
 
 @eqx.filter_jit
 def _project(system: AbstractSystem, state: State) -> Flat:
-    moved = system.project(state)
-    return pack(moved.q, moved.v, moved.ledger)
+    return pack(system.project(state))
 
 
 @eqx.filter_jit
@@ -59,9 +59,9 @@ def unflattened(like: State, t: Scalar, y: Flat) -> State:
     nq, nv = like.q.size, like.v.size
     return State(
         t=t,
-        q=y[:nq].reshape(like.q.shape),
-        v=y[nq : nq + nv].reshape(like.v.shape),
-        ledger=y[nq + nv :],
+        q=refill(like.q, y[:nq].reshape(like.q.shape)),
+        v=refill(like.v, y[nq : nq + nv].reshape(like.v.shape)),
+        ledger=refill(like.ledger, y[nq + nv :]),
         mode=like.mode,
     )
 
@@ -86,7 +86,11 @@ def guard_sizes(system: AbstractSystem, like: State) -> tuple[int, ...]:
 
 def _counted_guards(system: AbstractSystem, like: State) -> tuple[int, ...]:
     checked_guards(system)
-    return tuple(value.size for value in eqx.filter_eval_shape(_guard_values, system, like))
+
+    def sizes() -> list[int]:
+        return [value.size for value in eqx.filter_eval_shape(_guard_values, system, like)]
+
+    return tuple(remembered("guards", (system, like), sizes))
 
 
 class FlatSystem(eqx.Module):
@@ -101,7 +105,7 @@ class FlatSystem(eqx.Module):
 
     def vector(self, state: State) -> Flat:
         """The flowing parts of a state."""
-        return pack(state.q, state.v, state.ledger)
+        return pack(state)
 
     def rate(self, t: Scalar, y: Flat) -> Flat:
         """Time derivative of the vector."""

@@ -5,13 +5,15 @@ Nothing here imports JAX before states are evaluated, so that reading a stored r
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import json
 import os
 import shutil
+import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,6 +189,33 @@ def write(dataset: xr.Dataset, path: str | Path) -> None:
                 if shutil.disk_usage(temporary.parent).free < dataset.nbytes:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
                 raise
+
+
+@contextlib.contextmanager
+def without_dask() -> Iterator[None]:
+    """Within it xarray finds no Dask, which it would load to ask of every array whether it is one of Dask's.
+
+    For processes in which all arrays are numpy's, such as that of `saltus run`.
+    """
+    if "dask" in sys.modules:
+        yield
+        return
+    nothing: Any = None  # how Python marks a module that cannot be imported
+    sys.modules["dask"] = nothing
+    _forget_dask()
+    try:
+        yield
+    finally:
+        del sys.modules["dask"]
+        _forget_dask()
+
+
+def _forget_dask() -> None:
+    """Have xarray look again whether there is Dask; where it remembers that otherwise, it does so at its next start."""
+    from xarray.namedarray import pycompat, utils
+
+    getattr(pycompat, "_cached_duck_array_modules", {}).pop("dask", None)
+    getattr(getattr(utils, "module_available", None), "cache_clear", lambda: None)()
 
 
 def _write_netcdf(dataset: xr.Dataset, path: Path) -> None:

@@ -15,7 +15,7 @@ import jax.export
 import jax.numpy as jnp
 
 from saltus._jax_settings import programs_directory
-from saltus.programs import store, waiting
+from saltus.programs import ahead, code, store, waiting
 from saltus.programs.sources import changed_since_start
 from saltus.programs.structure import FormError, described, rebuilt
 from saltus.programs.text import (
@@ -95,10 +95,17 @@ class Program:
         return self._named[name]
 
     def _read_or_made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
+        """The program of this name: its code as it was compiled, or compiled from what was traced, or traced."""
+        ready = ahead.loaded(name, lambda: code.read(folder, name))
+        if ready is not None:
+            try:
+                return _Flat(*ready)
+            except Exception:  # of another form, although its digest is right
+                pass
         kept = store.read(folder, name)
         if kept is not None:
             try:
-                return _Flat(kept[0], jax.export.deserialize(bytearray(kept[1])))
+                return _compiled(folder, name, kept[0], jax.export.deserialize(bytearray(kept[1])))
             except Exception:  # of another form, although its digest is right: made anew
                 store.throw_away(folder / f"{name}{store.SUFFIX}")
         with waiting.making():
@@ -109,7 +116,7 @@ class Program:
         try:
             form, exported = _exported(self.function, leaves, tree)
             kept = bytes(exported.serialize())
-            flat = _Flat(form, exported)
+            flat = _compiled(folder, name, form, exported)
         except NOT_KEPT:
             return None
         if not changed_since_start():
@@ -117,20 +124,36 @@ class Program:
         return flat
 
 
+def _compiled(folder: Path, name: str, form: Any, exported: jax.export.Exported) -> _Flat:
+    """A traced program, compiled; its code is kept."""
+
+    # Compiled here and now: the results of an exported program are bound to their device, and `jit` would compile
+    # again for arguments that are.
+    def call(*data: Any) -> Any:
+        return exported.call(*data)
+
+    call.__name__ = call.__qualname__ = name
+    code.start_lapack()  # else JAX does it, the long way, whether or not the program calls it
+    lowered = jax.jit(call).lower(*exported.in_avals)
+    with code.compiling() as anew:
+        compiled = lowered.compile()
+    if anew() and not changed_since_start():
+        code.write(folder, name, form, compiled, "custom_call" in exported.mlir_module())
+    return _Flat(form, compiled)
+
+
 class _Flat:
     """A program of flat arrays, and the form of its result."""
 
-    def __init__(self, form: Any, exported: jax.export.Exported):
-        count = len(exported.out_avals)
+    def __init__(self, form: Any, compiled: Any):
+        count = compiled.out_tree.num_leaves
         slots = [_Slot() for _ in range(count)]
         template, self.tree = jax.tree.flatten(rebuilt(form, slots))
         places = {slot: place for place, slot in enumerate(template) if isinstance(slot, _Slot)}
         if len(places) != count:
             raise FormError("arrays that the form does not hold")
         self.template, self.places = template, [places[slot] for slot in slots]
-        # Compiled here and now: the results of an exported program are bound to their device, and `jit` would compile
-        # again for arguments that are.
-        self.call = jax.jit(exported.call).lower(*exported.in_avals).compile()
+        self.call = compiled
 
     def __call__(self, data: list) -> Any:
         leaves = self.template.copy()

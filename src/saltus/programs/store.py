@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 MAGIC = b"saltus program 1\n"
-SUFFIX = ".program"
+SUFFIX, CODE, FACTS = ".program", ".code", ".facts"  # traced programs, their machine code, and what else is found
+KEPT = (SUFFIX, CODE, FACTS)  # all that counts towards the limit
 LIMIT = 512 * 2**20  # bytes of all kept programs; the oldest in use go first
 FRESH = 86_400.0  # seconds during which a use is not noted again
 
 
-def read(folder: Path, name: str) -> tuple[Any, bytes] | None:
-    """Header and program of this name; None where there is none, or none that is whole."""
-    path = folder / f"{name}{SUFFIX}"
+def read(folder: Path, name: str, suffix: str = SUFFIX) -> tuple[Any, bytes] | None:
+    """Header and contents of the file of this name; None where there is none, or none that is whole."""
+    path = folder / f"{name}{suffix}"
     try:
         data = path.read_bytes()
     except OSError:
@@ -58,13 +59,13 @@ def unpacked(data: bytes) -> tuple[Any, bytes] | None:
     return json.loads(body[8 : 8 + length]), body[8 + length :]
 
 
-def write(folder: Path, name: str, header: Any, program: bytes, limit: int = LIMIT) -> None:
+def write(folder: Path, name: str, header: Any, program: bytes, *, limit: int = LIMIT, suffix: str = SUFFIX) -> None:
     """Keep a program; where there is no room or no right to write, nothing is kept."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("wb", dir=folder, prefix=".", suffix=".part", delete=False) as file:
             file.write(packed(header, program))
-        os.replace(file.name, folder / f"{name}{SUFFIX}")
+        os.replace(file.name, folder / f"{name}{suffix}")
         _throw_out(folder, limit)
     except OSError:
         return
@@ -86,7 +87,7 @@ def _throw_out(folder: Path, limit: int) -> None:
             facts = entry.stat()
         except FileNotFoundError:  # another process was quicker
             continue
-        if entry.name.endswith(SUFFIX):
+        if entry.name.endswith(KEPT):
             seen.append((facts.st_mtime, facts.st_size, entry.path))
         elif entry.name.endswith(".part") and time.time() - facts.st_mtime > FRESH:
             throw_away(Path(entry.path))

@@ -22,7 +22,7 @@ def diagram(found: Diagram, seen: str = "seen after an event") -> Figure:
     drawing = new_figure(6.4, 3.6)
     axes = drawing.subplots()
     values = np.repeat(found.values, found.seen.shape[1])
-    axes.plot(values, found.seen.ravel(), ".", markersize=1.2, markeredgewidth=0.0, color=INK, alpha=0.8)
+    axes.plot(values, found.seen.ravel(), ".", markersize=2.0, markeredgewidth=0.0, color=INK, alpha=0.8)
     axes.set_xlabel(found.parameter)
     axes.set_ylabel(seen)
     return drawing

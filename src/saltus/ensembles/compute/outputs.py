@@ -40,7 +40,7 @@ HORIZONTAL_KINDS = ("sliding", "raft", "rails", "plane_ball", "ground_body")  # 
 
 
 STOPPED = "stopped"
-MISSING = "missing energy"  # of what `at_end` tells, the one that is not kept
+MISSING, RESTS = "missing energy", "rests"  # of what `at_end` tells, those that are not kept
 # Where a run has not stopped, what it reached says only that the value is no smaller (censored on the right).
 CENSORED = {"censored_unless": STOPPED}
 
@@ -132,29 +132,24 @@ def sizes(xp, values, dims):
     return xp.nan_to_num(xp.abs(values))
 
 
-def stop_times(end: State, last_event) -> np.ndarray:
+def stop_times(rests, end_time, last_event) -> np.ndarray:
     """When each run came to rest for good; the time of its end if something moves there.
 
     Args:
-        end: The last states, stacked.
+        rests: Which runs are at rest at their end.
+        end_time: When each ended [s].
         last_event: Time of the last event of each, 0 for none [s].
     """
-    return np.where(resting(end), last_event, np.asarray(end.t))
+    return np.where(rests, last_event, np.asarray(end_time))
 
 
-def stopped(end: State, outcome, until) -> np.ndarray:
+def stopped(rests, end_time, outcome, until) -> np.ndarray:
     """Which of these runs showed their end: at rest, or finished by an event of their own before `until`."""
     from saltus.engines.loop import FOREVER
 
     finished = np.asarray(outcome) == OUTCOME_NAMES.index("finished")
-    by_event = finished & (np.asarray(end.t) < np.minimum(until, FOREVER))
-    return (resting(end) | by_event).astype(np.int32)
-
-
-def resting(end: State) -> np.ndarray:
-    """Which of these runs are at rest."""
-    v = np.asarray(end.v)
-    return (v == 0.0).all(axis=tuple(range(1, v.ndim)))
+    by_event = finished & (np.asarray(end_time) < np.minimum(until, FOREVER))
+    return (np.asarray(rests) | by_event).astype(np.int32)
 
 
 def at_end(system: HybridSystem, start: State, end: State) -> dict[str, Array]:
@@ -162,7 +157,7 @@ def at_end(system: HybridSystem, start: State, end: State) -> dict[str, Array]:
     import jax.numpy as jnp
 
     first, last = system.observe(start), system.observe(end)
-    kept = {}
+    kept = {RESTS: _rests(system, end)}
     if "dissipated_energy" in last:
         kept["energy_lost"] = last["dissipated_energy"] - first["dissipated_energy"]
     if system.balanced and {"kinetic_energy", "potential_energy", "dissipated_energy"} <= last.keys():
@@ -173,6 +168,19 @@ def at_end(system: HybridSystem, start: State, end: State) -> dict[str, Array]:
     if system.others_go_on:
         kept["masses_left"] = jnp.sum(last["mode"] == system.mode_names.index("gone"))
     return kept | {f"final_{name}": last[name] for name in _last(system) if name in last}
+
+
+def _rests(system: HybridSystem, state: State) -> Array:
+    """Whether nothing moves: no velocity, or, in a system that keeps none apart, no rate of anything; traced."""
+    import jax
+    import jax.numpy as jnp
+
+    from saltus.hybrid import AbstractSystem
+
+    moving = [part for part in jax.tree.leaves(state.v) if part.size]
+    if not moving and isinstance(system, AbstractSystem):
+        moving = jax.tree.leaves(system.rate(state))
+    return jnp.all(jnp.stack([jnp.all(part == 0.0) for part in moving]))
 
 
 def _missing_energy(first: dict[str, Array], last: dict[str, Array]) -> Array:

@@ -141,11 +141,12 @@ class _Work:
         goes = np.concatenate([good, np.zeros(len(until) - len(good), bool)])
         lanes = batch.run(stack.varying, stack.shared, stack.start, until, self._plan(scenario), tell, goes)
         found = {name: np.asarray(column) for name, column in _at_end(stack, lanes.state).items()}
-        outcome = _outcomes(lanes, until, stack)
+        rests = found.pop(outputs.RESTS)
+        outcome = _outcomes(lanes, until, rests, stack)
         found |= {
             "outcome": outcome,
-            outputs.STOPPED: outputs.stopped(lanes.state, outcome, until),
-            "stop_time": outputs.stop_times(lanes.state, lanes.t_event),
+            outputs.STOPPED: outputs.stopped(rests, lanes.state.t, outcome, until),
+            "stop_time": outputs.stop_times(rests, lanes.state.t, lanes.t_event),
             "events": lanes.events,
         }
         for k, name in enumerate(self.peaks):
@@ -176,8 +177,6 @@ class _Work:
 
     def alone(self, values: dict, row: int, kept) -> None:
         """Run one sample by itself."""
-        import jax
-
         try:
             scenario = with_values(self.scenario, values)
             done = scenario.simulate()
@@ -187,10 +186,10 @@ class _Work:
         system, trajectory = done.system, done.trajectory
         ends = _at_end_of_one(system, trajectory.start, trajectory.end)
         kept["outcome"][row] = OUTCOME_NAMES.index(done.outcome.name)
-        end, last = jax.tree.map(lambda x: x[None], done.end), done.events[-1].t if done.events else 0.0
-        kept["stop_time"][row], kept["events"][row] = outputs.stop_times(end, last)[0], len(done.events)
+        rests, last = ends.pop(outputs.RESTS), done.events[-1].t if done.events else 0.0
+        kept["stop_time"][row], kept["events"][row] = outputs.stop_times(rests, done.end.t, last), len(done.events)
         code, until = kept["outcome"][row], scenario.end_time
-        kept[outputs.STOPPED][row] = outputs.stopped(end, code, until)[0]
+        kept[outputs.STOPPED][row] = outputs.stopped(rests, done.end.t, code, until)
         for name, value in _largest(system, trajectory, self.peaks).items():
             kept[outputs.about_peak(system, name)[0]][row] = value
         ends.pop(outputs.MISSING, None)
@@ -235,7 +234,7 @@ def _largest(system, trajectory, names) -> dict[str, float]:
     return found
 
 
-def _outcomes(lanes, until, stack: building.Stack) -> np.ndarray:
+def _outcomes(lanes, until, rests, stack: building.Stack) -> np.ndarray:
     """Code of the outcome of each lane."""
     import equinox as eqx
     import jax
@@ -244,7 +243,7 @@ def _outcomes(lanes, until, stack: building.Stack) -> np.ndarray:
 
     guards = eqx.combine(jax.tree.map(lambda leaf: leaf[0], stack.varying), stack.shared).guards()
     by_guard = np.array([OUTCOME_NAMES.index(guard.ends or "finished") for guard in guards] or [0])
-    at_rest = np.isinf(until) & outputs.resting(lanes.state)
+    at_rest = np.isinf(until) & rests
     names = np.where(at_rest, OUTCOME_NAMES.index("at_rest"), OUTCOME_NAMES.index("finished"))
     for status in (Status.stalled, Status.not_finite, Status.accumulation):
         names = np.where(lanes.status == status, OUTCOME_NAMES.index(status.name), names)

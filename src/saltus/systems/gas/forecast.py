@@ -96,7 +96,8 @@ def shifted(pose: Pose, terms: Terms, key: Array) -> Pose:
     return Pose(pose.center + image.times(edges), pose.velocity, pose.form, pose.omega)
 
 
-def _wall(arena: Arena, terms: Terms, who: Array):
+def wall_of(arena: Arena, terms: Terms, who: Array):
+    """Whether a partner is a wall, and the direction towards it; None where there are no walls."""
     if not arena.walls:
         return None
     face = jnp.clip(who - arena.n, 0, arena.walls - 1)
@@ -122,7 +123,7 @@ def looked(
     gravity = terms.pull()
     mine = arena.flight.pose(row, t, gravity)
     theirs = shifted(arena.flight.pose(other, t, gravity), terms, key)
-    wall = _wall(arena, terms, partner_of(key))
+    wall = wall_of(arena, terms, partner_of(key))
     size, growth = terms.size(t)
     apart = separation(mine, theirs, (size, growth), weight, turns, wall)
     # Bodies that grow are largest at the end.

@@ -1,0 +1,79 @@
+"""Programs that a run will need, loaded by a second thread while the first still imports and builds.
+
+Which they are is known from the last run of the same form: their names are kept beside the programs. A wrong guess
+costs a little time and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from saltus._jax_settings import programs_directory
+from saltus.programs import store
+from saltus.programs.sources import changed_since_start, sources, versions
+
+NAME = re.compile(r"\w+-[0-9a-f]{40}")  # of a program; what a file from elsewhere says becomes no other path
+
+_loading: dict[str, Future] = {}  # what was asked for and not yet taken
+_used: list[list[str]] = []  # one list for each run under way
+
+
+@contextlib.contextmanager
+def expected(form: str) -> Iterator[None]:
+    """Within it the programs that the last run of this form used are loaded ahead; those used are noted for the next.
+
+    Args:
+        form: What decides which programs are needed: the text of a scenario without its numbers, say.
+    """
+    folder = programs_directory()
+    if folder is None or changed_since_start():
+        yield
+        return
+    told = chr(0).join((sources(), *versions(), form))
+    file = f"used-{hashlib.sha256(told.encode()).hexdigest()[:40]}"
+    known = store.read(folder, file, store.FACTS)
+    names = [name for name in known[0] if _is_name(name)] if known and isinstance(known[0], list) else []
+    pool = _begin(names) if names else None
+    used: list[str] = []
+    _used.append(used)
+    try:
+        yield
+        if used and used != names:
+            store.write(folder, file, used, b"", suffix=store.FACTS)
+    finally:
+        _used.remove(used)
+        for name in names:
+            _loading.pop(name, None)
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and NAME.fullmatch(name) is not None
+
+
+def _begin(names: list[str]) -> ThreadPoolExecutor:
+    """Start to load these programs, one after the other, in the order in which they will be asked for."""
+    # Imported here, not in the thread: two threads must not import parts of one package.
+    from saltus.programs import code
+
+    folder = programs_directory()
+    pool = ThreadPoolExecutor(1, thread_name_prefix="saltus programs")
+    for name in names:
+        _loading[name] = pool.submit(code.read, folder, name)
+    return pool
+
+
+def loaded(name: str, load: Callable[[], Any]) -> Any:
+    """The code of a program: as it was loaded ahead, or loaded now; the name is noted for the next run."""
+    for used in _used:
+        used.append(name)
+    begun = _loading.pop(name, None)
+    if begun is None or begun.cancel():  # not begun, and so quicker done here
+        return load()
+    return begun.result()
