@@ -118,6 +118,6 @@ def refill(like: Any, array: Any) -> Any:
     return like.refill(array) if isinstance(like, Parts) else array
 
 
-def shifted(part: Any, rate: Any, h: Any) -> Any:
+def shift(part: Any, rate: Any, h: Any) -> Any:
     """`part + h rate`, name by name."""
     return jax.tree.map(lambda value, slope: value + h * slope, part, rate)

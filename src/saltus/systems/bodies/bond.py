@@ -281,7 +281,7 @@ class Bond:
         """Time since the start [s]."""
         return float(y[0])
 
-    def tidied(self, y: np.ndarray) -> np.ndarray:
+    def tidy(self, y: np.ndarray) -> np.ndarray:
         """With quaternions of length one."""
         rows, _ = self._unpacked(y)
         rows[:, 3:7] /= np.sqrt(np.sum(rows[:, 3:7] ** 2, axis=1, keepdims=True))

@@ -206,7 +206,7 @@ class Lying:
         """Time since the start [s]."""
         return float(y[0])
 
-    def tidied(self, y: np.ndarray) -> np.ndarray:
+    def tidy(self, y: np.ndarray) -> np.ndarray:
         """With a quaternion of length one."""
         y[5:9] /= np.sqrt(np.sum(y[5:9] ** 2))
         return y
