@@ -81,7 +81,7 @@ class Pressed:
 
 @dataclasses.dataclass(frozen=True)
 class Bond:
-    """A few bodies of a crowd that press on each other (`hybrid.crowd.Band`).
+    """A few bodies of a crowd that press on each other (`hybrid.members.Band`).
 
     The normal forces keep the second derivative of every closed gap at zero and do no work. With friction, a contact
     either slips against mu times its normal force, or sticks: its slip stays zero. The contact points are followed with
