@@ -225,7 +225,8 @@ class _Crowd:
         """Remember an event, and put its members where it leaves them."""
         members = list(change.members)
         self.ledger = self.ledger + change.ledger
-        self.memory.add_event(change.name, change.index, self.t, change.data, tuple(change.members))
+        if change.name is not None:
+            self.memory.add_event(change.name, change.index, self.t, change.data, tuple(change.members))
         self.q[members], self.v[members], self.mode[members] = change.q, change.v, change.mode
         self.clock[members] = self.t
         self.changes[members] += 1
