@@ -92,7 +92,7 @@ def flow_lanes(
     status = jnp.asarray(status, jnp.int32)
     until = jnp.broadcast_to(jnp.asarray(until, float), status.shape)
     flowed = Flowed(state, status, state.t, largest, jnp.zeros(status.shape, jnp.int32))
-    sorts, some = _sort_by_mode(as_array(state.mode), status)
+    sorts, some = _sort_by_mode(state.mode, status)
     for which, any_of_it, known in zip(sorts, np.asarray(some), (True, False), strict=True):
         if any_of_it:
             program = lanes_program(system, state, like, varying, known, watch)
@@ -103,6 +103,7 @@ def flow_lanes(
 @jax.jit
 def _sort_by_mode(mode, status):
     """Which lanes go in mode 0, and which go in another; and whether there are any."""
+    mode = as_array(mode)
     home = (mode.reshape(mode.shape[0], -1) == 0).all(axis=1)
     going = status == Status.going
     sorts = going & home, going & ~home
