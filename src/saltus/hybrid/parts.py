@@ -68,7 +68,8 @@ class Parts(eqx.Module):
         return jnp.asarray(self.array())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(self.array(), dtype)
+        found = np.asarray(self.array(), dtype)
+        return found.copy() if copy else found  # what JAX computes cannot be written to
 
     def __getitem__(self, index: Any) -> Array:
         return self.array()[index]
