@@ -68,8 +68,7 @@ class Parts(eqx.Module):
         return jnp.asarray(self.array())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        found = np.asarray(self.array(), dtype)
-        return found.copy() if copy else found  # what JAX computes cannot be written to
+        return np.array(self.array(), dtype) if copy else np.asarray(self.array(), dtype)
 
     def __getitem__(self, index: Any) -> Array:
         return self.array()[index]
