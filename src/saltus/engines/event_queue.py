@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from saltus.engines.band_step import Leg
-from saltus.engines.drift import drift
+from saltus.engines.drift import drift, drift_once
 from saltus.engines.queue_trajectory import QueueTrajectory
 from saltus.hybrid import AbstractQueuedSystem, Outcome, State
 from saltus.hybrid.members import Change, Upcoming
@@ -144,7 +144,7 @@ class _Crowd:
 
     def _rush(self) -> bool:
         """Take over what the plan has found ahead of the queue; False if it has nothing."""
-        found = self.plan.ahead(self.t, *self._all_at(self.t))
+        found = self.plan.ahead(self.t, self)
         if found is None:
             return False
         changes, ended = found
@@ -166,8 +166,15 @@ class _Crowd:
 
     def judge(self, outcome: Outcome) -> Outcome:
         """How the run has ended, however it has: a last state that cannot be says more than the reason to end."""
-        wrong = self.plan.judge(self.t, *self._all_at(self.t))
+        wrong = self.plan.judge(self.t, *self._ends())
         return outcome if wrong is None else wrong
+
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """All members now, for the last time."""
+        if self.legs:
+            return self._all_at(self.t)
+        everyone = np.arange(len(self.q))
+        return drift_once(self.system, everyone, self.q, self.v, everyone, self.t - self.clock)
 
     def _count(self, t: float) -> None:
         """Events that pile up end the run; time that stands still is the last sign of it."""

@@ -19,9 +19,7 @@ from saltus.contacts.local import body_side, fixed_side, meet
 from saltus.hybrid.members import Change
 from saltus.laws.impact import Elastic
 from saltus.programs import program
-from saltus.shapes.ball import Ball
-from saltus.shapes.ellipsoid import Ellipsoid
-from saltus.systems.bodies.searches import pair_index
+from saltus.systems.bodies.searches import pair_index, round_axes
 from saltus.systems.bodies.state import motion_of, place_of
 from saltus.systems.gas.arena import BRIEF
 from saltus.systems.gas.bodies import Bodies, matrices
@@ -35,7 +33,7 @@ ROW = 13  # place, velocity, orientation, angular momentum
 
 def can_run(system) -> bool:
     """Whether the loop knows the shapes, and there is something to meet."""
-    return isinstance(system.stock.shape, Ball | Ellipsoid) and system.n + system.n_walls > 1
+    return round_axes(system.stock.shape) is not None and system.n + system.n_walls > 1
 
 
 class Ahead:
@@ -55,8 +53,7 @@ class Ahead:
         place, motion = place_of(q), motion_of(v)
         turns = matrices(place.quaternion)
         spin = np.einsum("nij,ni->nj", turns, motion.turning)
-        shape = system.stock.shape
-        axes = np.asarray(shape.axes) if isinstance(shape, Ellipsoid) else np.tile(np.asarray(shape.size)[:, None], 3)
+        axes = round_axes(system.stock.shape)
         bodies = Bodies(
             axes=axes,
             mass=self.mass,

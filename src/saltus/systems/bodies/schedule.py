@@ -73,7 +73,7 @@ class Schedule:
 
     # ---- what is to come ----------------------------------------------------------------------
 
-    def ahead(self, t: float, q, v) -> tuple[list[tuple[float, Change]], bool] | None:
+    def ahead(self, t: float, paths) -> tuple[list[tuple[float, Change]], bool] | None:
         """The next impacts of bodies that all fly freely, found together, and whether the end is reached.
 
         None where the loop of `systems.bodies.ahead` cannot go on: events are then to be foreseen one by one.
@@ -82,7 +82,7 @@ class Schedule:
             self.flight = None
             return None
         if self.flight is None:
-            self.flight = flight.Ahead(self.system, t, q, v, self.until)
+            self.flight = flight.Ahead(self.system, t, *paths.at(range(self.system.n), t), self.until)
         changes, ended, goes_on = self.flight.next()
         self.grounded = not goes_on
         self.escapes, self.exhausted = {}, 0
