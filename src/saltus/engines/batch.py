@@ -47,6 +47,7 @@ from saltus.numerics.scalars import CannotScalariseError
 from saltus.programs import program
 
 LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
+LANES_WITH_TABLES = 8  # the same for long rates that look up tables: a block costs no more than one run alone
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
 PATIENCE = 64  # steps between two looks at who has ended
 LOOKS = 64  # doubtful steps that are looked into in one call
@@ -133,8 +134,7 @@ def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), (varying, start))
     some, state = one
     # The kernel's lanes each have all numbers of the system to themselves: large tables have no room there.
-    small = sum(_sizes(shared)) <= MANY
-    return small and _fits_scalars(shared, state, plan.stepper) and _smooth(some, state, shared)
+    return not _looks_up(shared) and _fits_scalars(shared, state, plan.stepper) and _smooth(some, state, shared)
 
 
 def _by_kernel(
@@ -284,7 +284,8 @@ def _width(lanes: Lanes, shared, stepper, control: AbstractSteps, one_by_one: bo
         return None
     if not one_by_one:
         return lanes.number.size
-    return LANES if _fits_scalars(shared, state, stepper) else None
+    lanes_of_block = LANES_WITH_TABLES if _looks_up(shared) else LANES
+    return lanes_of_block if _fits_scalars(shared, state, stepper) else None
 
 
 def _smooth(varying, state: State, shared) -> bool:
@@ -301,6 +302,11 @@ def _fits_scalars(shared, state: State, stepper) -> bool:
     numbers = state.q.size + state.v.size + state.ledger.size
     single = sum(size for size in _sizes(shared) if size <= MANY)
     return single <= MANY and 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL
+
+
+def _looks_up(shared) -> bool:
+    """Whether the system looks up large tables (terrain)."""
+    return any(size > MANY for size in _sizes(shared))
 
 
 def _sizes(shared) -> list[int]:
