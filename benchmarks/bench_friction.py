@@ -97,9 +97,9 @@ def bench_rails(report: Report) -> None:
 
     @jax.jit
     def rate(y):
-        v = jax.numpy.array([y[1], 0.0, y[2], y[3], y[4]])
+        v = forces.RailMotion(y[1], jax.numpy.zeros(()), y[2:])
         gain = forces.slid(ball, forces.placed(ball, jax.numpy.zeros(()), v), v).acceleration
-        return jax.numpy.stack([y[1], gain[0], gain[2], gain[3], gain[4]])
+        return jax.numpy.concatenate([jax.numpy.stack([y[1], gain.along]), gain.turning])
 
     jacobian = jax.jit(jax.jacfwd(rate))
     y0 = np.array([0.0, SPEED, 0.5, 0.0, 2.0])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from saltus import views
+from saltus import configure, views
 from saltus.scenarios import entries, load
 
 HERE = Path(__file__).resolve().parent
@@ -74,6 +74,7 @@ def hero(target: Path) -> None:
 
 def main() -> None:
     """Make what is missing."""
+    configure()
     names = [one for one in sys.argv[1:] if not one.startswith("-")] or list(entries())
     for folder in (PAGES, PICTURES):
         folder.mkdir(exist_ok=True)

@@ -26,6 +26,7 @@ contacts = eqx.filter_jit(BallOnRails.contacts)
 @eqx.filter_jit
 def slid(ball, velocity):
     """The contacts of a ball that slides."""
+    velocity = forces.RailMotion.still().refill(velocity)
     return forces.slid(ball, forces.placed(ball, jnp.zeros(()), velocity), velocity)
 
 

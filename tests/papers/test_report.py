@@ -1,12 +1,19 @@
 """The report: self-contained, sortable, the same in HTML and Markdown; opened in a real browser where there is one."""
 
+import dataclasses
+import json
 import re
 
 import pytest
+from tests.browser import opened, until
+from tests.pages.made import JUMP, MADE
 
 from saltus.errors import ScenarioError
 from saltus.papers import report
+from saltus.papers.catalogue import load, names
 from saltus.papers.paper import Claim, Correction, Discovery, Drawing, Erratum, Paper, Picture, reproduce
+from saltus.scenarios import entries
+from saltus.views.pages import document
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +153,35 @@ def test_pictures_are_bytes_that_travel():
 
     picture = Picture("key", "title", "caption", b"png", None)
     assert pickle.loads(pickle.dumps(picture)) == picture
+
+
+def test_a_figure_that_shows_a_motion_plays_it_in_its_place(found, browser, tmp_path):
+    result = reproduce(found)
+    moving = dataclasses.replace(result.pictures[0], motion=document(MADE["chain"]()))
+    page = tmp_path / "report.html"
+    page.write_text(report.page([dataclasses.replace(result, pictures=(moving, *result.pictures[1:]))]), "utf-8")
+    assert "saltus reproduce nobody-1900 --claim a" in page.read_text("utf-8")
+    with opened(browser, page.as_uri()) as shown:
+        assert shown.locator("button.play").count() == 1
+        shown.locator("button.play").click()
+        until(shown, "document.querySelectorAll('iframe').length === 1")
+        inner = shown.frames[1]
+        inner.wait_for_selector(".timeline")
+        inner.evaluate("player.clock.next()")
+        assert inner.evaluate("player.clock.t") == JUMP
+        shown.locator("button.play").click()
+        assert shown.locator("iframe").count() == 0
+
+
+@pytest.mark.parametrize("paper", names())
+def test_every_motion_is_one_of_the_catalogue(paper):
+    assert {one.play for one in load(paper).drawings if one.play} <= set(entries())
+
+
+def test_one_claim_can_be_computed_alone(capsys):
+    from saltus.cli import app
+
+    assert app.call(["reproduce", "vrbik", "--claim", "lagrangian", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "reproduced"
+    assert app.call(["reproduce", "vrbik", "--claim", "lagrangean"]) == 2
+    assert "'lagrangian'" in capsys.readouterr().err

@@ -20,8 +20,9 @@ MIRROR = np.array([1.0, 1.0, -1.0, 1.0, -1.0])  # of x', tilt', and of an angula
 
 @eqx.filter_jit
 def contacts(ball, velocity):
+    velocity = forces.RailMotion.still().refill(velocity)
     now = forces.slid(ball, forces.placed(ball, jnp.zeros(()), velocity), velocity)
-    return now.acceleration, now.loads.load, now.reaction.force, now.power
+    return now.acceleration.array(), now.loads.load, now.reaction.force, now.power
 
 
 def ball_of(angle, shift, slope=0.0):

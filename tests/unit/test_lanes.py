@@ -1,12 +1,14 @@
 """Small functions over many lanes, taken apart into single numbers."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from saltus.numerics.lanes import side_by_side
+from saltus.numerics.lanes import SlowPathWarning, side_by_side
 from saltus.numerics.peaks import highest
+from saltus.surfaces import Terrain
 
 
 def _mixed(lane, common):
@@ -41,3 +43,32 @@ def test_highest_point_of_a_parabola_is_found_between_samples_and_next_to_the_en
 
 def test_highest_point_of_a_slope_is_its_end():
     assert float(highest(jnp.asarray([1.0, 2.0, 3.0, 4.0]))) == 4.0
+
+
+def _looked_up(lane, common):
+    x, y = lane["x"][0], lane["x"][1]
+    return {"height": common["ground"].height(x, y), "slope": jnp.stack(common["ground"].gradient(x, y))}
+
+
+def test_lanes_look_up_a_large_table_as_vmap_does_and_without_the_slow_path(recwarn):
+    rng = np.random.default_rng(0)
+    common = {"ground": Terrain(rng.uniform(size=(20, 30)), spacing=2.0)}
+    lanes = {"x": jnp.asarray(rng.uniform(-5.0, 65.0, size=(2, 8)))}  # beyond the border too
+    numbers, rest = eqx.partition(common, eqx.is_array)
+
+    def function(lane, numbers):
+        return _looked_up(lane, eqx.combine(numbers, rest))
+
+    wanted = jax.vmap(function, in_axes=(-1, None), out_axes=-1)(lanes, numbers)
+    found = jax.jit(lambda lanes, numbers: side_by_side(function, lanes, numbers, "A map"))(lanes, numbers)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
+    assert not [warning for warning in recwarn if issubclass(warning.category, SlowPathWarning)]
+
+
+def test_a_sum_over_a_large_table_goes_the_slow_way_and_says_so():
+    with pytest.warns(SlowPathWarning, match="table"):
+        found = side_by_side(
+            lambda lane, table: lane["x"] + jnp.sum(table), {"x": jnp.ones((2, 4))}, jnp.ones(1000), "A sum"
+        )
+    np.testing.assert_allclose(found, 1001.0)

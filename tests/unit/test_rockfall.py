@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from saltus.errors import ScenarioError
-from saltus.io.rockfall import MAPS, Barrier, RockfallMaps, read_line
+from saltus.io.rockfall import MAPS, Barrier, RockfallMaps, read_line, write_profile
 from saltus.surfaces.grid import Grid
 
 GRID = Grid((4, 6), 5.0, 5.0, 10.0, 10.0)
@@ -52,6 +52,20 @@ def test_a_barrier_sees_each_stone_once_with_what_it_has_there():
     assert barrier.exceedance("jump_height")[0] == pytest.approx([1.0, 1.0])  # halfway from 5 to 55 m
     told = barrier.facts()
     assert (told["runs"], told["reached"], told["kinetic_energy_largest"]) == (3, 2, 20.0)
+
+
+def test_the_profile_of_a_barrier_tells_where_stones_arrive_and_how_rare_they_are(tmp_path):
+    barrier = Barrier(np.array([[30.0, 0.0], [30.0, 10.0], [30.0, 40.0]]))
+    for y, energy, end in ((35.0, 10.0, 55.0), (15.0, 20.0, 55.0), (5.0, 20.0, 55.0), (15.0, 40.0, 25.0)):
+        barrier.add_run(stone(y, end, energy))
+    table = barrier.profile()
+    np.testing.assert_allclose(table["along"], [5.0, 15.0, 35.0])
+    np.testing.assert_allclose(table["kinetic_energy"], [20.0, 20.0, 10.0])
+    np.testing.assert_allclose(table["kinetic_energy_exceedance"], [0.5, 0.5, 0.75])
+    write_profile(tmp_path / "net.csv", barrier)
+    head, *rows = (tmp_path / "net.csv").read_text().splitlines()
+    assert head.startswith("along,kinetic_energy,jump_height,speed,") and len(rows) == 3
+    assert Barrier(np.array([[0.0, 500.0], [1.0, 500.0]])).profile()["along"].size == 0
 
 
 def test_a_line_is_read_from_wkt_and_geojson(tmp_path):

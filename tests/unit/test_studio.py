@@ -71,6 +71,51 @@ def test_fields_have_the_limits_and_the_help_of_the_scenario():
     assert found["surface.type"]["type"] == "choice" or found["surface.type"]["value"] == "sphere"
 
 
+def test_help_is_that_of_the_table_a_key_stands_in():
+    import tomllib
+
+    found = {field["key"]: field for field in fields(tomllib.loads(load("bowl").text))}
+    assert found["friction.mu"]["help"].startswith("for every mass")
+    assert found["rods.0.between.1"]["label"] == "between 1"
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "sizes"),
+    [
+        ("bowl", ("masses.1.position", "masses.1.velocity"), (2, 2)),
+        ("billiard-masse", ("start.position", "start.velocity"), (2, 2)),
+        ("rails-to-rest", ("start.position", "start.velocity"), (1, 1)),
+        ("ellipsoids", ("bodies.1.center", "bodies.1.velocity"), (3, 3)),
+        ("stone-down-a-slope", ("body.position", "body.velocity"), (2, 3)),
+    ],
+)
+def test_starts_name_the_keys_that_are_dragged(client, name, keys, sizes):
+    start = client.get(f"/scenario/{name}").json()["starts"][-1]
+    ends = (start["position"], start["velocity"])
+    assert tuple(one["key"] for one in ends) == keys
+    assert tuple(len(one["value"]) for one in ends) == sizes
+
+
+def test_what_has_no_start_that_could_be_dragged_has_no_handles(client):
+    assert client.get("/scenario/chain").json()["starts"] == []
+    assert client.get("/scenario/gas").json()["starts"] == []
+
+
+def test_data_changed_in_the_scene_becomes_fields(client):
+    data = client.get("/scenario/bowl").json()["data"]
+    data["masses"][0]["position"] = [0.25, 0.1]
+    told = client.post("/form", json={"name": "bowl", "data": data}).json()
+    assert "position = [0.25, 0.1]" in told["text"]
+    assert next(one for one in told["fields"] if one["key"] == "masses.0.position.1")["value"] == 0.1
+
+
+def test_an_ensemble_without_keys_that_vary_is_refused(client):
+    data = client.get("/scenario/bowl").json()["data"]
+    answer = client.post("/many", json={"name": "bowl", "data": data})
+    assert answer.status_code == 422 and "needs keys that vary" in answer.json()["error"]
+    assert client.get("/many/99").status_code == 422
+
+
 def test_a_wrong_number_is_told_in_the_words_of_the_command_line(client):
     data = client.get("/scenario/bowl").json()["data"]
     data["masses"][0]["mass"] = -1.0

@@ -56,7 +56,7 @@ def command(
     if modes is not None:
         facts["modes"] = modes
     if loaded.scenario.ensemble is not None and not keys:
-        facts["ensemble"] = _ensemble(loaded.scenario.ensemble)
+        facts["ensemble"] = _ensemble(loaded.scenario, loaded.scenario.ensemble)
     if json:
         print_json(facts)
     elif not quiet:
@@ -117,13 +117,14 @@ def _built_modes(scenario: Scenario) -> list[str] | None:
     return [system.mode_names[int(mode)] for mode in np.asarray(start.mode)[: masses.size]]
 
 
-def _ensemble(table: EnsembleModel) -> dict[str, Any]:
+def _ensemble(scenario: Scenario, table: EnsembleModel) -> dict[str, Any]:
     """What an ensemble of it would be; files with values are read."""
     from saltus.ensembles.design import Design
+    from saltus.ensembles.design.vectors import terrain_grid
 
     # How many samples may be left to `saltus ensemble`.
     counted = table.samples is not None or table.design == "grid"
-    samples = Design(table).samples if counted else "any number of"
+    samples = Design(table, grid=terrain_grid(scenario)).samples if counted else "any number of"
     return {"samples": samples, "design": table.design, "keys": ", ".join(table.parameters)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +36,14 @@ def command(
             help="For stones: what arrives at a line, given as a GeoJSON file or as 'LINESTRING (x y, x y)'.",
         ),
     ] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(
+            "--profile",
+            metavar="FILE",
+            help="What arrives where along the barrier, with its exceedance, as CSV.",
+        ),
+    ] = None,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -47,9 +55,12 @@ def command(
     check_suffix(out)
     pictures.check_file(out, force)
     pictures.check(plot, None, None, force)
+    if profile is not None:
+        _check_profile(profile, barrier, force)
     first = next(_stored(runs[0]), None)
     if first is not None and first.attrs.get("kind") == "ground_body":
-        _tell(stones.mapped(_over_one(runs), _terrain(first, runs[0]), out, plot, barrier), json, quiet)
+        files = stones.Files(out, plot, profile)
+        _tell(stones.mapped(_over_one(runs), _terrain(first, runs[0]), files, barrier), json, quiet)
         return
     if barrier is not None:
         raise ScenarioError("`--barrier` is for runs of stones (kind ground_body). Leave it out.")
@@ -68,6 +79,14 @@ def command(
         ])  # fmt: skip
     if facts["incomplete"]:
         error(facts["incomplete"] + " The maps show too little of what they would have done.")
+
+
+def _check_profile(profile: Path, barrier: str | None, force: bool) -> None:
+    if barrier is None:
+        raise ScenarioError("`--profile` tells what arrives at a line. Give the line with --barrier.")
+    if profile.suffix != ".csv":
+        raise ScenarioError(f"A profile is written as .csv, got {str(profile)!r}.")
+    pictures.check_file(profile, force)
 
 
 def _mapped(runs: list[Path], out: Path, plot: Path | None) -> dict[str, Any]:
@@ -135,31 +154,9 @@ def _stored(path: Path) -> Iterator[xr.Dataset]:
     if not (path / "done").is_dir():
         yield read(path)
         return
-    import xarray as xr
+    from saltus.ensembles.analyse.series import series_runs
 
-    if not (path / "series").is_dir():
-        raise ScenarioError(
-            f"The ensemble {str(path)!r} keeps no runs over time. The command that made it, with --resume --series K, "
-            "keeps the first K."
-        )
-    store = xr.open_zarr(path)
-    attributes, outcomes = store.attrs, _outcomes(store)
-    series = xr.open_zarr(path, group="series")
-    names = series["mode"].attrs["flag_meanings"].replace(" ", ", ").replace("_", " ")
-    for sample in range(series.sizes["sample"]):
-        run = series.isel(sample=sample).load()
-        ended = (run["mode"].values < 0).any(axis=1)
-        if not ended.all():
-            yield run.isel(time=~ended).assign_attrs(attributes | {"mode_names": names} | outcomes(sample))
-
-
-def _outcomes(store: xr.Dataset) -> Callable[[int], dict[str, str]]:
-    """How a sample ended, as an attribute of its run."""
-    if "outcome" not in store:
-        return lambda sample: {}
-    words = store["outcome"].attrs["flag_meanings"].split()
-    codes = store["outcome"].values
-    return lambda sample: {"outcome": words[int(codes[sample])]}
+    yield from series_runs(path)
 
 
 def _terrain(dataset: xr.Dataset, path: Path) -> dict:

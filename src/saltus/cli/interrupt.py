@@ -21,6 +21,7 @@ NOTHING_LOST = "No file was left half-written."
 
 _remark: list[Callable[[], str]] = []
 _actions: list[Callable[[], None]] = []
+_ends: list[Callable[[], None]] = []
 _pipe: list[socket.socket] = []  # kept open as long as the process lives
 
 
@@ -55,6 +56,13 @@ def doing(action: Callable[[], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def as_end(action: Callable[[], None]) -> Iterator[None]:
+    """Within it, an interrupt is how the command ends: it does this alone, and the command goes on to its end."""
+    with _kept(_ends, action):
+        yield
+
+
+@contextlib.contextmanager
 def _kept(where: list, what: Callable) -> Iterator[None]:
     where.append(what)
     try:
@@ -66,7 +74,11 @@ def _kept(where: list, what: Callable) -> Iterator[None]:
 def _listen(receiver: socket.socket) -> None:
     while True:
         number = receiver.recv(1)[0]
-        if number in tuple(ENDING):
+        if number not in tuple(ENDING):
+            continue
+        if _ends:
+            _ends[-1]()
+        else:
             _end(signal.Signals(number))
 
 

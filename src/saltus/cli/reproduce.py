@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from saltus.cli.console import note, print_json, print_table, progress
+from saltus.cli.console import note, print_json, print_pairs, print_table, progress
 from saltus.cli.options import Debug, Json, Quiet
 
 # As in `saltus.papers.catalogue`; completion must not import more than this.
@@ -30,6 +30,12 @@ def command(
         Path, typer.Option("--out", metavar="DIR", help="Folder of the report; an earlier one there is replaced.")
     ] = Path("reproduction"),
     quick: Annotated[bool, typer.Option("--quick", help="Leave out what is slow.")] = False,
+    claim: Annotated[
+        str | None,
+        typer.Option(
+            "--claim", metavar="KEY", help="One claim of PAPER alone, as the report names it; writes nothing."
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -45,6 +51,9 @@ def command(
     names = list(catalogue.names()) if paper is None else [paper]
     for name in names:
         catalogue.check(name)
+    if claim is not None:
+        _one(paper, claim, json)
+        return
     check_folder(out, parents=True)
     began = time.perf_counter()
     with progress(quiet) as bar, _bars(bar, names) as told:
@@ -58,6 +67,30 @@ def command(
     left_out = sum(one.left_out for one in found)
     if left_out and not quiet:
         note(f"--quick left out {left_out} slow items.")
+
+
+def _one(paper: str | None, key: str, json: bool) -> None:
+    """Compute and print one claim."""
+    import dataclasses
+
+    from saltus.checks import suggestion
+    from saltus.errors import ScenarioError
+    from saltus.papers import catalogue
+    from saltus.papers.claim import judge
+
+    if paper is None:
+        raise ScenarioError("`--claim` needs the paper before it, as in: saltus reproduce vrbik --claim KEY.")
+    found = catalogue.load(paper)
+    claims = {one.key: one for one in found.claims}
+    if key not in claims:
+        near = suggestion(key, claims)
+        raise ScenarioError(f"{paper} has no claim {key!r}.{near} Its claims: {', '.join(claims)}.")
+    finding = judge(claims[key], found.workbench(False))
+    if json:
+        print_json(dataclasses.asdict(finding))
+        return
+    names = ("where", "says", "printed", "found", "how", "verdict", "why", "source")
+    print_pairs([(name, getattr(finding, name)) for name in names if getattr(finding, name)])
 
 
 def _bars(bar, names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,17 +12,27 @@ from saltus.errors import ScenarioError
 if TYPE_CHECKING:
     import xarray as xr
 
+
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """What to write: the maps, a picture of them, and what arrives at a barrier."""
+
+    maps: Path
+    plot: Path | None
+    profile: Path | None
+
+
 NEEDED = ("position", "velocity", "kinetic_energy", "jump_height", "mode")
 
 
 def mapped(
-    datasets: Iterable[tuple[Path, xr.Dataset]], surface: dict, out: Path, plot: Path | None, barrier: str | None
+    datasets: Iterable[tuple[Path, xr.Dataset]], surface: dict, files: Files, barrier: str | None
 ) -> dict[str, Any]:
-    """Write the maps of runs over one terrain; what there is to say of them."""
+    """Write the maps of runs over one terrain, and the profile of a barrier; what there is to say of them."""
     import numpy as np
 
     from saltus.io.hazard import write_raster
-    from saltus.io.rockfall import MAPS, Barrier, RockfallMaps, read_line
+    from saltus.io.rockfall import MAPS, Barrier, RockfallMaps, read_line, write_profile
     from saltus.surfaces.named import named_terrain
 
     terrain = named_terrain(surface)
@@ -35,11 +46,13 @@ def mapped(
         if line is not None:
             line.add_run(dataset)
     layers = maps.maps()
-    write_raster(out, layers, terrain.grid, {name: units for name, (units, _) in MAPS.items()})
-    if plot is not None:
+    write_raster(files.maps, layers, terrain.grid, {name: units for name, (units, _) in MAPS.items()})
+    if files.plot is not None:
         from saltus.views.rockfall import save_figure
 
-        save_figure(layers, terrain, plot, None if line is None else line.line)
+        save_figure(layers, terrain, files.plot, None if line is None else line.line)
+    if files.profile is not None and line is not None:
+        write_profile(files.profile, line)
     facts = {
         "runs": maps.runs,
         "pixels_passed": int((layers["passage_probability"] > 0).sum()),
@@ -48,7 +61,7 @@ def mapped(
             f"largest_{name}": float(np.nanmax(layers[f"{name}_largest"])) for name in ("kinetic_energy", "jump_height")
         },
         "largest_speed": float(np.nanmax(layers["speed_largest"])),
-        "files": [str(path) for path in (out, plot) if path is not None],
+        "files": [str(path) for path in (files.maps, files.plot, files.profile) if path is not None],
     }
     return facts if line is None else facts | {"barrier": line.facts()}
 

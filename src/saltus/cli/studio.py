@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from saltus.cli import complete
+from saltus.cli import complete, interrupt
 from saltus.cli.options import Debug
 from saltus.errors import MissingExtraError
 
@@ -37,4 +37,4 @@ def command(
     def tell(address: str) -> None:
         print(f"The studio is at {address}\nCtrl-C ends it.", flush=True)
 
-    serve(scenario, port=port, browser=browser, tell=tell, patience=patience)
+    serve(scenario, port=port, browser=browser, tell=tell, patience=patience, ended_by=interrupt.as_end)

@@ -57,9 +57,10 @@ def command(
         summary = summarize(store, column, sensitivity, told)
     files = _write(summary, out, plot)
     if html is not None:
-        from saltus.views.pages.ensemble import save_page
+        from saltus.ensembles.analyse.page import save_page
 
-        save_page(summary, html)
+        with progress(quiet) as bar, bar.stage("running single samples"):
+            save_page(summary, html)
         files.append(str(html))
     if json:
         print_json(_data(summary, files, curves=column is not None))

@@ -13,6 +13,7 @@ import numpy as np
 
 from saltus.engines import EventDriven
 from saltus.hybrid import AbstractSystem, Guard, State
+from saltus.hybrid.parts import shifted
 from saltus.hybrid.system import jump_of
 from saltus.hybrid.trajectory import Trajectory
 
@@ -188,8 +189,8 @@ def _slope(system: AbstractSystem, name: str, state: State, index):
     rate = system.rate(state)
 
     def value(h):
-        q, v, ledger = (getattr(state, part) + h * getattr(rate, part) for part in PARTS)
-        moved = State(state.t + h, q, v, ledger, state.mode)
+        later = {part: shifted(getattr(state, part), getattr(rate, part), h) for part in PARTS}
+        moved = state.replace(t=state.t + h, **later)
         return jnp.atleast_1d(guard.function(moved))[index]
 
     return jax.jvp(value, (jnp.asarray(0.0),), (jnp.asarray(1.0),))
@@ -249,7 +250,7 @@ def _again(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
     if settled or len(run.events) > 50:
         return
     end = run.replay(system, run.start).end
-    found, wanted = (np.concatenate([np.ravel(getattr(s, p)) for p in PARTS]) for s in (end, run.end))
+    found, wanted = (np.concatenate([np.ravel(np.asarray(getattr(s, p))) for p in PARTS]) for s in (end, run.end))
     if not np.allclose(found, wanted, rtol=AGAIN, atol=AGAIN):
         yield f"A replay of the run ends {np.max(np.abs(found - wanted)):.3g} off: derivatives would be wrong."
 

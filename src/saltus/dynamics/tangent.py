@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.bounded import BoundedRun, simulate_bounded
-from saltus.engines.flat import unflattened
+from saltus.engines.flat import pack, unflattened
 from saltus.hybrid import AbstractSystem, State
 
 Vector = Float[Array, " n"]
@@ -16,13 +15,12 @@ Mode = Int[Array, "..."]
 
 def vector_of(state: State) -> Vector:
     """All that flows, in one vector."""
-    return jnp.concatenate([jnp.ravel(part) for part in (state.q, state.v, state.ledger)])
+    return pack(state)
 
 
 def state_of(like: State, t, vector: Vector, mode: Mode) -> State:
     """A state of the form of `like` with these flowing parts."""
-    filled = State(t, like.q, like.v, like.ledger, mode)
-    return unflattened(filled, t, vector)
+    return unflattened(like.replace(mode=mode), t, vector)
 
 
 def moved(system: AbstractSystem, like: State, t, vector: Vector, mode: Mode, until, **bounds) -> BoundedRun:

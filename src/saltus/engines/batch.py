@@ -21,7 +21,6 @@ from jaxtyping import Array
 from saltus.engines import steppers
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import judged
-from saltus.engines.fire import same_types
 from saltus.engines.flat import FlatSystem
 from saltus.engines.loop import FOREVER
 from saltus.engines.one_of_many import Lanes, Watch, each, first_carry, flow_one, larger, limited, moved
@@ -32,6 +31,7 @@ from saltus.engines.step_control import AbstractSteps, ConstantSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import State
+from saltus.hybrid.state import same_types
 from saltus.hybrid.system import checked_guards
 from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
 from saltus.numerics.scalars import CannotScalariseError
@@ -123,7 +123,9 @@ def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
         return False
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), (varying, start))
     some, state = one
-    return _taken_apart(shared, state, plan.stepper) and _smooth(some, state, shared)
+    # The kernel's lanes each have all numbers of the system to themselves: large tables have no room there.
+    small = sum(_sizes(shared)) <= MANY
+    return small and _taken_apart(shared, state, plan.stepper) and _smooth(some, state, shared)
 
 
 def _by_kernel(
@@ -286,10 +288,14 @@ def _smooth(varying, state: State, shared) -> bool:
 
 
 def _taken_apart(shared, state: State, stepper) -> bool:
-    """Whether such a system is small enough to be taken apart into single numbers; one with tables (terrain) is not."""
+    """Whether such a system is small enough to be taken apart into single numbers; tables (terrain) are looked up."""
     numbers = state.q.size + state.v.size + state.ledger.size
-    tables = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(shared, eqx.is_array)))
-    return tables <= MANY and 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL
+    single = sum(size for size in _sizes(shared) if size <= MANY)
+    return single <= MANY and 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL
+
+
+def _sizes(shared) -> list[int]:
+    return [leaf.size for leaf in jax.tree.leaves(eqx.filter(shared, eqx.is_array))]
 
 
 def _flow_together(lanes: Lanes, shared, control: AbstractSteps, stepper, watch) -> Lanes:

@@ -14,13 +14,14 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.advance import judged, search, tried
 from saltus.engines.choice import Options, parts_for
-from saltus.engines.fire import jumped, same_types, slopes, still_due, turn
+from saltus.engines.fire import jumped, slopes, still_due, turn
 from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import at_zero
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps, Stepper
 from saltus.engines.trial import Carry, Status
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.state import same_types
 
 
 class BoundedRun(eqx.Module):

@@ -14,6 +14,7 @@ from jaxtyping import Array
 
 from saltus.engines.replay import Replay, _padded
 from saltus.hybrid import State
+from saltus.hybrid.parts import as_array, refill
 from saltus.numerics.differentiable import linear_part
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ def replay(memory: Recollection, system, start: State, times=None) -> Replay:
     for event in memory.events:
         system.check_replay(event)
     began = float(memory.start.t)
-    pieces = [_Pieces([began], [start.t], [start.q[i]], [start.v[i]]) for i in range(len(memory.pieces))]
-    ledger, event_times = [start.ledger], []
+    q, v = as_array(start.q), as_array(start.v)
+    pieces = [_Pieces([began], [start.t], [q[i]], [v[i]]) for i in range(len(memory.pieces))]
+    ledger, event_times = [as_array(start.ledger)], []
     for event in memory.events:
         concerned = [pieces[member] for member in event.members]
         rows = (jnp.stack([getattr(kept, name)[-1] for kept in concerned]) for name in ("since", "q", "v"))
@@ -91,8 +93,9 @@ def _states(memory, system, pieces: list[_Pieces], ledger: Array, moments, were,
     members = np.broadcast_to(np.arange(len(pieces)), row.shape)
     q, v = _flown(system, jnp.asarray(members), q, v, now[:, None] - since)
     place = np.array([bisect.bisect_right(moments, t) for t in were], int)
-    mode = jnp.broadcast_to(memory.start.mode, row.shape)
-    return State(now, q, v, ledger[place], mode)
+    like = memory.start
+    mode = jnp.broadcast_to(like.mode, row.shape)
+    return State(now, refill(like.q, q), refill(like.v, v), refill(like.ledger, ledger[place]), mode)
 
 
 def _flown(system, members, q, v, durations) -> tuple[Array, Array]:

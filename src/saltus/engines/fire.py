@@ -12,23 +12,16 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Searched
-from saltus.engines.flat import FlatSystem
+from saltus.engines.flat import FlatSystem, pack
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import EPS
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.parts import as_array
+from saltus.hybrid.state import same_types
 from saltus.hybrid.system import jump_of, settle_of
 
 SHORT = 1e-8  # share of the time over which a guard is seen to rise or fall
 PASSES = 1e-6  # share of its fall that a guard keeps after a jump that does not turn it back
-
-
-def same_types(before: State, after: State) -> State:
-    """`after` with the types of `before`, none of them weak, so that plain numbers cause no compilation."""
-
-    def typed(x, y):
-        return jnp.broadcast_to(jax.lax.convert_element_type(y, x.dtype), x.shape)
-
-    return jax.tree.map(typed, before, after)
 
 
 def jumped(system: AbstractSystem, state: State, number: int, index) -> State:
@@ -80,9 +73,8 @@ def slopes(system: AbstractSystem, state: State) -> Float[Array, " g"]:
 
 def turn(system: AbstractSystem, before: State, after: State, which: Int[Array, ""]) -> Turn:
     """What a jump does to guard value `which`."""
-    flat = FlatSystem(system, before)
-    unchanged = (flat.vector(before) == flat.vector(after)).all() & (before.mode == after.mode).all()
-
+    one, other = ((pack(state), as_array(state.mode)) for state in (before, after))
+    unchanged = (one[0] == other[0]).all() & (one[1] == other[1]).all()
     both = jax.tree.map(lambda *pair: jnp.stack(pair), before, after)
     first, second = jax.vmap(lambda state: slopes(system, state)[which])(both)
     return Turn(first > 0.0, unchanged | (second < PASSES * jnp.minimum(first, 0.0)))

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid import AbstractSystem, Rate, State
+from saltus.hybrid.parts import as_array, refill
 from saltus.hybrid.seen import Seen
 from saltus.hybrid.system import checked_guards
 from saltus.programs.facts import remembered
@@ -32,9 +33,9 @@ class Marks(NamedTuple):
     velocity: slice
 
 
-def pack(q, v, ledger) -> Flat:
+def pack(moving: State | Rate) -> Flat:
     """One vector of all that flows."""
-    return jnp.concatenate([q.ravel(), v.ravel(), ledger])
+    return jnp.concatenate([as_array(part).ravel() for part in (moving.q, moving.v, moving.ledger)])
 
 
 # Traced once per kind of system: the flow, the search of events and the states between steps share them.
@@ -42,14 +43,12 @@ def pack(q, v, ledger) -> Flat:
 
 @eqx.filter_jit
 def _rate(system: AbstractSystem, state: State) -> Flat:
-    rate = system.rate(state)
-    return pack(rate.q, rate.v, rate.ledger)
+    return pack(system.rate(state))
 
 
 @eqx.filter_jit
 def _project(system: AbstractSystem, state: State) -> Flat:
-    moved = system.project(state)
-    return pack(moved.q, moved.v, moved.ledger)
+    return pack(system.project(state))
 
 
 @eqx.filter_jit
@@ -62,9 +61,9 @@ def unflattened(like: State, t: Scalar, y: Flat) -> State:
     nq, nv = like.q.size, like.v.size
     return State(
         t=t,
-        q=y[:nq].reshape(like.q.shape),
-        v=y[nq : nq + nv].reshape(like.v.shape),
-        ledger=y[nq + nv :],
+        q=refill(like.q, y[:nq].reshape(like.q.shape)),
+        v=refill(like.v, y[nq : nq + nv].reshape(like.v.shape)),
+        ledger=refill(like.ledger, y[nq + nv :]),
         mode=like.mode,
     )
 
@@ -118,7 +117,7 @@ class FlatSystem(eqx.Module):
 
     def vector(self, state: State) -> Flat:
         """The flowing parts of a state."""
-        return pack(state.q, state.v, state.ledger)
+        return pack(state)
 
     def rate(self, t: Scalar, y: Flat) -> Flat:
         """Time derivative of the vector."""

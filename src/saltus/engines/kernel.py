@@ -23,6 +23,7 @@ from saltus.engines.lane_steps import block_flow
 from saltus.engines.lanewise import Lanewise, Watch
 from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.parts import as_array, refill
 from saltus.numerics.scalars import CannotScalariseError, quick
 
 THREADS = 128  # lanes in a block of the kernel
@@ -91,7 +92,7 @@ def flow_lanes(
     status = jnp.asarray(status, jnp.int32)
     until = jnp.broadcast_to(jnp.asarray(until, float), status.shape)
     flowed = Flowed(state, status, state.t, largest, jnp.zeros(status.shape, jnp.int32))
-    sorts, some = _sorted_out(state.mode, status)
+    sorts, some = _sorted_out(as_array(state.mode), status)
     for which, any_of_it, known in zip(sorts, np.asarray(some), (True, False), strict=True):
         if any_of_it:
             program = lanes_program(system, state, like, varying, known, watch)
@@ -160,8 +161,8 @@ def _run(
     lanewise, state, count = program.lanewise, before.state, which.shape[0]
     leaves = jax.tree.leaves(eqx.filter(system, eqx.is_array))
     parameters = [x.reshape(count, -1) for x, varies in zip(leaves, program.varying, strict=True) if varies]
-    modes = [state.mode.reshape(count, -1).astype(jnp.int32)] if lanewise.modes else []
-    flat = [x.reshape(count, -1) for x in (state.q, state.v, state.ledger)]
+    modes = [as_array(state.mode).reshape(count, -1).astype(jnp.int32)] if lanewise.modes else []
+    flat = [as_array(x).reshape(count, -1) for x in (state.q, state.v, state.ledger)]
     slot = _packed(which)
     times = [state.t[:, None], until[:, None]]
     groups = (parameters, modes, flat, times, [before.largest])
@@ -179,9 +180,9 @@ def _run(
     nq, nv = flat[0].shape[1], flat[1].shape[1]
     moved = State(
         t,
-        y[:nq].T.reshape(state.q.shape),
-        y[nq : nq + nv].T.reshape(state.v.shape),
-        y[nq + nv :].T.reshape(state.ledger.shape),
+        refill(state.q, y[:nq].T.reshape(state.q.shape)),
+        refill(state.v, y[nq : nq + nv].T.reshape(state.v.shape)),
+        refill(state.ledger, y[nq + nv :].T.reshape(state.ledger.shape)),
         state.mode,
     )
     after = Flowed(moved, status, t_next, largest.T[:, : before.largest.shape[1]], before.steps + steps)

@@ -13,6 +13,7 @@ import numpy as np
 
 from saltus.engines.flat import FlatSystem
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.parts import as_array, refill
 from saltus.numerics.scalars import (
     CannotScalariseError,
     Node,
@@ -82,24 +83,24 @@ class Lanewise:
             nodes = as_inputs(s, leaf, f"leaf {k}") if varies else as_constants(s, leaf)
             self.parameters += list(nodes.ravel()) if varies else []
             given.append(nodes)
-        vector = np.concatenate([np.ravel(part) for part in (state.q, state.v, state.ledger)])
+        vector = np.concatenate([np.ravel(np.asarray(part)) for part in (state.q, state.v, state.ledger)])
         y = as_inputs(s, vector, "y")
         self.y: list[Node] = list(y)
         self.t = s.input("t", float)
         given += [np.array(self.t, object), y]
         modes = as_constants(s, mode) if mode is not None else as_inputs(s, np.asarray(state.mode), "mode")
         self.modes: list[Node] = [] if mode is not None else list(modes.ravel())
-        given.append(modes.reshape(np.shape(state.mode)))
+        given.append(modes.reshape(np.shape(np.asarray(state.mode))))
 
         def everything(leaves, t, y, mode):
             one = eqx.combine(jax.tree.unflatten(tree, leaves), static)
-            flat = FlatSystem(one, State(state.t, state.q, state.v, state.ledger, mode))
+            flat = FlatSystem(one, state.replace(mode=refill(state.mode, mode)))
             if flat.rough(t, y) is not None:
                 raise CannotScalariseError("A rate that is not smooth everywhere is not for a kernel.")
             seen = watch(one, flat.state(t, y))
             return flat.rate(t, y), flat.guards(t, y), flat.armed(), jnp.asarray(seen, float)
 
-        arguments = (leaves, state.t, jnp.asarray(vector), jnp.asarray(state.mode))
+        arguments = (leaves, state.t, jnp.asarray(vector), jnp.asarray(as_array(state.mode)))
         rate, guards, armed, seen = scalarize(everything, arguments, given, s)
         singular = FlatSystem(system, state).marks().singular
         self.rate: list[Node] = list(rate)

@@ -15,7 +15,7 @@ import numpy as np
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Flow, Searched, flow, search
 from saltus.engines.budget import Budget, crawling
-from saltus.engines.fire import at_time, jumped, same_types, settled, still_due, turn
+from saltus.engines.fire import at_time, jumped, settled, still_due, turn
 from saltus.engines.flat import FlatSystem, guard_sizes
 from saltus.engines.replay import Replay, labels, replay
 from saltus.engines.signs import SUNK, Signs
@@ -23,6 +23,8 @@ from saltus.engines.step_control import AbstractSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
+from saltus.hybrid.parts import refill
+from saltus.hybrid.state import same_types
 from saltus.hybrid.trajectory import Trajectory
 from saltus.programs import program
 from saltus.programs.arrays import numbers
@@ -54,7 +56,8 @@ class _Record:
         self.times.append(times)
         self.count += times.size
         self.vectors.append(vectors.reshape(times.size, vectors.shape[-1]))
-        self.modes.append(np.broadcast_to(np.asarray(mode), (times.size, *np.shape(mode))))
+        mode = np.asarray(mode)
+        self.modes.append(np.broadcast_to(mode, (times.size, *mode.shape)))
 
     def last(self, like: State) -> tuple[np.ndarray, np.ndarray, int]:
         """Times and vectors of the last steps, and how many positions the vectors begin with."""
@@ -273,7 +276,7 @@ def _ending(system, went: Flow, until: float, state: State, memory) -> Outcome |
         number, element = (int(x[int(went.over)]) for x in FlatSystem(system, state).guard_numbers())
         return _ended_by(system.guards()[number], element, t)
     if status is Status.reached or (status is Status.doubtful and t >= min(until, FOREVER)):
-        if math.isinf(until) and not np.any(state.v):
+        if math.isinf(until) and not np.any(np.asarray(state.v)):
             return Outcome("at_rest", "Nothing moves any more and nothing will happen.")
         if math.isinf(until):
             return Outcome("finished", f"Still moving at t = {t:g} s, and nothing will happen.")
@@ -351,10 +354,10 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     times = np.concatenate(record.times)
     kept: dict[str, Any] = {  # stays on the host, as numpy arrays
         "t": times,
-        "q": vectors[:, :nq].reshape(count, *start.q.shape),
-        "v": vectors[:, nq : nq + nv].reshape(count, *start.v.shape),
-        "ledger": vectors[:, nq + nv :],
-        "mode": np.concatenate(record.modes),
+        "q": refill(start.q, vectors[:, :nq].reshape(count, *start.q.shape)),
+        "v": refill(start.v, vectors[:, nq : nq + nv].reshape(count, *start.v.shape)),
+        "ledger": refill(start.ledger, vectors[:, nq + nv :]),
+        "mode": refill(start.mode, np.concatenate(record.modes)),
     }
     knots = State(**kept)
 

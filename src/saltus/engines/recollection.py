@@ -13,6 +13,7 @@ from saltus.engines.drift import drift
 from saltus.engines.replay import Replay
 from saltus.engines.stepwise import Leg
 from saltus.hybrid import AbstractTrajectory, Event, Outcome, State
+from saltus.hybrid.parts import refill
 from saltus.hybrid.trajectory import SIDES, checked_times
 from saltus.programs.arrays import numbers
 
@@ -113,14 +114,16 @@ class Recollection(AbstractTrajectory):
         """The states of all members at these times, stacked."""
         times = checked_times(times, side, float(self.start.t), self._until)
         n = len(self.pieces)
-        q = np.empty((len(times), n, *np.shape(self.start.q)[1:]))
-        v = np.empty((len(times), n, *np.shape(self.start.v)[1:]))
+        q = np.empty((len(times), n, *self.start.q.shape[1:]))
+        v = np.empty((len(times), n, *self.start.v.shape[1:]))
         mode = np.empty((len(times), n), int)
         lost = self._fill(times, side, q, v, mode)
         marks = np.array([t for t, _ in self.ledger])
         place = np.searchsorted(marks, times, side="right" if side == "after" else "left") - 1
         ledger = np.stack([value for _, value in self.ledger])[np.maximum(place, 0)] + lost
-        return State(*(numbers(x, None) for x in (times, q, v, ledger, mode)))
+        like, rows = self.start, [numbers(x, None) for x in (q, v, ledger, mode)]
+        parts = (refill(*pair) for pair in zip((like.q, like.v, like.ledger, like.mode), rows, strict=True))
+        return State(numbers(times, None), *parts)
 
     def _fill(self, times, side, q, v, mode) -> np.ndarray:
         """Fill in the rows; returns what the legs then under way have added to the ledger."""
@@ -142,7 +145,7 @@ class Recollection(AbstractTrajectory):
                 from_v.append(state[1])
         if rows:
             q[rows, members], v[rows, members] = drift(self.system, members, from_q, from_v, lags)
-        lost = np.zeros((len(times), *np.shape(self.start.ledger)))
+        lost = np.zeros((len(times), *self.start.ledger.shape))
         for (row, _), (leg, concerned) in legs.items():
             went_q, went_v, spent = leg.rows(times[row])
             places = [leg.band.members.index(i) for i in concerned]

@@ -222,7 +222,7 @@ def _event_jacobian(system: AbstractSystem, state: State, which, number: int, in
         system, state = eqx.combine(unpacked(x), rest)
         state = at_zero(system, state, number, index)
         after = jumped(system, state, number, index)
-        y = jnp.concatenate([pack(after.q, after.v, after.ledger), jnp.stack([after.t, state.t])])
+        y = jnp.concatenate([pack(after), jnp.stack([after.t, state.t])])
         return y, (y, after.mode)
 
     return jax.jacfwd(event, has_aux=True)(x)

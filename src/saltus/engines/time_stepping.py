@@ -97,7 +97,7 @@ class _March(eqx.Module):
 
     state: State
     knots: State
-    ledger_before: jax.Array
+    ledger_before: Any
     count: jax.Array
     solved: jax.Array
     resting: jax.Array
@@ -117,14 +117,14 @@ def _march(system, state: State, origin, size, count, capacity: int) -> _March:
         after = system.change(moved)
         at = went.count
         knots = jax.tree.map(lambda kept, leaf: kept.at[at].set(leaf), went.knots, after)
-        ledger_before = went.ledger_before.at[at].set(moved.ledger[0])
+        ledger_before = jax.tree.map(lambda kept, leaf: kept.at[at].set(leaf), went.ledger_before, moved.ledger)
         return _March(after, knots, ledger_before, at + 1, solved, system.resting(after))
 
     def going(went):
         return (went.count < count) & went.solved & ~went.resting
 
     no, yes = jnp.asarray(False), jnp.asarray(True)
-    first = _March(state, jax.tree.map(room, state), jnp.zeros(capacity), jnp.asarray(0), yes, no)
+    first = _March(state, jax.tree.map(room, state), jax.tree.map(room, state.ledger), jnp.asarray(0), yes, no)
     return jax.lax.while_loop(going, body, first)
 
 
@@ -133,13 +133,13 @@ class _Record:
 
     def __init__(self, start: State):
         self.parts = [jax.tree.map(lambda leaf: np.asarray(leaf)[None], start)]
-        self.ledger_before = [np.asarray(start.ledger)[:1]]
+        self.ledger_before = [self.parts[0].ledger]
         self.places = [(0, 0)]
 
     def add(self, went: _March, count: int) -> None:
         part = len(self.parts)
         self.parts.append(jax.tree.map(lambda leaf: np.array(np.asarray(leaf)[:count]), went.knots))
-        self.ledger_before.append(np.asarray(went.ledger_before)[:count])
+        self.ledger_before.append(jax.tree.map(lambda leaf: np.array(np.asarray(leaf)[:count]), went.ledger_before))
         self.places += [(part, k) for k in range(count)]
 
     def hold(self, until: float) -> None:
@@ -148,7 +148,7 @@ class _Record:
         held = eqx.tree_at(lambda s: s.t, last, jnp.asarray(until, float))
         self.places.append((len(self.parts), 0))
         self.parts.append(jax.tree.map(lambda leaf: np.asarray(leaf)[None], held))
-        self.ledger_before.append(np.asarray(held.ledger)[:1])
+        self.ledger_before.append(self.parts[-1].ledger)
 
     def t(self, row: int) -> float:
         part, k = self.places[row]
@@ -160,10 +160,8 @@ class _Record:
 
     def before(self, row: int) -> State:
         part, k = self.places[row]
-        after = self.after(row)
-        ledger: Any = np.array(after.ledger)  # stays on the host
-        ledger[0] = self.ledger_before[part][k]
-        return State(after.t, after.q, after.v, ledger, self.after(row - 1).mode)
+        ledger = jax.tree.map(lambda leaf: leaf[k], self.ledger_before[part])
+        return self.after(row).replace(ledger=ledger, mode=self.after(row - 1).mode)
 
     def trajectory(self, system, step: float, events, outcome: Outcome) -> Trajectory:
         """The whole motion; between two steps a shorter step of the same kind."""
@@ -201,9 +199,9 @@ def _moved_on(system, states: State, times: np.ndarray, step: float) -> State:
         rows = between[first : first + 256]
         padded = np.resize(rows, 256 if len(between) > 256 else 1 << max(len(rows) - 1, 0).bit_length())
         part = _shorter(system, jax.tree.map(lambda leaf, p=padded: leaf[p], moved), jnp.asarray(lags[padded]), block)
-        for name in ("q", "v", "ledger", "mode"):
-            getattr(moved, name)[rows] = np.asarray(getattr(part, name))[: len(rows)]
-    return State(jnp.asarray(times), *(jnp.asarray(getattr(moved, name)) for name in ("q", "v", "ledger", "mode")))
+        for kept, leaf in zip(jax.tree.leaves(moved), jax.tree.leaves(part), strict=True):
+            kept[rows] = np.asarray(leaf)[: len(rows)]
+    return jax.tree.map(jnp.asarray, moved).replace(t=jnp.asarray(times))
 
 
 @program

@@ -7,6 +7,7 @@ from saltus.hybrid.event import Event, Events
 from saltus.hybrid.functions import FunctionSystem, system
 from saltus.hybrid.guard import Guard, always, unchanged
 from saltus.hybrid.outcome import OUTCOMES, Outcome
+from saltus.hybrid.parts import Parts, part
 from saltus.hybrid.queued import AbstractQueuedSystem
 from saltus.hybrid.state import Rate, State
 from saltus.hybrid.stepped import AbstractSteppedSystem
@@ -37,12 +38,14 @@ __all__ = [
     "Guard",
     "HybridSystem",
     "Outcome",
+    "Parts",
     "Quantity",
     "Rate",
     "State",
     "Trajectory",
     "always",
     "check",
+    "part",
     "simulate_bounded",
     "simulate_many",
     "system",

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
+from saltus.hybrid.parts import Parts
 from saltus.programs.arrays import numbers
 
 
 class State(eqx.Module):
     """A system at an instant; frozen.
 
-    `q`, `v` and `ledger` flow, `mode` only jumps. A system is free to choose the shapes, but
-    keeps them for a whole run.
+    `q`, `v` and `ledger` flow, `mode` only jumps. Each is an array, or `Parts` with names; a system is free to
+    choose, but keeps the form for a whole run.
 
     Args:
         t: Time [s].
@@ -27,21 +30,32 @@ class State(eqx.Module):
     """
 
     t: Float[Array, ""]
-    q: Float[Array, "..."]
-    v: Float[Array, "..."]
-    ledger: Float[Array, " ledger"]
-    mode: Int[Array, "..."]
+    q: Any  # Float[Array, "..."] or Parts
+    v: Any  # Float[Array, "..."] or Parts
+    ledger: Any  # Float[Array, " ledger"] or Parts
+    mode: Any  # Int[Array, "..."] or Parts
+
+    def replace(self, **parts: Any) -> State:
+        """The state with some of its parts replaced."""
+        return dataclasses.replace(self, **parts)
 
     @staticmethod
     def of(t: Any = 0.0, q: Any = (), v: Any = (), ledger: Any = (), mode: Any = 0) -> State:
-        """Build a state from numbers and lists."""
+        """Build a state from numbers and lists, or from parts with names that hold some."""
         return State(
             t=numbers(t),
-            q=numbers(q),
-            v=numbers(v),
-            ledger=numbers(ledger),
-            mode=numbers(mode, int),
+            q=_as_numbers(q),
+            v=_as_numbers(v),
+            ledger=_as_numbers(ledger),
+            mode=_as_numbers(mode, int),
         )
+
+
+def _as_numbers(part: Any, kind: type = float) -> Any:
+    """A part of a state as arrays of JAX; flags stay flags."""
+    if not isinstance(part, Parts):
+        return numbers(part, kind)
+    return jax.tree.map(lambda x: numbers(x, bool if jnp.result_type(x) == jnp.bool_ else kind), part)
 
 
 def on_host(*states: State) -> tuple[State, ...]:
@@ -49,9 +63,18 @@ def on_host(*states: State) -> tuple[State, ...]:
     return jax.tree.map(np.asarray, states)
 
 
-class Rate(eqx.Module):
-    """Time derivatives of the flowing parts of a `State`."""
+def same_types(like: State, state: State) -> State:
+    """`state` with the types of another, none of them weak, so that plain numbers cause no compilation."""
 
-    q: Float[Array, "..."]
-    v: Float[Array, "..."]
-    ledger: Float[Array, " ledger"]
+    def typed(x, y):
+        return jnp.broadcast_to(jax.lax.convert_element_type(y, x.dtype), x.shape)
+
+    return jax.tree.map(typed, like, state)
+
+
+class Rate(eqx.Module):
+    """Time derivatives of the flowing parts of a `State`, in the same form."""
+
+    q: Any
+    v: Any
+    ledger: Any

@@ -27,7 +27,7 @@ class AbstractSteppedSystem(HybridSystem):
 
     @abc.abstractmethod
     def change(self, state: State) -> State:
-        """What the rules make of a state at the end of a step; only mode and the first entry of the ledger change."""
+        """What the rules make of a state at the end of a step; only mode and ledger change."""
 
     @abc.abstractmethod
     def changes(self, before: State, after: State) -> list[tuple[str, int, dict[str, Any]]]:

@@ -58,26 +58,59 @@ def in_polygon(surface: AbstractSurface, polygon: str | Sequence[Sequence[float]
     return _checked(surface, nodes[inside(rings, nodes)], spacing)
 
 
-def in_raster(surface: AbstractSurface, file: str | os.PathLike, spacing: float, grid: str) -> np.ndarray:
-    """Masses on a grid within the pixels of a raster that are above zero."""
+@dataclasses.dataclass(frozen=True)
+class Pixels:
+    """The pixels that a raster marks, in the coordinates of the surface.
+
+    Args:
+        x: x of the centre of each [m].
+        y: y of the centre of each [m].
+        dx: Width of a pixel [m].
+        dy: Height of a pixel [m].
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    dx: float
+    dy: float
+
+
+def read_beside(file: str | os.PathLike, ground: Grid | None, word: str = "release") -> tuple[np.ndarray, Grid]:
+    """The values of a raster, and its pixels in the coordinates of the surface; it must be in the terrain's system."""
     from saltus.surfaces.grid import Grid
     from saltus.surfaces.raster import read_raster
 
-    ground = _grid_of(surface)
     raster = read_raster(file, needs_crs=bool(ground and ground.crs))
     if ground is not None and raster.crs and ground.crs and not _same_system(raster.crs, ground.crs):
         raise ScenarioError(
-            f"The release raster {str(file)!r} is in {raster.crs[:40]}, the terrain in {ground.crs[:40]}. "
+            f"The {word} raster {str(file)!r} is in {raster.crs[:40]}, the terrain in {ground.crs[:40]}. "
             "Warp it to the system of the terrain (gdalwarp -t_srs)."
         )
     shift = np.asarray(ground.origin if ground else (0.0, 0.0))
-    marked = np.nan_to_num(raster.values) > 0.0
+    return raster.values, Grid(raster.values.shape, raster.x0 - shift[0], raster.y0 - shift[1], raster.dx, raster.dy)
+
+
+def marked_pixels(file: str | os.PathLike, ground: Grid | None) -> Pixels:
+    """The pixels of a release raster that are above zero."""
+    values, grid = read_beside(file, ground)
+    rows, columns = np.nonzero(_marked(file, values))
+    return Pixels(grid.x[columns], grid.y[rows], grid.dx, grid.dy)
+
+
+def _marked(file: str | os.PathLike, values: np.ndarray) -> np.ndarray:
+    marked = np.nan_to_num(values) > 0.0
     if not marked.any():
         raise ScenarioError(f"The release raster {str(file)!r} marks no pixel: none is above zero.")
-    pixels = Grid(marked.shape, raster.x0 - shift[0], raster.y0 - shift[1], raster.dx, raster.dy)
+    return marked
+
+
+def in_raster(surface: AbstractSurface, file: str | os.PathLike, spacing: float, grid: str) -> np.ndarray:
+    """Masses on a grid within the pixels of a raster that are above zero."""
+    values, pixels = read_beside(file, _grid_of(surface))
+    marked = _marked(file, values)
     rows, columns = np.nonzero(marked)
-    low = np.array([pixels.x[columns.min()] - raster.dx / 2, pixels.y[rows.min()] - raster.dy / 2])
-    high = np.array([pixels.x[columns.max()] + raster.dx / 2, pixels.y[rows.max()] + raster.dy / 2])
+    low = np.array([pixels.x[columns.min()] - pixels.dx / 2, pixels.y[rows.min()] - pixels.dy / 2])
+    high = np.array([pixels.x[columns.max()] + pixels.dx / 2, pixels.y[rows.max()] + pixels.dy / 2])
     _check_overlap(surface, low, high)
     nodes = lattice(low, high, spacing, grid)
     row, column, there = pixels.pixels(*nodes.T)

@@ -5,8 +5,11 @@ Of every run each pixel keeps the largest value that the stone had in it, so tha
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import itertools
 import json
+import os
 import re
 from pathlib import Path
 
@@ -14,6 +17,7 @@ import numpy as np
 import xarray as xr
 
 from saltus.errors import ScenarioError
+from saltus.io.files import atomic_write
 from saltus.io.hazard import STRIDE
 from saltus.surfaces.grid import Grid
 
@@ -129,25 +133,41 @@ class Barrier:
             )
         self.runs = 0
         self.crossings: list[np.ndarray] = []
+        self.along: list[float] = []
 
     def add_run(self, dataset: xr.Dataset) -> None:
         """Add a run of a stone from its dataset."""
         self.runs += 1
         path = _path(dataset)
-        first = None
-        for a, b in zip(self.line[:-1], self.line[1:], strict=True):
-            found = _first_crossing(path, a, b)
-            if found is not None and (first is None or found < first):
-                first = found
-        if first is not None:
-            k = int(first)
-            self.crossings.append(path[k] + (first - k) * (path[k + 1] - path[k]))
+        found = [_first_crossing(path, a, b) for a, b in itertools.pairwise(self.line)]
+        hits = [(moment, piece) for piece, moment in enumerate(found) if moment is not None]
+        if not hits:
+            return
+        first, piece = min(hits)
+        k = int(first)
+        here = path[k] + (first - k) * (path[k + 1] - path[k])
+        before = np.linalg.norm(np.diff(self.line[: piece + 1], axis=0), axis=1).sum()
+        self.crossings.append(here)
+        self.along.append(float(before + np.linalg.norm(here[:2] - self.line[piece])))
 
     def exceedance(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Values of "kinetic_energy", "jump_height" or "speed", rising, and the share of all runs that reach each."""
         column = 2 + list(KEPT).index(name)
         values = np.sort(np.array([crossing[column] for crossing in self.crossings]))
         return values, np.arange(len(values), 0, -1) / max(self.runs, 1)
+
+    def profile(self) -> dict[str, np.ndarray]:
+        """One row per stone that arrives, from the line's beginning on: where, with what, and how rare that is.
+
+        `<name>_exceedance` is the share of all runs that arrive with at least so much.
+        """
+        order = np.argsort(self.along, kind="stable")
+        rows = np.array(self.crossings).reshape(-1, 2 + len(KEPT))[order]
+        table = {"along": np.array(self.along)[order]} | {name: rows[:, 2 + k] for k, name in enumerate(KEPT)}
+        for name in KEPT:
+            values, share = self.exceedance(name)
+            table[f"{name}_exceedance"] = share[np.searchsorted(values, table[name])]
+        return table
 
     def facts(self) -> dict[str, float | int]:
         """How many stones arrive, and the largest and the 95th percentile of what they have."""
@@ -157,6 +177,15 @@ class Barrier:
             told[f"{name}_largest"] = float(values[-1]) if len(values) else float("nan")
             told[f"{name}_p95"] = _percentile(values) if len(values) else float("nan")
         return told
+
+
+def write_profile(path: str | os.PathLike, barrier: Barrier) -> None:
+    """Write the profile of a barrier as CSV, whole or not at all: lengths in m, energies in J, speeds in m/s."""
+    table = barrier.profile()
+    with atomic_write(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
 
 
 def _first_crossing(path: np.ndarray, a: np.ndarray, b: np.ndarray) -> float | None:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.numerics.scalars import CannotScalariseError, Scalars, as_inputs, evaluate, scalarize
+from saltus.numerics.scalars import CannotScalariseError, Scalars, as_inputs, as_table, evaluate, scalarize
 
 
 class SlowPathWarning(RuntimeWarning):
@@ -30,7 +30,7 @@ def side_by_side(function: Callable, lanes: Any, common: Any, name: str = "A fun
     Args:
         function: Takes two trees of arrays, returns a tree of arrays.
         lanes: Arrays with the lanes as last axis.
-        common: Arrays that are the same for all lanes.
+        common: Arrays that are the same for all lanes; large ones (`MANY`) are tables that can only be looked up.
         name: What the warning calls it.
 
     Returns:
@@ -57,20 +57,31 @@ def _by_scalars(function: Callable, lanes: Any, common: Any) -> Any:
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), lanes)
     like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(jnp.shape(x), jnp.result_type(x)), common)
     shapes = jax.tree.leaves((one, like))
-    if sum(int(np.prod(shape.shape)) for shape in shapes) > MANY:
+    sizes = [int(np.prod(shape.shape)) for shape in shapes]
+    own = len(jax.tree.leaves(lanes))
+    tables = [k >= own and size > MANY for k, size in enumerate(sizes)]
+    if sum(size for size, table in zip(sizes, tables, strict=True) if not table) > MANY:
         raise CannotScalariseError(f"It has more than {MANY} numbers.")
     first = jax.tree.leaves(lanes)[0]
     width = first.shape[-1]
-    arguments, leaves, own = (one, like), jax.tree.leaves((lanes, common)), len(jax.tree.leaves(lanes))
+    arguments, leaves = (one, like), jax.tree.leaves((lanes, common))
     for strict in (False, True):
         scalars = Scalars(strict)
-        given = [as_inputs(scalars, np.empty(shape.shape, shape.dtype), str(k)) for k, shape in enumerate(shapes)]
+        given = [
+            as_table(scalars, shape.shape, shape.dtype, str(k))
+            if tables[k]
+            else as_inputs(scalars, np.empty(shape.shape, shape.dtype), str(k))
+            for k, shape in enumerate(shapes)
+        ]
         flat, tree = jax.tree.flatten(scalarize(function, arguments, given, scalars))
         nodes = [node for array in flat for node in array.ravel()]
         if scalars.shows_all(nodes):
             break
     values: dict = {}
     for k, (leaf, inputs) in enumerate(zip(leaves, given, strict=True)):
+        if tables[k]:
+            values[inputs.flat[0]] = leaf
+            continue
         rows = leaf.reshape(inputs.size, width if k < own else 1)
         for node, row in zip(inputs.ravel(), rows, strict=True):
             values[node] = row if k < own else jnp.broadcast_to(row, (width,))

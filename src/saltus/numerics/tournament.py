@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array
 
 
 def leaves(count: int) -> int:
@@ -16,14 +17,15 @@ def leaves(count: int) -> int:
     return 1 << max(count - 1, 1).bit_length()
 
 
-def tree(numbers: Float[Array, " n"]) -> Float[Array, " twice"]:
+def tree(numbers: np.ndarray) -> np.ndarray:
     """The tree of these numbers; places beyond them hold infinity."""
-    level = jnp.full(leaves(numbers.size), jnp.inf, numbers.dtype).at[: numbers.size].set(numbers)
+    level = np.full(leaves(numbers.size), np.inf, numbers.dtype)
+    level[: numbers.size] = numbers
     levels = [level]
     while level.size > 1:
-        level = jnp.minimum(level[0::2], level[1::2])
+        level = np.minimum(level[0::2], level[1::2])
         levels.append(level)
-    return jnp.concatenate([jnp.full(1, jnp.inf, numbers.dtype), *reversed(levels)])
+    return np.concatenate([np.full(1, np.inf, numbers.dtype), *reversed(levels)])
 
 
 def smallest(tree: Array) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ class Drawing:
         draw: Draws it; takes the workbench of the paper.
         slow: Whether `--quick` leaves it out.
         in_full: What to notice in addition where it is drawn in full, without `--quick`.
-        play: Name of the catalogue's scenario that shows the motion, if it shows one.
+        play: Name of the catalogue's scenario whose motion it shows, if it shows one: the report plays it.
     """
 
     key: str
@@ -42,3 +42,4 @@ class Picture:
     caption: str
     png: bytes
     svg: bytes | None
+    motion: dict[str, Any] | None = None  # the motion that it shows, for the player

@@ -11,6 +11,7 @@ from saltus.papers.drawing import Drawing, Picture
 from saltus.views.style import SETTINGS
 
 DPI = 160
+SHARE = 0.25  # of the size of a page, for each motion of a report
 WIDTH, HEIGHT = 6.2, 3.7  # of a plain figure [inches]
 
 
@@ -22,8 +23,18 @@ def render(drawing: Drawing, work: Any, vector: bool) -> Picture:
         svg = _saved(figure, "svg") if vector else None
     caption = drawing.caption if getattr(work, "quick", False) else f"{drawing.caption} {drawing.in_full}".strip()
     if drawing.play:
-        caption = f"{caption} Play the motion: `saltus run {drawing.play} --html {drawing.play}.html`.".strip()
-    return Picture(drawing.key, drawing.title, caption, png, svg)
+        caption = f"{caption} The motion: `saltus run {drawing.play} --html {drawing.play}.html`.".strip()
+    return Picture(drawing.key, drawing.title, caption, png, svg, _motion(drawing.play) if drawing.play else None)
+
+
+def _motion(name: str) -> dict[str, Any]:
+    """The run of a scenario of the catalogue, for the player."""
+    from saltus.scenarios import load
+    from saltus.views.pages import document
+
+    loaded = load(name)
+    about = {"scenario": loaded.text, "scenario_name": loaded.name}
+    return document(loaded.scenario.simulate().to_dataset(loaded.scenario.solve.samples, attributes=about), SHARE)
 
 
 def _saved(figure: Any, kind: str, **options: Any) -> bytes:

@@ -7,6 +7,7 @@ import dataclasses
 import datetime
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -19,6 +20,7 @@ from saltus import __version__
 from saltus.io.files import atomic_write, check_folder
 from saltus.papers.claim import VERDICTS, scientific
 from saltus.papers.paper import Correction, Reproduction
+from saltus.views.pages import as_json, shell
 
 TITLE = "Four papers of non-smooth mechanics, recomputed"
 LEAD = (
@@ -78,7 +80,9 @@ def page(found: Sequence[Reproduction], quick: bool = False) -> str:
     kinds = ("report.html", "report.css", "report.js")
     template, style, script = (resources.files("saltus.papers.page").joinpath(one).read_text("utf-8") for one in kinds)
     whole = _templates().from_string(template)
+    moving = any(picture.motion for paper in found for picture in paper.pictures)
     return whole.render(
+        player=Markup(as_json(shell("motion"))) if moving else "",
         title=TITLE,
         lead=LEAD,
         note=_quick_note(found),
@@ -96,7 +100,14 @@ def page(found: Sequence[Reproduction], quick: bool = False) -> str:
 def _templates() -> jinja2.Environment:
     """Templates that escape what is put in, and refuse names that nobody has given."""
     templates = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-    templates.filters |= {"words": _words, "linked": _linked, "errors": _errors, "base64": _base64}
+    templates.filters |= {
+        "words": _words,
+        "linked": _linked,
+        "errors": _errors,
+        "base64": _base64,
+        "json": _json,
+        "quoted": shlex.quote,
+    }
     return templates
 
 
@@ -139,6 +150,10 @@ def typeset(words: str) -> str:
 def _linked(text: str) -> Markup:
     """Text in which addresses are links."""
     return Markup(re.sub(r"(https://\S+)", r'<a href="\1">\1</a>', str(escape(text))))
+
+
+def _json(data: dict[str, Any]) -> Markup:
+    return Markup(as_json(data))
 
 
 def _base64(data: bytes) -> str:
@@ -187,6 +202,9 @@ def section(paper: Reproduction, figures: str = "figures") -> list[str]:
     lines += [f"{paper.link + '. ' if paper.link else ''}To compute it again: `saltus reproduce {paper.name}`", ""]
     lines += [f"**{paper.line}**", "", "### Claims", ""]
     rows = [(one.where, one.says, one.printed, one.found, one.verdict, one.why) for one in paper.findings]
+    if paper.findings:
+        alone = f"saltus reproduce {paper.name} --claim {shlex.quote(paper.findings[0].key)}"
+        lines += [f"One claim alone: `{alone}`; the keys of all are in `results.json`.", ""]
     lines += table(COLUMNS, rows)
     if paper.discoveries:
         lines += ["", "### What the paper does not say", ""]

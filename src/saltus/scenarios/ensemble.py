@@ -14,7 +14,9 @@ from saltus.scenarios.table import Model
 
 CONTINUOUS = ("normal", "lognormal", "uniform")
 LISTED = ("choice", "values", "grid")
-DISTRIBUTIONS = (*CONTINUOUS, *LISTED, "csv")
+AREAS = ("polygon", "raster", "points")  # of two numbers, such as "body.position"
+VECTORS = (*AREAS, "rotation")
+DISTRIBUTIONS = (*CONTINUOUS, *LISTED, "csv", *VECTORS)
 # Which options go with which distribution.
 OPTIONS = {**dict.fromkeys(CONTINUOUS, ("min", "max")), "choice": ("weights",), "csv": ("column", "rows")}
 EXAMPLE = "{ normal = [0.02, 0.005], min = 0.0 }"
@@ -25,6 +27,8 @@ class DistributionModel(Model):
 
     `normal` is [mean, standard deviation]; `lognormal` is [median, standard deviation of the logarithm]; `uniform`
     is [lowest, highest]. `min` and `max` cut a distribution off; what remains is scaled up, not heaped at the ends.
+    A place (x, y) is drawn evenly from a `polygon` (corners, or a GeoJSON file), from the pixels of a `raster` that are
+    above zero, or from `points`; `rotation = "random"` is for a quaternion.
     """
 
     normal: list[float] | None = None
@@ -39,6 +43,15 @@ class DistributionModel(Model):
     csv: str | None = None
     column: str | None = None
     rows: Literal["order", "drawn"] = "order"
+    polygon: str | list[list[float]] | None = None
+    raster: str | None = None
+    points: list[list[float]] | None = None
+    rotation: Literal["random"] | None = None
+
+    @property
+    def area(self) -> str | list[list[float]] | None:
+        """Where places are drawn from: a file, or corners or points."""
+        return next((getattr(self, name) for name in AREAS if getattr(self, name) is not None), None)
 
     @property
     def name(self) -> str:
@@ -75,6 +88,8 @@ class DistributionModel(Model):
             return []
         if self.name in LISTED:
             return self.entries
+        if self.name in VECTORS:
+            return [[1.0, 0.0, 0.0, 0.0] if self.name == "rotation" else [0.0, 0.0]]
         lowest, highest = self.bounds
         return [(lowest + highest) / 2 if self.name == "uniform" else min(max(self.pair[0], lowest), highest)]
 
@@ -94,6 +109,8 @@ class DistributionModel(Model):
         elif self.name == "csv":
             if self.column is None:
                 raise ValueError(f"`ensemble.{key}.column` is missing: the name of a column of {self.csv!r}.")
+        elif self.name in VECTORS:
+            self._check_places(key)
         else:
             self._check_list(key)
 
@@ -117,6 +134,13 @@ class DistributionModel(Model):
             raise ValueError(f"`{place}.min` must be < `{place}.max`, got {self.min} and {self.max}.")
         if not self.bounds[0] < self.bounds[1]:
             raise ValueError(f"Nothing of `{place}.{self.name}` lies between its `min` and `max`.")
+
+    def _check_places(self, key: str) -> None:
+        if not isinstance(self.area, list):
+            return
+        least = {"polygon": 3}.get(self.name, 1)
+        if len(self.area) < least or any(len(place) != 2 for place in self.area):
+            raise ValueError(f"`ensemble.{key}.{self.name}` must be {least} or more places [x, y], got {self.area}.")
 
     def _check_list(self, key: str) -> None:
         place = f"ensemble.{key}.{self.name}"
@@ -236,6 +260,8 @@ class EnsembleModel(Model):
     def _fit_design(self) -> None:
         gridded = self.design == "grid"
         for key, one in self.parameters.items():
+            if one.name in VECTORS and self.design in ("grid", "saltelli"):
+                raise ValueError(f"`ensemble.{key}` has `{one.name}`, which does not go with design = {self.design!r}.")
             if gridded and one.name in CONTINUOUS:
                 raise ValueError(
                     f"`ensemble.{key}` has `{one.name}`, but a grid needs `values`, `grid`, `choice` or `csv`."

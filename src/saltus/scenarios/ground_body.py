@@ -161,6 +161,40 @@ class GroundImpact(Model):
         return laws[self.law](self.restitution, mu)
 
 
+class GroundType(Model):
+    """An entry of [[ground]]: where a type of ground lies, and what it has of its own; later entries lie on top.
+
+    `polygon` is a list of corners in the coordinates of the surface, or a GeoJSON file; `raster` a file whose pixels
+    with `value` (one number or several; without it all above zero) are of this type.
+    """
+
+    polygon: str | list[Pair] | None = None
+    raster: str | None = None
+    value: float | list[float] | None = None
+    mu: Nonnegative | None = None
+    rolling_friction: Nonnegative | None = None
+    restitution: Annotated[float, pydantic.Field(ge=0, le=1)] | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _one_area(self) -> Self:
+        if (self.polygon is None) == (self.raster is None):
+            raise ValueError("An entry of [[ground]] needs `polygon` or `raster`, one of them.")
+        if self.value is not None and self.raster is None:
+            raise ValueError("`ground.value` belongs to a `raster`. Leave it out.")
+        if isinstance(self.polygon, list) and len(self.polygon) < 3:
+            raise ValueError(f"`ground.polygon` needs at least 3 corners [x, y], got {len(self.polygon)}.")
+        return self
+
+    def pixels(self, grid) -> Any:
+        """Which pixels of a terrain are of this type."""
+        from saltus.io import cover
+
+        if self.polygon is not None:
+            return cover.in_polygon(grid, self.polygon)
+        values = self.value if isinstance(self.value, list) or self.value is None else [self.value]
+        return cover.in_raster(grid, str(self.raster), values)
+
+
 class GroundSolve(Solve):
     """The table [solve]: `until` may be "rest"; a body that does not rest is left after `patience` seconds."""
 
@@ -180,7 +214,7 @@ class GroundSolve(Solve):
 class GroundBodyScenario(Scenario):
     """One rigid convex body on a surface: it flies, bounces, slides, rolls, spins and rests."""
 
-    paths: ClassVar[tuple[str, ...]] = ("surface.file",)
+    paths: ClassVar[tuple[str, ...]] = ("surface.file", "ground.polygon", "ground.raster")
 
     kind: Literal["ground_body"]
     gravity: Positive = 9.81
@@ -188,7 +222,33 @@ class GroundBodyScenario(Scenario):
     body: GroundBodyTable
     friction: GroundFriction
     impact: GroundImpact = GroundImpact()
+    ground: list[GroundType] = []
     solve: GroundSolve = GroundSolve()
+
+    @pydantic.model_validator(mode="after")
+    def _ground_on_a_map(self) -> Self:
+        if self.ground and self.surface.type != "terrain":
+            raise ValueError(f'[[ground]] is for surface.type = "terrain", got {self.surface.type!r}. Leave it out.')
+        return self
+
+    def _cover(self, grid):
+        """The types of ground over the pixels of the terrain; None where it is the same everywhere."""
+        import numpy as np
+
+        from saltus.surfaces.cover import Cover
+
+        if not self.ground:
+            return None
+        kinds = np.zeros(grid.shape, int)
+        for number, one in enumerate(self.ground, start=1):
+            kinds[one.pixels(grid)] = number
+        own = {"mu": self.friction.mu, "rolling_friction": self.friction.rolling_friction}
+        own["restitution"] = self.impact.restitution
+        each = {
+            name: [value, *(value if getattr(one, name) is None else getattr(one, name) for one in self.ground)]
+            for name, value in own.items()
+        }
+        return Cover(grid, kinds, **each)
 
     @property
     def end_time(self) -> float:
@@ -199,8 +259,9 @@ class GroundBodyScenario(Scenario):
         from saltus.systems import BodyOnGround
 
         body, friction = self.body, self.friction
+        surface = self.surface.build()
         system = BodyOnGround(
-            self.surface.build(),
+            surface,
             body.build(),
             friction.build(),
             self.impact.build(friction.mu),
@@ -209,6 +270,7 @@ class GroundBodyScenario(Scenario):
             modulus=friction.modulus,
             settle_height=self.impact.settle_height,
             patience=self.solve.patience if self.solve.until == "rest" else 1e12,
+            cover=self._cover(surface.grid) if self.ground else None,
         )
         start = system.start(
             body.position,

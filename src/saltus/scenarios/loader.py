@@ -95,8 +95,8 @@ def _located(data: dict[str, Any], folder: Path) -> dict[str, Any]:
         where: Any = data
         for table in tables:
             where = where.get(table) if isinstance(where, dict) else None
-        places.append((where, last))
-    places += [(table, "csv") for table in _tables(data.get("ensemble"))]
+        places += [(one, last) for one in (where if isinstance(where, list) else [where])]
+    places += [(table, name) for table in _tables(data.get("ensemble")) for name in ("csv", "polygon", "raster")]
     for where, last in places:
         name = where.get(last) if isinstance(where, dict) else None
         if isinstance(name, str) and (folder / name).is_file():

@@ -17,10 +17,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from saltus.errors import ScenarioError
+from saltus.errors import MissingExtraError, ScenarioError
 from saltus.scenarios import entries, load, toml
-from saltus.studio.forms import fields
+from saltus.studio.forms import fields, starts
 from saltus.studio.jobs import Job, Jobs
+from saltus.studio.many import Many
 from saltus.studio.page import page
 
 LARGEST = 2_000_000  # bytes of a request
@@ -57,6 +58,11 @@ class Studio:
             Route("/run/{number:int}/stop", self._guarded(self._stop), methods=["POST"]),
             Route("/run/{number:int}/document", self._guarded(self._document)),
             Route("/run/{number:int}/file.{ending}", self._guarded(self._file)),
+            Route("/many", self._guarded(self._many), methods=["POST"]),
+            Route("/many/{number:int}", self._guarded(self._many_state)),
+            Route("/many/{number:int}/stop", self._guarded(self._many_stop), methods=["POST"]),
+            Route("/many/{number:int}/sample/{sample:int}", self._guarded(self._many_sample)),
+            Route("/many/{number:int}/page.html", self._guarded(self._many_page)),
         ]
         self.application = Starlette(routes=routes)
 
@@ -80,7 +86,7 @@ class Studio:
             self.seen = time.monotonic()
             try:
                 return await answer(request)
-            except ScenarioError as problem:
+            except (ScenarioError, MissingExtraError) as problem:
                 return JSONResponse({"error": str(problem)}, 422)
 
         return guarded
@@ -114,8 +120,10 @@ class Studio:
         return JSONResponse(_told(name, tomllib.loads(load(name).text)))
 
     async def _form(self, request: Request) -> Response:
-        """The fields of a scenario that was written as text."""
+        """The fields of a scenario that was written as text, or changed in the scene."""
         given = await _json(request)
+        if isinstance(given.get("data"), dict):
+            return JSONResponse(_told(str(given.get("name", "mine")), infinite(given["data"])))
         try:
             data = tomllib.loads(str(given.get("text", "")))
         except tomllib.TOMLDecodeError as problem:
@@ -163,9 +171,39 @@ class Studio:
         disposition = {"content-disposition": f'attachment; filename="{name}-{job.number}.{ending}"'}
         return Response(content, media_type=TYPES[ending], headers=disposition)
 
+    async def _many(self, request: Request) -> Response:
+        """Start an ensemble of a scenario."""
+        given = await _json(request)
+        if not isinstance(given.get("data"), dict):
+            raise ScenarioError("An ensemble needs the data of a scenario.")
+        return JSONResponse(self.jobs.start_many(str(given.get("name", "mine")), infinite(given["data"])).told())
+
+    def _ensemble(self, request: Request) -> Many:
+        number = request.path_params["number"]
+        if number not in self.jobs.many:
+            raise ScenarioError(f"There is no ensemble {number}.")
+        return self.jobs.many[number]
+
+    async def _many_state(self, request: Request) -> Response:
+        return JSONResponse(finite(await run_in_threadpool(self._ensemble(request).told, True)))
+
+    async def _many_stop(self, request: Request) -> Response:
+        self._ensemble(request).stop = True
+        return JSONResponse({})
+
+    async def _many_sample(self, request: Request) -> Response:
+        many, number = self._ensemble(request), request.path_params["sample"]
+        return JSONResponse(_told(f"{many.name} sample {number}", many.sample(number)))
+
+    async def _many_page(self, request: Request) -> Response:
+        content = await run_in_threadpool(self._ensemble(request).page)
+        disposition = {"content-disposition": 'attachment; filename="ensemble.html"'}
+        return Response(content.encode(), media_type=TYPES["html"], headers=disposition)
+
 
 def _told(name: str, data: dict[str, Any]) -> dict[str, Any]:
-    return {"name": name, "data": finite(data), "text": toml.dumps(data), "fields": finite(fields(data))}
+    made = {"name": name, "data": data, "text": toml.dumps(data), "fields": fields(data), "starts": starts(data)}
+    return finite(made)
 
 
 def finite(value: Any) -> Any:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import queue
+import shutil
+import tempfile
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from saltus.errors import ScenarioError
+from saltus.errors import MissingExtraError, ScenarioError
 from saltus.scenarios import toml
 from saltus.scenarios.loader import loads
+from saltus.studio.many import Many
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,15 +65,17 @@ class Jobs:
     """All runs of a studio, and the thread that makes them."""
 
     def __init__(self) -> None:
-        self._queue: queue.Queue[Job] = queue.Queue()
+        self._queue: queue.Queue[Job | Many] = queue.Queue()
         self._numbers = itertools.count(1)
         self.all: dict[int, Job] = {}
+        self.many: dict[int, Many] = {}
+        self._folder: Path | None = None
         threading.Thread(target=self._work, daemon=True, name="saltus runs").start()
 
     @property
     def busy(self) -> bool:
         """Whether a run is waiting or running."""
-        return any(job.state in ("waiting", "running") for job in self.all.values())
+        return any(job.state in ("waiting", "running") for job in (*self.all.values(), *self.many.values()))
 
     def start(self, name: str, data: dict[str, Any]) -> Job:
         """Check a scenario, and let it run when its turn comes; `ScenarioError` if it is wrong."""
@@ -80,6 +86,22 @@ class Jobs:
         self._queue.put(job)
         return job
 
+    def start_many(self, name: str, data: dict[str, Any]) -> Many:
+        """Check a scenario with a table [ensemble], and compute its samples when its turn comes."""
+        if loads(toml.dumps(data)).ensemble is None:
+            raise ScenarioError("An ensemble needs keys that vary. Choose one, or write a table [ensemble].")
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="saltus-studio-"))
+        number = next(self._numbers)
+        many = self.many[number] = Many(number, name, data, self._folder / f"{number}.zarr")
+        self._queue.put(many)
+        return many
+
+    def close(self) -> None:
+        """Remove what ensembles have left on the disk."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
     def _forget(self) -> None:
         done = [number for number, job in self.all.items() if job.state in ("done", "failed", "stopped")]
         for number in done[: max(len(done) - KEPT, 0)]:
@@ -89,10 +111,10 @@ class Jobs:
         while True:
             job = self._queue.get()
             try:
-                self._run(job)
+                job.work() if isinstance(job, Many) else self._run(job)
             except Stopped:
                 job.state, job.message = "stopped", "Stopped by hand."
-            except (ScenarioError, ValueError) as problem:
+            except (ScenarioError, MissingExtraError, ValueError) as problem:
                 job.state, job.message = "failed", str(problem)
             except Exception as problem:  # whatever it is, the studio goes on and says so
                 job.state, job.message = "failed", f"{type(problem).__name__}: {problem}"

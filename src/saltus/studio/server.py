@@ -22,19 +22,25 @@ LOOPBACK = "127.0.0.1"
 
 
 class _Server(uvicorn.Server):
-    """Ends at once and quietly on Ctrl-C."""
+    """Ends at once and quietly when it is told to."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        before = {one: signal.signal(one, self._end) for one in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+        yield  # they are listened for already, from the moment the address is told
 
-    def _end(self, *_: object) -> None:
+    def end(self) -> None:
         self.should_exit = self.force_exit = True
+
+
+@contextlib.contextmanager
+def signals(end: Callable[[], None]) -> Iterator[None]:
+    """Within it, Ctrl-C and the signal to terminate do this alone."""
+    before = {one: signal.signal(one, lambda *_: end()) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def serve(
@@ -44,6 +50,7 @@ def serve(
     browser: bool = True,
     tell: Callable[[str], None],
     patience: float = PATIENCE,
+    ended_by: Callable[[Callable[[], None]], contextlib.AbstractContextManager[None]] = signals,
 ) -> None:
     """Run the studio until it is interrupted or its page has been closed for a while.
 
@@ -53,6 +60,7 @@ def serve(
         browser: Whether to open the page.
         tell: Called with the address of the page.
         patience: Seconds without a sign of the page after which the studio ends.
+        ended_by: Within it, what is to end the studio calls its argument; Ctrl-C if not given.
     """
     studio = Studio(first)
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -61,9 +69,13 @@ def serve(
     address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/?token={studio.token}"
     settings = uvicorn.Config(studio.application, log_level="error", access_log=False, lifespan="off")
     server = _Server(settings)
-    tell(address)
-    asyncio.run(_run(studio, server, listening, address if browser else None, patience))
-    listening.close()
+    try:
+        with ended_by(server.end):
+            tell(address)
+            asyncio.run(_run(studio, server, listening, address if browser else None, patience))
+    finally:
+        listening.close()
+        studio.jobs.close()
     if studio.jobs.busy:  # its thread may be compiling, which nothing interrupts
         sys.stdout.flush()
         sys.stderr.flush()

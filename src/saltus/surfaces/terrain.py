@@ -166,7 +166,7 @@ class Terrain(AbstractSurface):
         if self.known is None:
             return inside
         (i, s), (j, t) = bspline.cell(u, columns - 1), bspline.cell(v, rows - 1)
-        k = [_taken(self.known, (j + b) * columns + i + a) for b in (0, 1) for a in (0, 1)]
+        k = [taken(self.known, (j + b) * columns + i + a) for b in (0, 1) for a in (0, 1)]
         near = (1 - t) * ((1 - s) * k[0] + s * k[1]) + t * ((1 - s) * k[2] + s * k[3])
         return jnp.minimum(inside, near)
 
@@ -179,11 +179,11 @@ class Terrain(AbstractSurface):
         rows, columns = self.shape
         i, s = bspline.cell((x - self.x0) * (1.0 / self.dx), columns - 1)
         j, t = bspline.cell((y - self.y0) * (1.0 / self.dy), rows - 1)
-        flat = _taken(self.pieces, j * (columns - 1) + i)
+        flat = taken(self.pieces, j * (columns - 1) + i)
         return [tuple(flat[..., 4 * power + k] for k in range(4)) for power in range(4)], s, t
 
 
-def _taken(values: Array, index: Array) -> Array:
+def taken(values: Array, index: Array) -> Array:
     """`values[index]` for indices known to be good; the indexing of arrays costs as much again to check them."""
     numbers = jax.lax.GatherDimensionNumbers(
         offset_dims=tuple(range(index.ndim, index.ndim + values.ndim - 1)),

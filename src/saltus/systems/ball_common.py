@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from saltus import checks
-from saltus.hybrid import Quantity, State
+from saltus.hybrid import Parts, Quantity, State, part
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.friction.base import VANISHING
 
@@ -33,6 +32,12 @@ BALL_QUANTITIES = {
     "potential_energy": Quantity((), "J", "potential energy"),
     "dissipated_energy": Quantity((), "J", "energy lost to friction and impacts"),
 }
+
+
+class Losses(Parts):
+    """Work done against friction since the start [J]."""
+
+    friction: Float[Array, ""] = part()
 
 
 def is_point(law: AbstractFrictionLaw, radius: Array) -> bool:
@@ -93,8 +98,7 @@ def size(vector: Array) -> Array:
 
 def changed(state: State, **parts) -> State:
     """The state with some of its parts replaced."""
-    names = list(parts)
-    return eqx.tree_at(lambda s: [getattr(s, n) for n in names], state, [parts[n] for n in names])
+    return state.replace(**parts)
 
 
 def choose(condition, one, other):

@@ -11,15 +11,16 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.contacts.ball_contact import ContactMotion
-from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.hybrid import AbstractSystem, Guard, Parts, Quantity, Rate, State, part
+from saltus.hybrid.parts import shifted
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
 from saltus.programs import program
-from saltus.programs.arrays import joined
-from saltus.programs.arrays import numbers as number
+from saltus.programs.arrays import numbers
 from saltus.systems.ball_common import (
     AXES,
     BALL_QUANTITIES,
+    Losses,
     atol_limit,
     changed,
     choose,
@@ -30,12 +31,32 @@ from saltus.systems.ball_common import (
 )
 
 Scalar = Float[Array, ""]
-Velocity = Float[Array, "5"]  # x', y', angular velocity
 
 MODES = ("slip", "spin_left", "spin_right", "roll", "pivot", "rest")
 SLIP, SPIN_LEFT, SPIN_RIGHT, ROLL, PIVOT, REST = range(6)
 NEAR_REST = 1e-9  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
 _NEWTON_STEPS = 5
+
+
+class BallPlace(Parts):
+    """Where a ball is.
+
+    Args:
+        centre: x, y [m].
+        slip_ratio: Slip over rim speed (spin times radius of the spot) while the ball spins on the ray on which both
+            fall together [-]; changed by jumps alone.
+    """
+
+    centre: Float[Array, "2"] = part(1)
+    slip_ratio: Float[Array, "2"] = part(1)
+
+
+class BallMotion(Parts):
+    """Velocity of the centre, x', y' [m s-1], rolling about x, y and spin about z [rad s-1]; or their rates."""
+
+    centre: Float[Array, "2"] = part(1)
+    rolling: Float[Array, "2"] = part(1)
+    spin: Scalar = part()
 
 
 class BallOnPlane(AbstractSystem):
@@ -46,7 +67,7 @@ class BallOnPlane(AbstractSystem):
     ended too. Rolling without resistance goes on for ever; a rolling shift of the pressure brings the ball to rest.
     With such a shift the rolling may end before the spin ("pivot"): then the shift is what keeps it from rolling.
 
-    State: q = (x, y, slip over rim speed while it spins), v = (x', y', angular velocity), ledger = work of friction.
+    State: q is a `BallPlace`, v a `BallMotion`, ledger `Losses`.
 
     Args:
         mass: Mass, > 0 [kg].
@@ -70,8 +91,8 @@ class BallOnPlane(AbstractSystem):
     shifted: bool = eqx.field(static=True)
 
     def __init__(self, mass, radius, law, slope=0.0, gravity=9.81, capture=1e-9):
-        self.mass, self.radius, self.law = number(mass), number(radius), law
-        self.slope, self.gravity, self.capture = number(slope), number(gravity), number(capture)
+        self.mass, self.radius, self.law = numbers(mass), numbers(radius), law
+        self.slope, self.gravity, self.capture = numbers(slope), numbers(gravity), numbers(capture)
         self.point = is_point(law, self.radius)
         self.shifted = not self.point and isinstance(law, AbstractSpotLaw) and _may_shift(law)
 
@@ -129,31 +150,31 @@ class BallOnPlane(AbstractSystem):
         ):
             checks.shaped(name, value, (n,))
             checks.finite(name, value)
-        q, v = joined(position, 0.0, 0.0), joined(velocity, angular_velocity)
-        return _settled(self, State.of(0.0, q, v, [0.0], SLIP))
+        place = BallPlace(numbers(position), numbers([0.0, 0.0]))
+        motion = BallMotion(numbers(velocity), numbers(angular_velocity[:2]), numbers(angular_velocity[2]))
+        return _settled(self, State.of(0.0, place, motion, Losses(numbers(0.0)), SLIP))
 
     # ---- motion ---------------------------------------------------------------------------------------
 
-    def motion(self, velocity: Velocity) -> ContactMotion:
+    def motion(self, velocity: BallMotion) -> ContactMotion:
         """Slip, spin and rolling at the contact, frame (x, y, z)."""
-        turning = velocity[2:]
-        slip = velocity[:2] + self.radius * jnp.stack([-turning[1], turning[0]])
-        return ContactMotion(slip, turning[2], turning[:2])
+        x, y = velocity.rolling
+        return ContactMotion(velocity.centre + self.radius * jnp.stack([-y, x]), velocity.spin, velocity.rolling)
 
-    def acceleration(self, reaction: Reaction) -> Velocity:
+    def acceleration(self, reaction: Reaction) -> BallMotion:
         """Acceleration for given friction."""
         pull = self.gravity * jnp.sin(self.slope)
         moved = reaction.force / self.mass + jnp.stack([pull, jnp.zeros_like(pull)])
         lever = self.radius * jnp.stack([reaction.force[1], -reaction.force[0]])
-        turned = jnp.append(lever + reaction.rolling_moment, reaction.spin_torque) / self.inertia
-        return jnp.concatenate([moved, turned])
+        rolled = (lever + reaction.rolling_moment) / self.inertia
+        return BallMotion(moved, rolled, reaction.spin_torque / self.inertia)
 
     def reaction(self, state: State) -> Reaction:
         """Friction in the present mode."""
         motion = self.motion(state.v)
         if not self.point:
             turning = _sign(state.mode)
-            spinning = ContactMotion(state.q[2:], turning / self.law.radius(self.load), motion.rolling)
+            spinning = ContactMotion(state.q.slip_ratio, turning / self.law.radius(self.load), motion.rolling)
             motion = choose(turning != 0.0, spinning, motion)
         slips = self.law.reaction(motion.slip, motion.spin, self.load, motion.rolling)
         if self.shifted:
@@ -174,7 +195,7 @@ class BallOnPlane(AbstractSystem):
         """Shift of the pressure that keeps the ball from rolling; all moments are linear in it."""
 
         def turning(shift):
-            return self.acceleration(self.pivoting_reaction(motion, shift))[2:4]
+            return self.acceleration(self.pivoting_reaction(motion, shift)).rolling
 
         return -jnp.linalg.solve(jax.jacfwd(turning)(jnp.zeros(2)), turning(jnp.zeros(2)))
 
@@ -206,12 +227,8 @@ class BallOnPlane(AbstractSystem):
             + reaction.spin_torque * motion.spin
             + jnp.sum(reaction.rolling_moment * motion.rolling)
         )
-        rests = state.mode == REST
-        return Rate(
-            q=jnp.where(rests, 0.0, jnp.append(state.v[:2], jnp.zeros(2))),
-            v=jnp.where(rests, 0.0, self.acceleration(reaction)),
-            ledger=jnp.where(rests, 0.0, power)[None],
-        )
+        rate = Rate(BallPlace(state.v.centre, jnp.zeros(2)), self.acceleration(reaction), Losses(power))
+        return choose(state.mode == REST, jax.tree.map(jnp.zeros_like, rate), rate)
 
     # ---- events ---------------------------------------------------------------------------------------
 
@@ -239,9 +256,9 @@ class BallOnPlane(AbstractSystem):
         return size(self._slip_and_rim(state.v)) / self.speed - NEAR_REST
 
     def _spin_left(self, state: State) -> Scalar:
-        return _sign(state.mode) * state.v[4]
+        return _sign(state.mode) * state.v.spin
 
-    def _slip_and_rim(self, velocity: Velocity) -> Array:
+    def _slip_and_rim(self, velocity: BallMotion) -> Array:
         motion = self.motion(velocity)
         return jnp.append(motion.slip, motion.spin * self.law.radius(self.load))
 
@@ -250,13 +267,13 @@ class BallOnPlane(AbstractSystem):
         return (self.capacity - size(force)) / self.load
 
     def _turning_left(self, state: State) -> Scalar:
-        return self.radius * size(state.v[2:4]) / self.speed - NEAR_REST
+        return self.radius * size(state.v.rolling) / self.speed - NEAR_REST
 
     def _shift_left(self, state: State) -> Scalar:
         return spot_law(self.law).rolling_shift - size(self.holding_shift(self.motion(state.v)))
 
     def _rolling_left(self, state: State) -> Scalar:
-        return size(state.v[:2]) / self.speed - NEAR_REST
+        return size(state.v.centre) / self.speed - NEAR_REST
 
     def _off_ray(self, state: State) -> Scalar:
         """Logarithm of the distance from proportional slip and spin over that allowed; its slope is left out."""
@@ -266,7 +283,7 @@ class BallOnPlane(AbstractSystem):
         rim, spins = slip_and_rim[2], slip_and_rim[2] != 0.0
         off = gain[:2] - slip_and_rim[:2] * gain[2] / jnp.where(spins, rim, 1.0)
         time = rim * self.mass / (self.capacity + 1e-300)
-        speed = jnp.sum(state.v[:2] ** 2) + self.radius**2 * jnp.sum(state.v[2:] ** 2)
+        speed = jnp.sum(state.v.centre**2) + self.radius**2 * jnp.sum(_turning(state.v) ** 2)
         share = jnp.sum(off * off) * time * time / (speed + 1e-300)
         undefined = jnp.where(spins & (self.capacity > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
@@ -281,17 +298,17 @@ class BallOnPlane(AbstractSystem):
         return self._spinning(state)
 
     def _spin_ends(self, state: State, index) -> State:
-        return self._rolling(changed(state, v=state.v.at[4].set(0.0)))
+        return self._rolling(_without_spin(state))
 
     def _rests(self, state: State, index) -> State:
-        return self._rolling(_run_out(self, state, lambda v: v[:2]))
+        return self._rolling(_run_out(self, state, lambda v: v.centre))
 
     def _pivots(self, state: State, index) -> State:
         return self._held_from_rolling(state)
 
     def _held_from_rolling(self, state: State) -> State:
         """A ball that slips but does not roll pivots, if a shift of the pressure can keep it from rolling."""
-        still = changed(state, v=state.v.at[2:4].set(0.0), mode=jnp.asarray(PIVOT))
+        still = changed(state, v=state.v.replace(rolling=jnp.zeros(2)), mode=jnp.asarray(PIVOT))
         held = (self._turning_left(state) <= 1e-6 * NEAR_REST) & (self._shift_left(still) > 0.0)
         return choose(held, still, state)
 
@@ -299,23 +316,26 @@ class BallOnPlane(AbstractSystem):
         """Slip and spin have ended: the ball rolls if friction can hold it, and rests if resistance can."""
         slip = self.motion(state.v).slip
         if not self.point:
-            state = changed(state, v=state.v.at[4].set(0.0))
+            state = _without_spin(state)
         # An impulse at the contact that takes the last of the slip away.
-        push = -slip * 2 / 7
-        turned = 2.5 * jnp.stack([push[1], -push[0]]) / self.radius
-        rolls = changed(state, v=state.v + jnp.concatenate([push, turned, jnp.zeros(1)]), mode=jnp.asarray(ROLL))
-        still = size(rolls.v[:2]) <= 2 * NEAR_REST * self.speed
+        rolls = changed(state, v=self._pushed(state.v, -slip * 2 / 7), mode=jnp.asarray(ROLL))
+        still = size(rolls.v.centre) <= 2 * NEAR_REST * self.speed
         steep = jnp.abs(self.mass * self.gravity * jnp.sin(self.slope)) * self.radius > self.resistance()
-        spinning = jnp.abs(rolls.v[4]) > 0.0
-        stops = changed(rolls, v=jnp.zeros(5), mode=jnp.asarray(REST))
+        spinning = jnp.abs(rolls.v.spin) > 0.0
+        stops = changed(rolls, v=jax.tree.map(jnp.zeros_like, rolls.v), mode=jnp.asarray(REST))
         rolls = choose(still & ~steep & ~spinning, stops, rolls)
         held = size(self.rolling_reaction(self.motion(rolls.v)).force) <= self.capacity
         return choose(held, rolls, changed(state, mode=jnp.asarray(SLIP)))
 
+    def _pushed(self, velocity: BallMotion, push: Float[Array, "2"]) -> BallMotion:
+        """The motion after an impulse at the contact that changes the velocity of the centre by `push`."""
+        turned = 2.5 * jnp.stack([push[1], -push[0]]) / self.radius
+        return BallMotion(velocity.centre + push, velocity.rolling + turned, velocity.spin)
+
     def _spinning(self, state: State) -> State:
         """Onto the ray of proportional slip and spin, by Newton's method; the rolling momentum is kept."""
         slip_and_rim = self._slip_and_rim(state.v)
-        turning = jnp.where(state.v[4] < 0.0, -1.0, 1.0)
+        turning = jnp.where(state.v.spin < 0.0, -1.0, 1.0)
         radius = self.law.radius(self.load)
 
         def drift(ratio):
@@ -329,11 +349,10 @@ class BallOnPlane(AbstractSystem):
         ratio = slip_and_rim[:2] / jnp.abs(slip_and_rim[2])
         ratio = jax.lax.scan(improve, ratio, None, length=_NEWTON_STEPS)[0]
         push = (ratio * jnp.abs(slip_and_rim[2]) - slip_and_rim[:2]) * 2 / 7
-        turned = 2.5 * jnp.stack([push[1], -push[0]]) / self.radius
         return changed(
             state,
-            q=state.q.at[2:].set(ratio),
-            v=state.v + jnp.concatenate([push, turned, jnp.zeros(1)]),
+            q=state.q.replace(slip_ratio=ratio),
+            v=self._pushed(state.v, push),
             mode=jnp.where(turning < 0.0, SPIN_RIGHT, SPIN_LEFT),
         )
 
@@ -350,16 +369,16 @@ class BallOnPlane(AbstractSystem):
     def observe(self, state: State) -> dict[str, Array]:
         """Everything worth showing of one state."""
         reaction, motion = self.reaction(state), self.motion(state.v)
-        kinetic = 0.5 * self.mass * jnp.sum(state.v[:2] ** 2) + 0.5 * self.inertia * jnp.sum(state.v[2:] ** 2)
+        kinetic = 0.5 * self.mass * jnp.sum(state.v.centre**2) + 0.5 * self.inertia * jnp.sum(_turning(state.v) ** 2)
 
         def in_space(tangent):
             return jnp.append(tangent, 0.0)[None]
 
         return {
-            "position": jnp.append(state.q[:2], self.radius),
-            "velocity": jnp.append(state.v[:2], 0.0),
-            "angular_velocity": state.v[2:],
-            "contact_position": jnp.append(state.q[:2], 0.0)[None],
+            "position": jnp.append(state.q.centre, self.radius),
+            "velocity": jnp.append(state.v.centre, 0.0),
+            "angular_velocity": _turning(state.v),
+            "contact_position": jnp.append(state.q.centre, 0.0)[None],
             "slip": in_space(motion.slip),
             "spin": motion.spin[None],
             "normal_force": self.load[None],
@@ -367,8 +386,8 @@ class BallOnPlane(AbstractSystem):
             "friction_torque": reaction.spin_torque[None],
             "rolling_moment": in_space(reaction.rolling_moment),
             "kinetic_energy": kinetic,
-            "potential_energy": -self.mass * self.gravity * jnp.sin(self.slope) * state.q[0],
-            "dissipated_energy": state.ledger[0],
+            "potential_energy": -self.mass * self.gravity * jnp.sin(self.slope) * state.q.centre[0],
+            "dissipated_energy": state.ledger.friction,
             "mode": state.mode,
         }
 
@@ -397,10 +416,20 @@ def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
     return changed(
         state,
         t=state.t + left,
-        q=state.q + left * (rate.q + 0.5 * left * jnp.append(rate.v[:2], jnp.zeros(2))),
-        v=state.v + left * rate.v,
-        ledger=state.ledger + 0.5 * left * rate.ledger,
+        q=state.q.replace(centre=state.q.centre + left * (rate.q.centre + 0.5 * left * rate.v.centre)),
+        v=shifted(state.v, rate.v, left),
+        ledger=shifted(state.ledger, rate.ledger, 0.5 * left),
     )
+
+
+def _without_spin(state: State) -> State:
+    """The state with no turning about the normal."""
+    return changed(state, v=state.v.replace(spin=jnp.zeros_like(state.v.spin)))
+
+
+def _turning(velocity: BallMotion) -> Float[Array, "3"]:
+    """Angular velocity about x, y, z [rad s-1]."""
+    return jnp.append(velocity.rolling, velocity.spin)
 
 
 def _sign(mode: Array) -> Scalar:

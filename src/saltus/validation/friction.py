@@ -175,7 +175,9 @@ def rails_state(case: Case) -> list[Check]:
     """Loads, slips, spins and accelerations of one state."""
     given, expected = case["input"], case["expected"]
     ball = _rails(given)
-    velocity = np.array([given["state"]["xdot"], 0.0, *given["state"]["Omega"]])
+    velocity = forces.RailMotion(
+        *(jnp.asarray(x, float) for x in (given["state"]["xdot"], 0.0, given["state"]["Omega"]))
+    )
     now, power = _sliding(ball, velocity)
     found = {
         "N1": now.loads.load[0],
@@ -184,8 +186,8 @@ def rails_state(case: Case) -> list[Check]:
         "slip2": now.motion.slip[1],
         "spin1": now.motion.spin[0],
         "spin2": now.motion.spin[1],
-        "xddot": now.acceleration[0],
-        "Omegadot": now.acceleration[2:],
+        "xddot": now.acceleration.along,
+        "Omegadot": now.acceleration.turning,
         "dissipated_power": power,
     }
     kept = bool((np.asarray(now.loads.load) > 0).all() and float(now.loads.determinant) > 0)
@@ -369,7 +371,7 @@ def butterfly_state(case: Case) -> list[Check]:
     """Geometry, load and accelerations of one state."""
     given, expected = case["input"], case["expected"]
     ball = _butterfly(given, _law(given))
-    state = State.of(given["t"], [given["phi"]], [given["w"], given["Oy"]], [0.0, 0.0], 0)
+    state = ball.state(given["phi"], given["w"], given["Oy"], given["t"])
     now, _, rate = _now(ball, state)
     found = {
         "curvature_profile": now.track.outline.curvature,
@@ -378,9 +380,9 @@ def butterfly_state(case: Case) -> list[Check]:
         "c_t": now.track.along,
         "c_n": now.track.outward,
         "normal_load_over_M": now.demand.load,
-        "wdot": now.gain[0],
-        "Oydot": now.gain[1],
-        "phidot": rate.q[0],
+        "wdot": now.gain.speed,
+        "Oydot": now.gain.turning,
+        "phidot": rate.q.angle,
     }
     lifted = bool(now.demand.load <= 0.0)
     return [*_all_relative(case, found), fact("lifted", lifted == expected["lifted"])]

@@ -150,6 +150,15 @@ class Result:
         ]
         return sorted(rows, key=lambda row: -row["count"])
 
+    def first_of_outcomes(self) -> dict[str, int]:
+        """The first sample of each outcome but `failed`, the rarest outcome first."""
+        codes, first, counts = np.unique(self._read("outcome", ()), return_index=True, return_counts=True)
+        known = self._words("outcome")
+        named = [
+            (known.get(int(codes[i]), str(int(codes[i]))), int(self.numbers[first[i]])) for i in np.argsort(counts)
+        ]
+        return {name: number for name, number in named if name != "failed"}
+
     def categories(self) -> list[dict[str, Any]]:
         """How often each word came up, for what is a word and not a number: the modes at the end."""
         rows = []

@@ -135,8 +135,9 @@ class ScenarioWork:
     def design(self) -> Design:
         """Where the samples lie."""
         from saltus.ensembles.design import Design
+        from saltus.ensembles.design.vectors import terrain_grid
 
-        return Design(self.table, self.total)
+        return Design(self.table, self.total, terrain_grid(self.scenario))
 
     @property
     def samples(self) -> int:

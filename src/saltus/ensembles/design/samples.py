@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from saltus.ensembles.design import points
 from saltus.ensembles.design.marginals import columns, inverse, listed
+from saltus.ensembles.design.vectors import vector
 from saltus.errors import ScenarioError
-from saltus.scenarios.ensemble import EnsembleModel
+from saltus.scenarios.ensemble import VECTORS, EnsembleModel
+
+if TYPE_CHECKING:
+    from saltus.surfaces.grid import Grid
 
 
 class Design:
@@ -22,21 +27,28 @@ class Design:
     Args:
         model: The table [ensemble].
         samples: How many samples there are, instead of the number in the table.
+        grid: The pixels of the terrain, for places from files (`vectors.terrain_grid`).
     """
 
-    def __init__(self, model: EnsembleModel, samples: int | None = None):
+    def __init__(self, model: EnsembleModel, samples: int | None = None, grid: Grid | None = None):
         self.model = model
-        self.keys = tuple(model.parameters)
+        chosen = {key: one for key, one in model.parameters.items() if one.name in VECTORS}
+        self._vectors = {key: vector(one, grid) for key, one in chosen.items()}
+        self.keys = tuple(name for key in model.parameters for name in self._names(key))
         self._read_files()
         self._axes = self._grid() if model.design == "grid" else []
         self.samples = self._count(samples)
         if model.design == "grid":
             return
-        self._drawn = [key for key in self.keys if key not in self._ordered]
+        self._drawn = [key for key in model.parameters if key not in self._ordered and key not in self._vectors]
         self._inverse = {key: inverse(key, model.parameters[key]) for key in self._drawn if key not in self._rows}
         self._dimension = self._dimensions()
-        self._points = self._point_set(list(dict.fromkeys(self._dimension.values())))
+        self._points = self._point_set(self._axis_names())
         self._mixing = [(group.keys, np.linalg.cholesky(group.matrix)) for group in model.correlated]
+
+    def _names(self, key: str) -> list[str]:
+        """The keys of single numbers behind a key of the table."""
+        return [f"{key}.{k}" for k in range(self._vectors[key].size)] if key in self._vectors else [key]
 
     @property
     def choices(self) -> dict[str, list[str]]:
@@ -116,6 +128,11 @@ class Design:
         """The dimension of the unit cube behind each key that is drawn; columns of one file share theirs."""
         return {key: f"csv {self.model.parameters[key].csv}" if key in self._rows else key for key in self._drawn}
 
+    def _axis_names(self) -> list[str]:
+        """The dimensions of the unit cube, by name."""
+        single = dict.fromkeys(self._dimension.values())
+        return [*single, *(f"{key}#{k}" for key, one in self._vectors.items() for k in range(one.needs))]
+
     def _point_set(self, names: list[str]) -> points.Random | points.Sobol | points.Latin | points.Saltelli:
         seed, design = self.model.seed, self.model.design
         if design == "latin":
@@ -128,7 +145,7 @@ class Design:
 
     def _draw_points(self, first: int, last: int) -> dict[str, np.ndarray]:
         drawn = self._points.draw(first, last)
-        names = list(dict.fromkeys(self._dimension.values()))
+        names = self._axis_names()
         uniform = {key: drawn[:, names.index(name)] for key, name in self._dimension.items()}
         for keys, mixing in self._mixing:
             uniform |= _correlated({key: uniform[key] for key in keys}, mixing)
@@ -138,6 +155,9 @@ class Design:
                 values[key] = self._rows[key][(u * len(self._rows[key])).astype(int)]
             else:
                 values[key] = self._inverse[key](u)
+        for key, one in self._vectors.items():
+            given = [drawn[:, names.index(f"{key}#{k}")] for k in range(one.needs)]
+            values |= dict(zip(self._names(key), one.columns(*given), strict=True))
         return values
 
 

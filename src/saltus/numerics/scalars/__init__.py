@@ -1,6 +1,6 @@
 """Programs of small arrays, written out as operations on scalars."""
 
-from saltus.numerics.scalars.arrays import as_constants, as_inputs
+from saltus.numerics.scalars.arrays import as_constants, as_inputs, as_table
 from saltus.numerics.scalars.graph import CannotScalariseError, Node, Scalars, cost, evaluate, needed
 from saltus.numerics.scalars.programs import scalarize
 
@@ -10,6 +10,7 @@ __all__ = [
     "Scalars",
     "as_constants",
     "as_inputs",
+    "as_table",
     "cost",
     "evaluate",
     "needed",

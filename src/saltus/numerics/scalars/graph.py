@@ -32,7 +32,7 @@ class Node:
     """One scalar: an input, a constant, or an operation on others.
 
     Args:
-        op: Name of the operation: that of the JAX primitive, or "input", "constant", "unknown".
+        op: Name of the operation: that of the JAX primitive, or "input", "table", "constant", "unknown".
         args: What it is applied to.
         dtype: Type of the value.
         value: Value of a constant; place of an input; what an unknown operation is called.
@@ -109,19 +109,21 @@ class Scalars:
         """A number that is given later."""
         return self._once(("input", place), Node("input", (), np.dtype(dtype), place))
 
+    def table(self, place, dtype) -> Node:
+        """A whole table that is given later, from which single numbers are taken."""
+        return self._once(("table", place), Node("table", (), np.dtype(dtype), place))
+
     def unknown(self, name: str, dtype) -> Node:
         """What cannot be written as scalar operations; harmless unless it is needed."""
         return Node("unknown", (), np.dtype(dtype), name)
-
-    def number_of(self, node: Node) -> int:
-        """Its place in the order in which nodes were made: after what it is made of."""
-        return self._order[node]
 
     def operation(self, op: str, *args: Node, dtype=None, key=(), bind: Callable | None = None) -> Node:
         """The operation on these nodes, simplified."""
         for arg in args:
             if arg.op == "unknown":
                 return arg
+            if arg.op == "table" and op != "take":
+                return self.unknown(f"{op} of a table", arg.dtype)
         if bind is None:
             simple = self._simplified(op, args)
             if simple is not None:
@@ -325,7 +327,7 @@ def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like, operations=No
         elif ready:
             operate = node.bind or table[node.op]
             values[node] = operate(*(values[arg] for arg in node.args))
-        elif node.op in ("input", "unknown"):
+        elif node.op in ("input", "table", "unknown"):
             raise CannotScalariseError(f"The operation {node.value!r} cannot be written as operations on scalars.")
         else:
             stack.append((node, True))

@@ -78,6 +78,25 @@ def _labelled(s: Scalars, eqn, *arrays) -> np.ndarray:
     return array_of([pool[k] if k >= 0 else beyond for k in moved.ravel()], moved.shape)
 
 
+def _gathered(s: Scalars, eqn, array, indices) -> np.ndarray:
+    """Elements at known places; or rows of a large table, one number of a row at a time."""
+    if not (array.size and array.flat[0].op == "table"):
+        return _labelled(s, eqn, array, indices)
+    p, width = eqn.params["dimension_numbers"], int(np.prod(array.shape[1:], dtype=int))
+    whole = (1, *array.shape[1:]) == tuple(eqn.params["slice_sizes"])
+    if not whole or p.collapsed_slice_dims != (0,) or p.start_index_map != (0,) or indices.shape[-1] != 1:
+        raise CannotScalariseError("gather from a large table other than of whole rows")
+    table, out = array.flat[0], []
+    for place in indices.ravel():
+        for k in range(width):
+
+            def take(index, table, k=k):
+                return table.reshape(-1).at[width * index + k].get(mode="promise_in_bounds")
+
+            out.append(s.operation("take", place, table, dtype=table.dtype, key=(width, k), bind=take))
+    return array_of(out, (*indices.shape[:-1], *array.shape[1:]))
+
+
 def _scattered(s: Scalars, eqn, array, indices, updates) -> np.ndarray:
     """Elements put, added, ... at known places."""
     where = known_values(indices)
@@ -107,6 +126,7 @@ _MOVED = {"gather": (0,), "pad": (0, 1), "rev": (0,), "dynamic_slice": (0,), "dy
 RULES = {
     **dict.fromkeys(("reshape", "squeeze", "expand_dims"), _reshaped),
     **dict.fromkeys(_MOVED, _labelled),
+    "gather": _gathered,
     **dict.fromkeys(("scatter", "scatter-add", "scatter-mul", "scatter-max", "scatter-min"), _scattered),
     "broadcast_in_dim": _spread,
     "slice": _sliced,

@@ -56,6 +56,7 @@ PAPER = Paper(
     title="Influence of the combined dry friction on the dynamics of the rigid ball moving along two parallel rails",
     authors="Alexey A. Kireenkov",
     reference="Kireenkov 2021: COUPLED PROBLEMS 2021",
+    link="https://doi.org/10.23967/coupled.2021.032",
     about="A round contact spot that slides and spins at once: the exact friction is an integral over the spot, the paper replaces it by "
     "three square roots and applies it to a ball on two rails. It prints formulas only; the integrals are summed here as printed, and "
     "the signs for two rails are checked on a ball.",

@@ -165,6 +165,6 @@ DRAWINGS = (
     Drawing("errors", "Errors of four approximations", "Hertz pressure.", model_errors),
     Drawing("shifts", "What a shifted pressure does", "A shift across the slip changes force and torque also in the limits, which the "
             "model (8) cannot follow.", shifts),
-    Drawing("rails", "A pushed ball on rails", "With finite spots slip never ends: the ball creeps on.", on_rails, slow=True),
-    Drawing("rails-rest", "The same ball, to the end", "A point contact would roll for ever.", to_rest, slow=True),
+    Drawing("rails", "A pushed ball on rails", "With finite spots slip never ends: the ball creeps on.", on_rails, slow=True, play="rails-slide-to-creep"),
+    Drawing("rails-rest", "The same ball, to the end", "A point contact would roll for ever.", to_rest, slow=True, play="rails-to-rest"),
 )  # fmt: skip

@@ -29,3 +29,17 @@ for (const tools of document.querySelectorAll(".tools")) {
       row.hidden = pressed.dataset.verdict !== "all" && row.dataset.verdict !== pressed.dataset.verdict;
   });
 }
+// A motion is played in a frame of its own, in the place of its figure; all share one player.
+for (const button of document.querySelectorAll("button.play")) {
+  button.addEventListener("click", () => {
+    const figure = button.closest("figure"), shown = figure.querySelector("iframe");
+    figure.classList.toggle("playing", !shown);
+    button.textContent = shown ? "▶ play the motion" : "■ back to the figure";
+    if (shown) { shown.remove(); return; }
+    const [before, after] = JSON.parse(document.getElementById("player").textContent), frame = document.createElement("iframe");
+    frame.title = "the motion";
+    frame.setAttribute("sandbox", "allow-scripts");
+    frame.srcdoc = before + figure.querySelector("script.motion").textContent + after;
+    figure.prepend(frame);
+  });
+}

@@ -75,7 +75,7 @@ PAPER = Paper(
     title="On a paradox in the impact dynamics of smooth rigid bodies",
     authors="Peter Palffy-Muhoray, Epifanio G. Virga, Mark Wilkinson and Xiaoyu Zheng",
     reference="Palffy-Muhoray et al. 2017: arXiv 1703.10041, with Supplementary Data",
-    link="https://arxiv.org/abs/1703.10041",
+    link="https://doi.org/10.48550/arXiv.1703.10041",
     about="Two smooth convex bodies can touch without approaching and still be driven into each other by free motion: then the conservation "
     "laws and rigidity contradict each other. The published event is recomputed digit by digit; the derivatives of the true gap show which "
     "touches are paradoxes, and a finite contact force resolves them.",

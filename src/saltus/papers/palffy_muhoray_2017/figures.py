@@ -220,7 +220,7 @@ DRAWINGS = (
     Drawing("fig-3", "Fig. 3: the published event", "Arms to the contact point, and directions of the angular velocities (dashed).", configuration),
     Drawing("gap", "The gap of the published event", "Apart before, overlapping after: gap ≈ j t³/6.", gap_of_time),
     Drawing("types", "Touches of every kind", "The label follows from the first three derivatives of the true gap.", types),
-    Drawing("force", "What resolves it", "A finite force keeps the bodies in contact, conserves energy and momenta, and vanishes as they separate.", contact_force),
+    Drawing("force", "What resolves it", "A finite force keeps the bodies in contact, conserves energy and momenta, and vanishes as they separate.", contact_force, play="paradox"),
     Drawing("new", "Paradoxes that should not exist", "Two ellipsoids, and a motion in a plane.", new_paradoxes),
     Drawing("ellipsoids", "n·v̇ ≤ 0 for ellipsoids", "True, and false for superellipsoids: that is what type 2b* needs.", ellipsoid_claim),
 )  # fmt: skip

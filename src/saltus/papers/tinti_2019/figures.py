@@ -289,7 +289,7 @@ DRAWINGS = (
     Drawing("fig-05", "Fig. 5: rod force of Case 2", f"ϑ₀ = {math.degrees(THETA_2):.2f}°, φ₀ = {math.degrees(PHI_2):.2f}°.",
             figure_5, in_full="The two schemes cannot be told apart.", play="bowl-pendulum"),
     Drawing("fig-06", "Fig. 6: the same with friction", f"μ = {MU_2:g}. After the last stop the force is undetermined within "
-            "the shaded range.", figure_6, slow=True),
+            "the shaded range.", figure_6, slow=True, play="bowl-pendulum-friction"),
     Drawing("fig-07", "Fig. 7: paths of Example 1", "μ = 0.01, five periods.", figure_7, slow=True),
     Drawing("fig-08", "Fig. 8: rod force of Example 1", "At 5T the limit is still far.", figure_8, slow=True),
     Drawing("fig-09", "Fig. 9: paths of Example 2 without friction", "Yellow: heavy, black: light.", figure_9, play="paraboloid"),
@@ -299,7 +299,7 @@ DRAWINGS = (
             figure_12, in_full="Dots: RK4 at the paper's step."),
     Drawing("fig-13", "Fig. 13: energy of the centre of mass", "", figure_13),
     Drawing("instability", "Case 1b is unstable", NOT_SHOWN + "An error of Case 1b grows ninefold per period; Case 1a only "
-            "drifts.", instability, slow=True),
+            "drifts.", instability, slow=True, play="bowl-steady"),
     Drawing("misprint", "The pendulum with friction, printed and corrected", NOT_SHOWN + "The printed equation drives one half "
             "of each swing.", misprint, slow=True),
     Drawing("to-rest", "Example 2 continued to rest", NOT_SHOWN + "μ = 0.015. The heavy mass sticks three times (shaded) and is "

@@ -62,6 +62,7 @@ PAPER = Paper(
     title="Simulating n-link chain sliding off a desktop",
     authors="Jan Vrbik",
     reference="Vrbik: an algorithm complementing “Chain sliding off a table”, Am. J. Phys. 61 (1993)",
+    link="related article: https://www.mathematica-journal.com/2011/02/simulating-a-chain-sliding-off-a-desktop/",
     about="Each link that crosses the edge is jerked taut; the article derives the jump as the limit of a large force. It prints no "
     "numbers, so its equations are the claims: they are held against the library, which solves for tensions instead, and against "
     "a chain integrated with a finite force and no law at all.",

@@ -142,7 +142,7 @@ def continuum(work: Workbench) -> Figure:
 
 
 DRAWINGS = (
-    Drawing("snapshots", "Ten links slide off", "Exact limit law. The end swings under the table, then the chain shoots out.", snapshots),
+    Drawing("snapshots", "Ten links slide off", "Exact limit law. The end swings under the table, then the chain shoots out.", snapshots, play="chain"),
     Drawing("by-size", "Four laws of the jerk side by side", "The printed law, and freezing the edge link, create energy for longer "
             "chains and let them leave too early.", by_size),
     Drawing("ledger", "Energy of a chain, jerk by jerk", "An inelastic jerk can only lose energy.", ledger),

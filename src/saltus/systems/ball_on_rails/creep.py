@@ -21,8 +21,8 @@ from saltus.systems.ball_on_rails.forces import (
     LEAN,
     Contacts,
     Place,
+    RailMotion,
     Scalar,
-    Velocity,
     even_load,
     grip,
     loads_of,
@@ -37,9 +37,9 @@ _HALVINGS = 54
 _NEWTON_STEPS = 4
 
 
-def momentum(ball: BallOnRails, velocity: Velocity) -> Scalar:
+def momentum(ball: BallOnRails, velocity: RailMotion) -> Scalar:
     """What forces along the rails do not change: the slow variable of creep [kg m2/s]."""
-    return ball.mass * ball.radius * jnp.cos(ball.half_angle) * velocity[0] + ball.inertia * velocity[3]
+    return ball.mass * ball.radius * jnp.cos(ball.half_angle) * velocity.along + ball.inertia * velocity.turning[1]
 
 
 def spot_radius(ball: BallOnRails) -> Scalar:
@@ -47,11 +47,11 @@ def spot_radius(ball: BallOnRails) -> Scalar:
     return ball.law.radius(even_load(ball))
 
 
-def ray(ball: BallOnRails, angle: Scalar) -> Velocity:
+def ray(ball: BallOnRails, angle: Scalar) -> RailMotion:
     """Symmetric motion with positive spin whose slip and rim speed are (cos, sin) of `angle`."""
     turning = jnp.sin(angle) / (spot_radius(ball) * jnp.sin(ball.half_angle))
     along = jnp.cos(angle) + ball.radius * jnp.cos(ball.half_angle) * turning
-    return jnp.zeros(5).at[0].set(along).at[3].set(turning)
+    return RailMotion(along, jnp.zeros(()), jnp.zeros(3).at[1].set(turning))
 
 
 def ray_motion(ball: BallOnRails, angle: Scalar) -> ContactMotion:
@@ -66,29 +66,31 @@ def ray_motion(ball: BallOnRails, angle: Scalar) -> ContactMotion:
     )
 
 
-def ray_angle(ball: BallOnRails, velocity: Velocity) -> Scalar:
+def ray_angle(ball: BallOnRails, velocity: RailMotion) -> Scalar:
     """The angle of `ray` for a symmetric motion."""
-    forward = jnp.where(velocity[3] < 0.0, -1.0, 1.0)
-    slip = velocity[0] - ball.radius * jnp.cos(ball.half_angle) * velocity[3]
-    return jnp.arctan2(jnp.abs(velocity[3]) * spot_radius(ball) * jnp.sin(ball.half_angle), forward * slip)
+    _, rolling, _ = velocity.turning
+    forward = jnp.where(rolling < 0.0, -1.0, 1.0)
+    slip = velocity.along - ball.radius * jnp.cos(ball.half_angle) * rolling
+    return jnp.arctan2(jnp.abs(rolling) * spot_radius(ball) * jnp.sin(ball.half_angle), forward * slip)
 
 
 def on_ray(ball: BallOnRails, place: Place, angle: Scalar, forward: Scalar) -> Contacts:
     """Creep: friction and acceleration do not change on the ray."""
     motion = jax.tree.map(lambda x: forward * x, ray_motion(ball, angle))
-    return slid(ball, place, jnp.zeros(5), motion)
+    return slid(ball, place, RailMotion.still(), motion)
 
 
-def symmetric_acceleration(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Velocity:
+def symmetric_acceleration(ball: BallOnRails, angle: Scalar, forward: Scalar) -> RailMotion:
     """Acceleration in the symmetric motion of this angle and direction of spin."""
-    return on_ray(ball, placed(ball, jnp.zeros(()), jnp.zeros(5)), angle, forward).acceleration
+    return on_ray(ball, placed(ball, jnp.zeros(()), RailMotion.still()), angle, forward).acceleration
 
 
 def turning_of_ray(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Scalar:
     """How the ratio of slip to rim speed drifts at this angle; zero for creep that stays what it is."""
     gain = symmetric_acceleration(ball, angle, forward)
-    slip = gain[0] - ball.radius * jnp.cos(ball.half_angle) * gain[3]
-    rim = gain[3] * spot_radius(ball) * jnp.sin(ball.half_angle)
+    _, rolling, _ = gain.turning
+    slip = gain.along - ball.radius * jnp.cos(ball.half_angle) * rolling
+    rim = rolling * spot_radius(ball) * jnp.sin(ball.half_angle)
     return forward * (slip * jnp.sin(angle) - rim * jnp.cos(angle))
 
 
@@ -124,7 +126,7 @@ def terminal_creep(ball: BallOnRails, forward: float = 1.0) -> tuple[Scalar, Sca
     """
     way = jnp.asarray(forward, float)
     angle = creep_angle(ball, way)
-    return 1.0 / jnp.tan(angle), symmetric_acceleration(ball, angle, way)[0]
+    return 1.0 / jnp.tan(angle), symmetric_acceleration(ball, angle, way).along
 
 
 @program
@@ -165,13 +167,13 @@ def resting(ball: BallOnRails, place: Place) -> Contacts:
     limit = ball.law.rolling_capacity(even_load(ball))
     resistance = jnp.clip(-0.5 * ball.radius * held, -limit, limit)
     torque = (0.5 * ball.radius * held + resistance) * C / S
-    nothing = jnp.zeros(2)
+    nothing, still = jnp.zeros(2), RailMotion.still()
     reaction = Reaction(
         force=jnp.stack([jnp.full(2, -0.5 * held), nothing], -1),
         spin_torque=-jnp.asarray(LEAN) * torque,
         rolling_moment=jnp.stack([nothing, jnp.full(2, resistance)], -1),
     )
-    return Contacts(place, loads_of(ball, place, jnp.zeros(5), nothing), reaction, jnp.zeros(5))
+    return Contacts(place, loads_of(ball, place, still, nothing), reaction, still)
 
 
 def rests(ball: BallOnRails) -> Array:

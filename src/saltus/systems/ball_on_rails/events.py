@@ -10,10 +10,11 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.hybrid import Guard, State
+from saltus.hybrid.parts import shifted
 from saltus.laws.friction import PointLimit, SpotLimit
 from saltus.systems.ball_common import changed, choose, size
 from saltus.systems.ball_on_rails import creep, forces
-from saltus.systems.ball_on_rails.forces import Contacts, Place, Scalar
+from saltus.systems.ball_on_rails.forces import Contacts, Place, RailMotion, Scalar
 from saltus.systems.ball_on_rails.stick import (
     CREEP_BACKWARD,
     CREEP_FORWARD,
@@ -69,7 +70,7 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
     if not ball.secure:
         guards += [
             Guard("rail_lost", lambda s: look(s).loads.margin, both_slide, jump=after(_rail_lost)),
-            Guard("landing", lambda s: s.q[1], one_rail, jump=after(_landed), settle=after(_rocked_down)),
+            Guard("landing", lambda s: s.q.tilt, one_rail, jump=after(_landed), settle=after(_rocked_down)),
             Guard("leaves", look.share_of_load, one_rail, "left_domain", LEFT_MESSAGE),
             Guard("jams", look.room_left, slides_or_jammed, "jammed", JAM_MESSAGE),
         ]
@@ -93,8 +94,17 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
 
 def _rail_lost(ball: BallOnRails, state: State, index) -> State:
     """The ball begins to tilt about the rail that it still touches."""
-    seat = changed(state, q=state.q.at[1].set(0.0), v=state.v.at[1].set(0.0))
+    seat = _with_tilt(state, 0.0)
     return changed(seat, mode=state.mode.at[index].set(OPEN))
+
+
+def _with_tilt(state: State, rate) -> State:
+    """The state with no tilt, but this rate of it."""
+    return changed(
+        state,
+        q=state.q.replace(tilt=jnp.zeros_like(state.q.tilt)),
+        v=state.v.replace(tilt=jnp.full_like(state.v.tilt, rate)),
+    )
 
 
 def _slip_vanished(ball: BallOnRails, state: State, index) -> State:
@@ -125,12 +135,12 @@ def seated(ball: BallOnRails, state: State) -> State:
     """Modes of a ball that has just come to sit on both rails."""
     state = changed(state, mode=jnp.full(2, SLIP))
     if ball.point:
-        straight = jnp.abs(state.v[2]) * ball.radius <= NEAR_STICK * ball.speed
+        straight = jnp.abs(state.v.turning[0]) * ball.radius <= NEAR_STICK * ball.speed
         state = choose(straight, _straight(ball, state), state)
     else:
-        still = size(state.v * ball.lengths) <= NEAR_REST * ball.speed
+        still = size(ball.speeds(state.v)) <= NEAR_REST * ball.speed
         state = choose(still, _at_rest(ball, state), state)
-    place = forces.placed(ball, state.q[1], state.v)
+    place = forces.placed(ball, state.q.tilt, state.v)
     if ball.secure:
         return state
     loads = forces.slid(ball, place, state.v).loads
@@ -141,13 +151,14 @@ def seated(ball: BallOnRails, state: State) -> State:
 
 def on_both(ball: BallOnRails, state: State, tilt_rate: Scalar) -> State:
     """The ball down on both rails, with this rate of tilt left; the energy lost goes to the ledger."""
-    loss = 0.5 * ball.mass * ball.radius**2 * (state.v[1] ** 2 - tilt_rate**2)
-    return changed(state, q=state.q.at[1].set(0.0), v=state.v.at[1].set(tilt_rate), ledger=state.ledger.at[1].add(loss))
+    loss = 0.5 * ball.mass * ball.radius**2 * (state.v.tilt**2 - tilt_rate**2)
+    lost = state.ledger.replace(impact=state.ledger.impact + loss)
+    return changed(_with_tilt(state, tilt_rate), ledger=lost)
 
 
 def _landed(ball: BallOnRails, state: State, index) -> State:
     """Plastic impact on the rail that was lost; where the normals are less than 90 degrees apart it rocks over."""
-    rate = -state.v[1] * jnp.cos(2 * ball.half_angle)
+    rate = -state.v.tilt * jnp.cos(2 * ball.half_angle)
     rocks = rate > NEAR_STICK * ball.speed / ball.radius
     down = on_both(ball, state, jnp.where(rocks, rate, 0.0))
     return choose(rocks, changed(down, mode=jnp.where(state.mode == OPEN, SLIP, OPEN)), seated(ball, down))
@@ -155,7 +166,7 @@ def _landed(ball: BallOnRails, state: State, index) -> State:
 
 def _straight(ball: BallOnRails, state: State) -> State:
     """Point contacts that slide along the rails only: who sticks and who slides, with exact zeros."""
-    v = state.v.at[2].set(0.0)
+    v = state.v.replace(turning=state.v.turning.at[0].set(0.0))
     negligible = 2 * NEAR_STICK * ball.speed
     place = forces.placed(ball, jnp.zeros(()), v)
     slip = place.motion.slip[:, 0]
@@ -166,8 +177,8 @@ def _straight(ball: BallOnRails, state: State) -> State:
     both = -ball.mass * (own * slip - other * slip[::-1]) / (own**2 - other**2)
     impulse = jnp.where(sticks, jnp.where(sticks.all(), both, one), 0.0)
     pushed = forces.acceleration(ball, place, forces.along_rails(impulse))
-    pushed = pushed.at[0].add(-ball.gravity * jnp.sin(ball.slope))
-    return changed(state, v=v + pushed, mode=mode)
+    pushed = pushed.replace(along=pushed.along - ball.gravity * jnp.sin(ball.slope))
+    return changed(state, v=jax.tree.map(jnp.add, v, pushed), mode=mode)
 
 
 def _stuck_on_one_rail(ball: BallOnRails, state: State) -> State:
@@ -179,10 +190,13 @@ def _stuck_on_one_rail(ball: BallOnRails, state: State) -> State:
     return choose(_Look(ball).grip_left(stuck) >= 0.0, stuck, state)
 
 
-def _with_slip(ball: BallOnRails, state: State, place: Place, slip: Array, spin: Scalar) -> Array:
+def _with_slip(ball: BallOnRails, state: State, place: Place, slip: Array, spin: Scalar) -> RailMotion:
     """Velocities with this slip and spin added at the only contact."""
-    v = state.v.at[0].add(slip[0]).at[1].add(-place.kept * slip[1] / ball.radius)
-    return v.at[2:].add(spin * place.normals[0])
+    return RailMotion(
+        along=state.v.along + slip[0],
+        tilt=state.v.tilt - place.kept * slip[1] / ball.radius,
+        turning=state.v.turning + spin * place.normals[0],
+    )
 
 
 def _torn_loose(ball: BallOnRails, state: State, index) -> State:
@@ -203,11 +217,12 @@ def _limit(ball: BallOnRails, contacts: Contacts) -> PointLimit | SpotLimit:
 
 def _creeping(ball: BallOnRails, state: State, index) -> State:
     """Onto the ray of self-similar creep; the momentum that friction along the rails cannot change is kept."""
-    forward = jnp.where(state.v[3] < 0.0, -1.0, 1.0)
+    forward = jnp.where(state.v.turning[1] < 0.0, -1.0, 1.0)
     angle = creep.refined_angle(ball, creep.ray_angle(ball, state.v), forward)
     direction = creep.ray(ball, angle)
-    v = direction * creep.momentum(ball, state.v) / creep.momentum(ball, direction)
-    return changed(state, q=state.q.at[2].set(angle), v=v, mode=_creep_mode(forward))
+    kept, unit = creep.momentum(ball, state.v), creep.momentum(ball, direction)
+    v = jax.tree.map(lambda x: x * kept / unit, direction)
+    return changed(state, q=state.q.replace(creep_angle=angle), v=v, mode=_creep_mode(forward))
 
 
 def _creep_mode(forward: Scalar) -> Array:
@@ -217,10 +232,10 @@ def _creep_mode(forward: Scalar) -> Array:
 def _run_out(ball: BallOnRails, state: State) -> State:
     """The last stretch before a stop: velocities go straight to zero together."""
     rate = ball.rate(state)
-    scaled, gain = state.v * ball.lengths, rate.v * ball.lengths
+    scaled, gain = ball.speeds(state.v), ball.speeds(rate.v)
     left = -jnp.sum(scaled * scaled) / jnp.minimum(jnp.sum(scaled * gain), -1e-300)
-    energy = 0.5 * rate.ledger * left
-    return changed(state, t=state.t + left, q=state.q + 0.5 * left * rate.q, ledger=state.ledger + energy)
+    q, ledger = (shifted(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
+    return changed(state, t=state.t + left, q=q, ledger=ledger)
 
 
 def _slip_run_out(ball: BallOnRails, state: State, index) -> State:
@@ -238,17 +253,18 @@ def _slip_run_out(ball: BallOnRails, state: State, index) -> State:
     return changed(
         state,
         t=state.t + left,
-        q=state.q + left * rate.q,
-        v=state.v + left * rate.v,
-        ledger=state.ledger + 0.5 * left * rate.ledger,
+        q=shifted(state.q, rate.q, left),
+        v=shifted(state.v, rate.v, left),
+        ledger=shifted(state.ledger, rate.ledger, 0.5 * left),
     )
 
 
 def _at_rest(ball: BallOnRails, state: State, index=0) -> State:
     """At rest for good, or on the way down a slope that is too steep for rest."""
-    still = jnp.zeros_like(state.v)
+    still = RailMotion.still()
     downhill = jnp.where(ball.slope < 0.0, -1.0, 1.0)
-    leaves = changed(state, q=state.q.at[2].set(creep.creep_angle(ball, downhill)), v=still, mode=_creep_mode(downhill))
+    angle = creep.creep_angle(ball, downhill)
+    leaves = changed(state, q=state.q.replace(creep_angle=angle), v=still, mode=_creep_mode(downhill))
     return choose(creep.rests(ball), changed(state, v=still, mode=jnp.full(2, REST)), leaves)
 
 
@@ -301,18 +317,19 @@ class _Look:
         state = jax.lax.stop_gradient(state)
         momentum = creep.momentum(ball, state.v)
         growth = creep.momentum(ball, gain) / jnp.where(momentum == 0.0, 1.0, momentum)
-        off = (gain - growth * state.v) * ball.lengths
+        off = ball.speeds(shifted(gain, state.v, -growth))
+        about_x, rolling, about_z = state.v.turning
         # Slip relaxes in about the time in which friction would take away the rim speed.
-        rim = creep.spot_radius(ball) * jnp.sin(ball.half_angle) * state.v[3]
+        rim = creep.spot_radius(ball) * jnp.sin(ball.half_angle) * rolling
         time = rim / (forces.grip(ball) * ball.gravity + 1e-300)
-        lateral = ball.radius**2 * (state.v[2] ** 2 + state.v[4] ** 2)
-        share = (jnp.sum(off * off) * time * time + lateral) / (jnp.sum((state.v * ball.lengths) ** 2) + 1e-300)
+        lateral = ball.radius**2 * (about_x**2 + about_z**2)
+        share = (jnp.sum(off * off) * time * time + lateral) / (jnp.sum(ball.speeds(state.v) ** 2) + 1e-300)
         undefined = jnp.where((momentum == 0.0) | (forces.grip(ball) == 0.0), 1.0, 0.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(ball.capture))
 
     def speed_left(self, state: State) -> Scalar:
         """Speed over that from which a stop is extrapolated."""
-        return size(state.v * self.ball.lengths) / self.ball.speed - NEAR_REST
+        return size(self.ball.speeds(state.v)) / self.ball.speed - NEAR_REST
 
     def creep_left(self, state: State) -> Scalar:
         """Momentum of the creep in its direction; zero at the stop."""

@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from saltus.contacts.ball_contact import ContactMotion, contact_motion, moment, normal_at
+from saltus.hybrid import Parts, part
 from saltus.laws.friction import Reaction
 from saltus.laws.friction.base import direction
 
@@ -25,10 +26,49 @@ if TYPE_CHECKING:
 Scalar = Float[Array, ""]
 Pair = Float[Array, "2"]
 Vector = Float[Array, "3"]
-Velocity = Float[Array, "5"]  # of x, of the tilt, angular velocity
 
 LEAN = np.array([-1.0, 1.0])  # towards which side the normal of each rail leans, in half angles
 _NEWTON_STEPS = 6  # for a spot that grows with the load: quadratic convergence from a good guess
+
+
+class RailPlace(Parts):
+    """Where a ball on rails is.
+
+    Args:
+        along: Position along the rails [m].
+        tilt: Angle by which it has turned about its only rail [rad].
+        creep_angle: Angle of the ray on which slip and rim speed fall together [rad]; changed by jumps alone.
+    """
+
+    along: Scalar = part()
+    tilt: Scalar = part()
+    creep_angle: Scalar = part()
+
+
+class RailMotion(Parts):
+    """How it moves; or the rates of that.
+
+    Args:
+        along: Velocity along the rails [m s-1].
+        tilt: Rate of the tilt [rad s-1].
+        turning: Angular velocity about x, y, z [rad s-1].
+    """
+
+    along: Scalar = part()
+    tilt: Scalar = part()
+    turning: Vector = part(1)
+
+    @staticmethod
+    def still() -> RailMotion:
+        """No motion."""
+        return RailMotion(jnp.zeros(()), jnp.zeros(()), jnp.zeros(3))
+
+
+class RailLosses(Parts):
+    """Energy lost since the start to friction, and in impacts on a rail [J]."""
+
+    friction: Scalar = part()
+    impact: Scalar = part()
 
 
 class Place(eqx.Module):
@@ -83,7 +123,7 @@ class Contacts(eqx.Module):
     place: Place
     loads: Loads
     reaction: Reaction
-    acceleration: Velocity
+    acceleration: RailMotion
 
     @property
     def motion(self) -> ContactMotion:
@@ -115,21 +155,21 @@ def grip(ball: BallOnRails) -> Scalar:
     return ball.law.capacity(even_load(ball)) / even_load(ball)
 
 
-def placed(ball: BallOnRails, tilt: Scalar, velocity: Velocity, is_open: Bool[Array, "2"] | None = None) -> Place:
+def placed(ball: BallOnRails, tilt: Scalar, velocity: RailMotion, is_open: Bool[Array, "2"] | None = None) -> Place:
     """Where the ball touches: both rails, or one about which it has turned by `tilt`."""
     is_open = jnp.zeros(2, bool) if is_open is None else jnp.asarray(is_open)
     one = is_open.any()
     kept = jnp.where(is_open[0], 1.0, -1.0)
     lean = ball.half_angle - tilt
-    turning = -velocity[1] * ball.radius
+    turning = -velocity.tilt * ball.radius
     aside, down = turning * kept * jnp.cos(lean), -turning * jnp.sin(lean)
-    centre = jnp.stack([velocity[0], jnp.where(one, aside, 0.0), jnp.where(one, down, 0.0)])
+    centre = jnp.stack([velocity.along, jnp.where(one, aside, 0.0), jnp.where(one, down, 0.0)])
     leans = jnp.where(one, kept * lean, LEAN * ball.half_angle)
-    motion = contact_motion(normal_at(leans), centre, velocity[2:], ball.radius)
+    motion = contact_motion(normal_at(leans), centre, velocity.turning, ball.radius)
     return Place(one, ~is_open, kept, leans, centre, _masked(motion, ~is_open))
 
 
-def slid(ball: BallOnRails, place: Place, velocity: Velocity, motion: ContactMotion | None = None) -> Contacts:
+def slid(ball: BallOnRails, place: Place, velocity: RailMotion, motion: ContactMotion | None = None) -> Contacts:
     """Every contact that touches slides: loads, friction and accelerations.
 
     Friction follows `motion` where it is given, otherwise the motion of the place.
@@ -154,7 +194,7 @@ def slid(ball: BallOnRails, place: Place, velocity: Velocity, motion: ContactMot
     return Contacts(place, loads, reaction, acceleration(ball, place, reaction))
 
 
-def loads_of(ball: BallOnRails, place: Place, velocity: Velocity, across: Pair) -> Loads:
+def loads_of(ball: BallOnRails, place: Place, velocity: RailMotion, across: Pair) -> Loads:
     """Loads for friction forces across the rails that are `across` times the load."""
     S, C = jnp.sin(ball.half_angle), jnp.cos(ball.half_angle)
     t1, t2 = -across[0], -across[1]
@@ -162,7 +202,7 @@ def loads_of(ball: BallOnRails, place: Place, velocity: Velocity, across: Pair) 
     safe = jnp.where(jnp.abs(determinant) < 1e-12, 1e-12, determinant)
     margin = jnp.stack([S - t2 * C, S + t1 * C])
     both = weight(ball) * margin / safe
-    one = weight(ball) * jnp.cos(place.lean) - ball.mass * ball.radius * velocity[1] ** 2
+    one = weight(ball) * jnp.cos(place.lean) - ball.mass * ball.radius * velocity.tilt**2
     return Loads(jnp.where(place.one_rail, jnp.where(place.touches, one, 0.0), both), margin, determinant)
 
 
@@ -176,7 +216,7 @@ def _fixed_point(function, load: Pair) -> Pair:
     return jax.lax.scan(improve, load, None, length=_NEWTON_STEPS)[0]
 
 
-def acceleration(ball: BallOnRails, place: Place, reaction: Reaction) -> Velocity:
+def acceleration(ball: BallOnRails, place: Place, reaction: Reaction) -> RailMotion:
     """Acceleration of the ball for given friction."""
     turning = moment(place.normals, reaction.force, reaction.spin_torque, reaction.rolling_moment, ball.radius)
     along = ball.gravity * jnp.sin(ball.slope) + jnp.sum(reaction.force[:, 0]) / ball.mass
@@ -184,10 +224,10 @@ def acceleration(ball: BallOnRails, place: Place, reaction: Reaction) -> Velocit
     lean = place.kept * place.lean[0]
     rising = -(aside + ball.gravity * jnp.cos(ball.slope) * jnp.sin(lean)) / ball.radius
     tilt = jnp.where(place.one_rail, rising, 0.0)
-    return jnp.concatenate([jnp.stack([along, tilt]), jnp.sum(turning, 0) / ball.inertia])
+    return RailMotion(along, tilt, jnp.sum(turning, 0) / ball.inertia)
 
 
-def held(ball: BallOnRails, place: Place, velocity: Velocity, reaction: Reaction) -> Contacts:
+def held(ball: BallOnRails, place: Place, velocity: RailMotion, reaction: Reaction) -> Contacts:
     """Contacts with given friction, loads without friction across the rails."""
     loads = loads_of(ball, place, velocity, jnp.zeros(2))
     return Contacts(place, loads, reaction, acceleration(ball, place, reaction))
@@ -199,7 +239,7 @@ def along_rails(force: Pair) -> Reaction:
     return Reaction(jnp.stack([force, nothing], -1), nothing, jnp.zeros((2, 2)))
 
 
-def rolling_on_one(ball: BallOnRails, place: Place, velocity: Velocity) -> Reaction:
+def rolling_on_one(ball: BallOnRails, place: Place, velocity: RailMotion) -> Reaction:
     """Friction that keeps the only contact at rest on its rail: no slip, and no spin of a finite spot."""
     motion = place.motion
     spin, rolling = jnp.sum(motion.spin), jnp.sum(motion.rolling, 0)
@@ -207,8 +247,8 @@ def rolling_on_one(ball: BallOnRails, place: Place, velocity: Velocity) -> React
     if not ball.point:
         load = jnp.sum(loads_of(ball, place, velocity, jnp.zeros(2)).load)
         resistance = -ball.law.rolling_capacity(load) * direction(rolling)
-        torque = ball.inertia * place.kept * velocity[1] * rolling[1]
-    turn = -ball.radius * velocity[1] * place.kept * spin
+        torque = ball.inertia * place.kept * velocity.tilt * rolling[1]
+    turn = -ball.radius * velocity.tilt * place.kept * spin
     pull = ball.mass * (ball.gravity * jnp.sin(ball.slope) + turn)
     along = (-2 * pull + 5 * resistance[1] / ball.radius) / 7
     across = (-2 * weight(ball) * jnp.sin(place.lean[0]) - 5 * resistance[0] / ball.radius) / 7

@@ -16,11 +16,10 @@ from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.hybrid.state import on_host
 from saltus.laws.friction import AbstractFrictionLaw
 from saltus.programs import program
-from saltus.programs.arrays import joined
-from saltus.programs.arrays import numbers as number
+from saltus.programs.arrays import numbers
 from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, choose, is_point, of_type
 from saltus.systems.ball_on_rails import creep, events, forces, stick
-from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, Scalar
+from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, RailLosses, RailMotion, RailPlace, Scalar
 from saltus.systems.ball_on_rails.stick import JAMMED, MODES, OPEN, REST, SLIP, STICK
 
 
@@ -49,8 +48,7 @@ class BallOnRails(AbstractSystem):
     What the numbers exclude (`point`: spots; `secure`: losing a rail) is left out of the compiled program, so build a
     new ball rather than exchange its law.
 
-    State: q = (x, tilt about the only rail, angle of the creep), v = (x', tilt', angular velocity), ledger = (work of
-    friction, loss in impacts).
+    State: q is a `RailPlace`, v a `RailMotion`, ledger `RailLosses`, mode the mode of each contact.
 
     References:
         Kireenkov 2021, COUPLED PROBLEMS: ball on two rails (signs of the second rail corrected).
@@ -70,8 +68,8 @@ class BallOnRails(AbstractSystem):
     secure: bool = eqx.field(static=True)
 
     def __init__(self, mass, radius, half_angle, law, slope=0.0, gravity=9.81, capture=1e-9, secure=None):
-        self.mass, self.radius, self.half_angle = number(mass), number(radius), number(half_angle)
-        self.law, self.slope, self.gravity, self.capture = law, number(slope), number(gravity), number(capture)
+        self.mass, self.radius, self.half_angle = numbers(mass), numbers(radius), numbers(half_angle)
+        self.law, self.slope, self.gravity, self.capture = law, numbers(slope), numbers(gravity), numbers(capture)
         self.point = is_point(law, self.radius)
         self.secure = _keeps_both_rails(self.half_angle, law) if secure is None else secure
 
@@ -94,10 +92,10 @@ class BallOnRails(AbstractSystem):
         """An ordinary speed of this ball, by which small ones are measured [m/s]."""
         return jnp.sqrt(self.gravity * self.radius)
 
-    @property
-    def lengths(self) -> Array:
-        """What makes speeds [m/s] of the velocity variables."""
-        return jnp.ones(5).at[1:].set(self.radius)
+    def speeds(self, velocity: RailMotion) -> Array:
+        """The parts of a motion as speeds [m/s]: what turns, times the radius."""
+        turning = jnp.append(velocity.tilt, velocity.turning) * self.radius
+        return jnp.append(velocity.along, turning)
 
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip counts as none [m/s]."""
@@ -114,20 +112,22 @@ class BallOnRails(AbstractSystem):
         checks.shaped("angular_velocity", angular_velocity, (3,))
         checks.finite("angular_velocity", angular_velocity)
         checks.finite("velocity", velocity)
-        v = joined(velocity, 0.0, angular_velocity)
-        state = State.of(0.0, [position, 0.0, 0.0], v, [0.0, 0.0], [SLIP, SLIP])
-        return _seated(self, state)
+        zero = numbers(0.0)
+        place = RailPlace(numbers(position), zero, zero)
+        motion = RailMotion(numbers(velocity), zero, numbers(angular_velocity))
+        return _seated(self, State.of(0.0, place, motion, RailLosses(zero, zero), [SLIP, SLIP]))
 
     def rate(self, state: State) -> Rate:
         """Velocities and accelerations in the present mode, and the power lost."""
         contacts = self.contacts(state)
         moves = ~((state.mode == REST) | (state.mode == JAMMED)).any()
-        power = jnp.where(moves, contacts.power, 0.0)
-        return Rate(
-            q=jnp.append(jnp.where(moves, state.v[:2], 0.0), 0.0),
-            v=jnp.where(moves, contacts.acceleration, 0.0),
-            ledger=jnp.stack([power, jnp.zeros_like(power)]),
+        zero = jnp.zeros(())
+        rate = Rate(
+            q=RailPlace(state.v.along, state.v.tilt, zero),
+            v=contacts.acceleration,
+            ledger=RailLosses(contacts.power, zero),
         )
+        return choose(moves, rate, jax.tree.map(jnp.zeros_like, rate))
 
     def contacts(self, state: State) -> Contacts:
         """Loads, friction and accelerations in the present mode."""
@@ -143,7 +143,7 @@ class BallOnRails(AbstractSystem):
 
     def _spots(self, state: State, place: Place, forward: Scalar) -> Contacts:
         """Finite spots: sliding as they move, creeping on the ray, or at rest."""
-        creeping = jax.tree.map(lambda x: forward * x, creep.ray_motion(self, state.q[2]))
+        creeping = jax.tree.map(lambda x: forward * x, creep.ray_motion(self, state.q.creep_angle))
         motion = choose(forward != 0.0, creeping, place.motion)
         result = forces.slid(self, place, state.v, motion)
         result = choose((state.mode == REST).any(), creep.resting(self, place), result)
@@ -155,8 +155,8 @@ class BallOnRails(AbstractSystem):
     def placed(self, state: State) -> Place:
         """Where and how the ball touches in the present mode."""
         if self.secure:
-            return forces.placed(self, state.q[1], state.v)
-        return forces.placed(self, state.q[1], state.v, state.mode == OPEN)
+            return forces.placed(self, state.q.tilt, state.v)
+        return forces.placed(self, state.q.tilt, state.v, state.mode == OPEN)
 
     def guards(self) -> tuple[Guard, ...]:
         """What can happen; see `events.all_guards`."""
@@ -183,7 +183,7 @@ class BallOnRails(AbstractSystem):
         side = jnp.where(place.one_rail, place.kept * self.radius * (jnp.sin(lean) - jnp.sin(self.half_angle)), 0.0)
         height = self.radius * jnp.cos(place.lean[0])
         rails = -LEAN * self.radius * jnp.sin(self.half_angle)
-        kinetic = 0.5 * self.mass * jnp.sum(velocity**2) + 0.5 * self.inertia * jnp.sum(state.v[2:] ** 2)
+        kinetic = 0.5 * self.mass * jnp.sum(velocity**2) + 0.5 * self.inertia * jnp.sum(state.v.turning**2)
         down, up = jnp.sin(self.slope), jnp.cos(self.slope)
         lifted = height - self.radius * jnp.cos(self.half_angle)
         e1, e2 = jnp.zeros((2, 3)).at[:, 0].set(1.0), across(normals)
@@ -192,10 +192,10 @@ class BallOnRails(AbstractSystem):
             return tangent[:, :1] * e1 + tangent[:, 1:] * e2
 
         return {
-            "position": jnp.stack([state.q[0], side, height]),
+            "position": jnp.stack([state.q.along, side, height]),
             "velocity": velocity,
-            "angular_velocity": state.v[2:],
-            "contact_position": jnp.zeros((2, 3)).at[:, 0].set(state.q[0]).at[:, 1].set(rails),
+            "angular_velocity": state.v.turning,
+            "contact_position": jnp.zeros((2, 3)).at[:, 0].set(state.q.along).at[:, 1].set(rails),
             "slip": in_space(contacts.motion.slip),
             "spin": contacts.motion.spin,
             "normal_force": contacts.loads.load,
@@ -203,16 +203,20 @@ class BallOnRails(AbstractSystem):
             "friction_torque": contacts.reaction.spin_torque,
             "rolling_moment": in_space(contacts.reaction.rolling_moment),
             "kinetic_energy": kinetic,
-            "potential_energy": self.mass * self.gravity * (up * lifted - down * state.q[0]),
-            "dissipated_energy": jnp.sum(state.ledger),
-            "tilt": jnp.where(place.one_rail, state.q[1], 0.0),
+            "potential_energy": self.mass * self.gravity * (up * lifted - down * state.q.along),
+            "dissipated_energy": state.ledger.friction + state.ledger.impact,
+            "tilt": jnp.where(place.one_rail, state.q.tilt, 0.0),
             "mode": state.mode,
         }
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """The instant (after the last stretch before a stop), which rail, and the energy lost at once."""
         before, after = on_host(before, after)
-        return {"t": float(after.t), "rail": index, "energy_loss": float(np.sum(after.ledger - before.ledger))}
+        return {
+            "t": float(after.t),
+            "rail": index,
+            "energy_loss": float(np.sum(after.ledger.array() - before.ledger.array())),
+        }
 
 
 @program

@@ -13,7 +13,7 @@ from saltus.shapes.ellipsoid import Ellipsoid
 from saltus.systems.bodies.bond import FLATNESS, LEFT, PARTS, ROW, Bond, Contacts
 from saltus.systems.bodies.closed import filled
 from saltus.systems.bodies.lying import Face, Lying
-from saltus.systems.bodies.searches import image_shift
+from saltus.systems.bodies.state import motion_of
 from saltus.systems.bodies.touch import met
 
 LYING = 1e-9  # of kappa, below which a contact is on a flat
@@ -65,13 +65,14 @@ def bond_of(plan, members: list[int], contacts: list, q, v) -> Bond:
     walls = [contact for contact in contacts if contact[0] >= system.n]
     first, second = np.array(pairs, int).reshape(-1, 2).T
     size = float(plan.radius[members].max())
-    speed = float(np.linalg.norm(v[members, :3] - v[members, :3].mean(axis=0), axis=1).max())
+    motion = motion_of(v[members])
+    speed = float(np.linalg.norm(motion.velocity - motion.velocity.mean(axis=0), axis=1).max())
     if walls:
-        speed = float(np.linalg.norm(v[members, :3], axis=1).max())
-    spin = float(np.linalg.norm(v[members, 3:6], axis=1).max())
+        speed = float(np.linalg.norm(motion.velocity, axis=1).max())
+    spin = float(np.linalg.norm(motion.turning, axis=1).max())
     pace = spin + speed / size + np.sqrt(np.linalg.norm(plan.gravity) / size) + 1e-3
     holds = [plan.bonds[contact] for contact in contacts]
-    rows = np.concatenate([q[members], v[members, :6]], axis=1)
+    rows = np.concatenate([q[members], motion.velocity, motion.turning], axis=1)
     bond = Bond(
         members=tuple(members),
         stock=_rows_of(system.stock, np.array(members)),
@@ -80,7 +81,7 @@ def bond_of(plan, members: list[int], contacts: list, q, v) -> Bond:
             names=contacts,
             first=np.array([places[i] for i in first], int),
             second=np.array([places[contact[1]] for contact in contacts], int),
-            shift=image_shift(plan.period, q[second, :3], q[first, :3]),
+            shift=plan.shift(q[first], q[second]),
             slack=np.array([hold.slack for hold in holds]),
             sticks=np.array([hold.sticks for hold in holds]),
             heading=np.array([hold.heading for hold in holds]),

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from saltus.shapes.superellipsoid import Superellipsoid
+from saltus.systems.bodies.state import place_of
 
 if TYPE_CHECKING:
     from saltus.systems.bodies.bond import Contacts
@@ -66,7 +67,7 @@ class Face:
             return None
         axes, exponents = np.asarray(shape.axes)[member], np.asarray(shape.exponents)[member]
         normal = np.asarray(system.walls.normal)[wall - system.n]
-        tip = int(np.argmax(np.abs(_matrix(q[member, 3:7]).T @ normal)))
+        tip = int(np.argmax(np.abs(_matrix(place_of(q[member]).quaternion).T @ normal)))
         sides = [axis for axis in range(3) if axis != tip]
         load = -float(plan.gravity @ normal)
         pull = plan.gravity + load * normal

@@ -12,6 +12,7 @@ from saltus.hybrid import Outcome, State
 from saltus.hybrid.crowd import Change, Upcoming
 from saltus.laws.impact import Elastic
 from saltus.numerics import rotation
+from saltus.systems.bodies import ahead as flight
 from saltus.systems.bodies.binding import Hold, band_of, bond_of, groups
 from saltus.systems.bodies.bond import Bond
 from saltus.systems.bodies.lying import Lying
@@ -24,9 +25,11 @@ from saltus.systems.bodies.searches import (
     contacts_of_pairs,
     contacts_of_walls,
     image_shift,
+    pair_index,
     placed_pair,
     touching,
 )
+from saltus.systems.bodies.state import ImpactLosses, motion_of, place_of
 from saltus.systems.bodies.touch import PARADOXES, resolve
 from saltus.systems.bodies.watch import touches
 
@@ -52,10 +55,10 @@ class Schedule:
         self.inertia = np.asarray(system.stock.inertia)
         self.period = None if system.period is None else np.asarray(system.period)
         self.gravity = np.asarray(system.gravity)
-        self.mu = float(getattr(system.law, "mu", 0.0))
-        self.restitution = float(getattr(system.law, "restitution", 1.0))
+        self.mu = float(system.law.lasting_friction())
+        self.restitution = float(system.law.lasting_restitution())
         self.stop = max(float(system.settle_speed), 1e-10)
-        self.anchor = np.array(start.q)[:, :3]
+        self.anchor = np.array(start.q.centre)
         self.room = _room(self.radius, self.period, system.n)
         self.escapes: dict[Contact, tuple[float, float]] = {}  # time of touch, and how long not to look
         self.passing: set[Contact] = set()
@@ -65,8 +68,30 @@ class Schedule:
         self.leaving: set[Contact] = set()
         self.repeats: dict[Contact, tuple[float, int]] = {}  # when it last touched, and how often at that instant
         self.exhausted = 0  # searches since the last event that took too many steps
+        self.flight: flight.Ahead | None = None  # the loop that is ahead of the queue, while it is
+        self.grounded = not flight.can_run(system)  # whether something must happen here before the loop may go on
 
     # ---- what is to come ----------------------------------------------------------------------
+
+    def ahead(self, t: float, q, v) -> tuple[list[tuple[float, Change]], bool] | None:
+        """The next impacts of bodies that all fly freely, found together, and whether the end is reached.
+
+        None where the loop of `systems.bodies.ahead` cannot go on: events are then to be foreseen one by one.
+        """
+        if self.grounded or not self._all_free(t):
+            self.flight = None
+            return None
+        if self.flight is None:
+            self.flight = flight.Ahead(self.system, t, q, v, self.until)
+        changes, ended, goes_on = self.flight.next()
+        self.grounded = not goes_on
+        self.escapes, self.exhausted = {}, 0
+        return changes, ended
+
+    def _all_free(self, t: float) -> bool:
+        """Whether no bodies touch for longer than an instant, or have only just parted without a rate."""
+        busy = self.bonds or self.passing or self.touching or self.leaving
+        return not busy and not any(self.wait(contact, t) > 0.0 for contact in self.escapes)
 
     def foresee(self, members, t, q, v, paths) -> list[Upcoming]:
         """Contacts and look-outs that concern these members."""
@@ -74,7 +99,7 @@ class Schedule:
         leaving, self.leaving = self.leaving, set()
         events = [Upcoming(t, "touch", self.bodies_of(contact), contact) for contact in sorted(waiting)]
         events += [Upcoming(t, "release", self.bodies_of(contact), contact) for contact in sorted(leaving)]
-        self.anchor[members] = q[members, :3]
+        self.anchor[members] = place_of(q[members]).centre
         leave = t + self._stay(q, v)
         for i in range(self.system.n):
             leg = paths.leg(i)
@@ -104,13 +129,15 @@ class Schedule:
 
     def shift(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Whole periods by which rows of first bodies are to be moved next to the second."""
-        return image_shift(self.period, second[:, :3], first[:, :3])
+        return image_shift(self.period, place_of(second).centre, place_of(first).centre)
 
     def longest_leg(self, members, v) -> float:
         """For how long bodies in contact surely stay within their rooms [s]."""
         if not np.isfinite(self.room):
             return np.inf
-        speed = np.linalg.norm(v[members, :3], axis=1).max() + np.linalg.norm(v[members, 3:6], axis=1).max() * self.room
+        motion = motion_of(v[members])
+        moves, turns = (np.linalg.norm(part, axis=1).max() for part in (motion.velocity, motion.turning))
+        speed = moves + turns * self.room
         pull = float(np.linalg.norm(self.gravity))
         return 0.5 * self.room / max(speed + np.sqrt(pull * self.room), 1e-300)
 
@@ -118,8 +145,8 @@ class Schedule:
         """How long each body stays within its room, on its own."""
         if not np.isfinite(self.room):
             return np.full(len(q), np.inf)
-        left = np.maximum(self.room - np.linalg.norm(q[:, :3] - self.anchor, axis=1), 0.0)
-        speed, pull = np.linalg.norm(v[:, :3], axis=1), float(np.linalg.norm(self.gravity))
+        left = np.maximum(self.room - np.linalg.norm(place_of(q).centre - self.anchor, axis=1), 0.0)
+        speed, pull = np.linalg.norm(motion_of(v).velocity, axis=1), float(np.linalg.norm(self.gravity))
         return 2.0 * left / np.maximum(speed + np.sqrt(speed**2 + 2.0 * pull * left), 1e-300)
 
     def _neighbours(self, members) -> list[Contact]:
@@ -143,7 +170,7 @@ class Schedule:
             found = contacts_of_walls(self.system, first - self.system.n, second, q, v, begins, horizons)
             size = self.radius[second]
         else:
-            shifts = image_shift(self.period, q[second, :3], q[first, :3])
+            shifts = self.shift(q[first], q[second])
             found = contacts_of_pairs(self.system, first, second, q, v, shifts, begins, horizons)
             size = self.radius[first] + self.radius[second]
         happens, times, certified, widths, last = found
@@ -212,7 +239,7 @@ class Schedule:
 
     def judge(self, t: float, q, v) -> Outcome | None:
         """Whether any two bodies overlap in the last state."""
-        state = State.of(t=t, q=q, v=v, ledger=np.zeros(1), mode=np.zeros(len(q), int))
+        state = State.of(t, place_of(q), motion_of(v), ImpactLosses(np.zeros(())), np.zeros(len(q), int))
         for contact, gap, size in close_pairs(self.system, state):
             if gap < -OVERLAP * size and contact not in self.passing:
                 return self._overlap(contact, t, -gap)
@@ -244,7 +271,7 @@ class Schedule:
 
     def touch(self, contact: Contact, t: float, q, v) -> Change:
         """Two bodies, or a wall and a body, have met."""
-        self.exhausted = 0
+        self.exhausted, self.grounded = 0, not flight.can_run(self.system)
         system, members = self.system, list(self.bodies_of(contact))
         sustain = system.paradox == "sustain"
         came = resolve(*self.partners(contact, q, v), system.law, system.gravity, system.settle_speed, sustain)
@@ -357,7 +384,7 @@ class Schedule:
             return self.system.wall(first - self.system.n), placed_pair(self.system, second, second, q, v, np.zeros(3))[
                 1
             ]
-        return placed_pair(self.system, first, second, q, v, image_shift(self.period, q[second, :3], q[first, :3]))
+        return placed_pair(self.system, first, second, q, v, self.shift(q[first], q[second]))
 
     def _data(self, contact: Contact, came, stays: bool, lost: float) -> dict:
         motion, at = came.before.motion, came.before.separation
@@ -428,13 +455,15 @@ class Schedule:
         bond, row = bond_of(self, [member], [contact], q, v), v[member]
         if bond.face is None:
             raise ValueError(f"Body {member} has no face with which it could lie on a wall.")
+        motion = motion_of(row)
         hold.inside, hold.lies, hold.rests = True, name != "clap", name == "rest"
         if name == "clap":
-            arm = np.asarray(rotation.rotate(jnp.asarray(q[member, 3:7]), jnp.asarray(bond.start[-3:])))
-            velocity, omega = bond.face.clapped(row[:3], row[3:6], arm, hold.sticks)
+            quaternion = jnp.asarray(place_of(q[member]).quaternion)
+            arm = np.asarray(rotation.rotate(quaternion, jnp.asarray(bond.start[-3:])))
+            velocity, omega = bond.face.clapped(motion.velocity, motion.turning, arm, hold.sticks)
         else:
-            velocity, omega = bond.face.laid(row[:3], row[3:6], hold.sticks)
-        new_v = np.array([[*velocity, *omega, row[6]]]) if name != "rest" else np.zeros((1, len(row)))
+            velocity, omega = bond.face.laid(motion.velocity, motion.turning, hold.sticks)
+        new_v = np.array([[*velocity, *omega, motion.contact_force]]) if name != "rest" else np.zeros((1, len(row)))
         lost = self._kinetic(member, q, row) - self._kinetic(member, q, new_v[0])
         told = self._told(name, contact, t, q, v)
         if lost < 0.0:  # spin and slip may be coupled so that the face gives instead of taking: then it passes
@@ -477,12 +506,3 @@ def _name(code: int, stays: bool) -> str:
     if stays:
         return "contact"
     return "impact" if LABELS[code] == "normal" else "tangential"
-
-
-def pair_index(system, contact: Contact) -> int:
-    """Number of a contact: pairs of bodies in order, then the bodies of each wall."""
-    first, second = contact
-    n = system.n
-    if first >= n:
-        return n * (n - 1) // 2 + (first - n) * n + second
-    return first * n - first * (first + 1) // 2 + second - first - 1

@@ -15,6 +15,7 @@ from saltus.contacts.wall import wall_contact, wall_gap
 from saltus.hybrid import State
 from saltus.programs import program
 from saltus.programs.arrays import numbers
+from saltus.systems.bodies.state import place_of
 
 CHUNK = 32  # pairs that are searched together: one size, so that one program is compiled
 OVERLAP = 1e-11  # of the size; deeper overlaps at the start are refused
@@ -99,8 +100,9 @@ def close_pairs(system, state: State) -> list[tuple[tuple[int, int], float, floa
     q, v = np.asarray(state.q), np.asarray(state.v)
     radius = np.asarray(system.radii())
     first, second = np.triu_indices(system.n, 1)
-    shifts = image_shift(system.period, q[second, :3], q[first, :3])
-    distance = np.linalg.norm(q[first, :3] + shifts - q[second, :3], axis=1)
+    one, two = place_of(q[first]).centre, place_of(q[second]).centre
+    shifts = image_shift(system.period, two, one)
+    distance = np.linalg.norm(one + shifts - two, axis=1)
     near = distance <= (radius[first] + radius[second]) * (1.0 + 1e-9)
     first, second, shifts = first[near], second[near], shifts[near]
     found = []
@@ -146,3 +148,12 @@ def _wall_gaps(system, state):
         return jax.vmap(lambda wall: wall_gap(wall, system.body(state, i)).gap)(system.walls)
 
     return jax.vmap(of)(jnp.arange(system.n))
+
+
+def pair_index(system, contact: tuple[int, int]) -> int:
+    """Number of a contact: pairs of bodies in order, then the bodies of each wall."""
+    first, second = contact
+    n = system.n
+    if first >= n:
+        return n * (n - 1) // 2 + (first - n) * n + second
+    return first * n - first * (first + 1) // 2 + second - first - 1

@@ -21,6 +21,7 @@ from saltus.numerics.differentiable import linear_part
 from saltus.programs.arrays import joined, numbers, stacked
 from saltus.shapes.alike import alike
 from saltus.shapes.body import Body, stack
+from saltus.systems.bodies.state import BodyMotion, BodyPlace, ImpactLosses, motion_of, place_of
 
 PARADOX_POLICIES = ("sustain", "pass", "stop")
 NEAREST = 6  # neighbours among which the smallest gap of a body is looked for
@@ -108,9 +109,9 @@ class RigidBodies(AbstractQueuedSystem):
         bodies = _list_of_bodies(bodies)
         if len(bodies) != self.n:
             raise ValueError(f"The system has {self.n} bodies, got {len(bodies)}. Give the bodies it was built with.")
-        q = stacked(*(joined(body.center, body.quaternion) for body in bodies))
-        v = stacked(*(joined(body.velocity, body.angular_velocity, 0.0) for body in bodies))
-        state = State.of(t=t, q=q, v=v, ledger=np.zeros(1), mode=np.zeros(self.n, int))
+        q = place_of(stacked(*(joined(body.center, body.quaternion) for body in bodies)))
+        v = motion_of(stacked(*(joined(body.velocity, body.angular_velocity, 0.0) for body in bodies)))
+        state = State.of(t=t, q=q, v=v, ledger=ImpactLosses(np.zeros(())), mode=np.zeros(self.n, int))
         self._refuse_overlap(state)
         return state
 
@@ -165,11 +166,12 @@ class RigidBodies(AbstractQueuedSystem):
     @staticmethod
     def contact_force(state: State) -> Array:
         """Sum of the forces of sustained contact on each body; also of stacked states [N]."""
-        return state.v[..., 6]
+        return state.v.contact_force
 
     def at(self, q: Array, v: Array, index) -> Body:
         """One body in a given place and motion."""
-        return row_of(self.stock, index).moved(q[:3], v[:3], q[3:7], v[3:6])
+        place, motion = place_of(q), motion_of(v)
+        return row_of(self.stock, index).moved(place.centre, motion.velocity, place.quaternion, motion.turning)
 
     def wall(self, index) -> Wall:
         """One wall."""
@@ -178,10 +180,8 @@ class RigidBodies(AbstractQueuedSystem):
     def flow(self, index: Array, q: Array, v: Array, duration: Array, compact: bool = False) -> tuple[Array, Array]:
         """Free motion of one body in closed form; `compact` is quick to compile."""
         moved = self.at(q, v, index).after(duration, self.gravity, compact)
-        return (
-            jnp.concatenate([moved.center, moved.quaternion]),
-            jnp.concatenate([moved.velocity, moved.angular_velocity, jnp.zeros(1)]),
-        )
+        motion = BodyMotion(moved.velocity, moved.angular_velocity, jnp.zeros(()))
+        return BodyPlace(moved.center, moved.quaternion).array(), motion.array()
 
     def nearest_image(self, first: Array, second: Array) -> Array:
         """Centre `second` moved by whole periods to where it is nearest to `first`."""
@@ -210,22 +210,22 @@ class RigidBodies(AbstractQueuedSystem):
 
     def observe(self, state: State) -> dict[str, Array]:
         indices = jnp.arange(self.n)
-        bodies = jax.vmap(self.at)(state.q, state.v, indices)
-        center, velocity = state.q[:, :3], state.v[:, :3]
+        bodies = jax.vmap(self.at)(state.q.array(), state.v.array(), indices)
+        center, velocity = state.q.centre, state.v.velocity
         momentum = self.stock.mass[:, None] * velocity
         spins = jax.vmap(Body.angular_momentum)(bodies)
         return {
             "position": center,
             "velocity": velocity,
-            "quaternion": state.q[:, 3:],
-            "angular_velocity": state.v[:, 3:6],
+            "quaternion": state.q.quaternion,
+            "angular_velocity": state.v.turning,
             "gap": jax.vmap(lambda i: self._smallest_gap(state, i))(indices),
             "contact_force": self.contact_force(state),
             "linear_momentum": jnp.sum(momentum, axis=0),
             "angular_momentum": jnp.sum(jnp.cross(center, momentum) + spins, axis=0),
             "kinetic_energy": jnp.sum(jax.vmap(Body.kinetic_energy)(bodies)),
             "potential_energy": -jnp.sum(self.stock.mass * (center @ self.gravity)),
-            "dissipated_energy": state.ledger[0],
+            "dissipated_energy": state.ledger.lost,
             "mode": state.mode,
         }
 
@@ -234,7 +234,7 @@ class RigidBodies(AbstractQueuedSystem):
         found = [jnp.asarray(jnp.inf)]
         if self.n > 1:
             radii = self.radii()
-            centers = jax.vmap(lambda c: self.nearest_image(body.center, c))(state.q[:, :3])
+            centers = jax.vmap(lambda c: self.nearest_image(body.center, c))(state.q.centre)
             away = jnp.sqrt(jnp.sum((centers - body.center) ** 2, axis=1)) - radii
             order = jnp.argsort(jnp.where(jnp.arange(self.n) == i, jnp.inf, away))[: min(NEAREST, self.n - 1)]
 

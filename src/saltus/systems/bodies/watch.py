@@ -22,6 +22,7 @@ from saltus.numerics.components import Turn, Vec
 from saltus.programs import program
 from saltus.shapes.body import Body
 from saltus.systems.bodies.bond import ROW
+from saltus.systems.bodies.state import motion_of, place_of
 
 MARGIN = 2.0  # on what the stages of a step show of accelerations
 CHUNK = 8  # contacts that are looked at together: one size, so that one program is compiled
@@ -51,7 +52,7 @@ def free_bounds(plan, member: int, v: np.ndarray) -> tuple[float, ...]:
     a, b, c = inertia = plan.inertia[member]
     ratio = max(abs(b - c) / a, abs(c - a) / b, abs(a - b) / c) / np.sqrt(3.0)
     # The kinetic energy of rotation is known only with the orientation; |L| >= I_min |omega| serves as well.
-    turning = float(np.linalg.norm(v[3:6]) * np.sqrt(inertia.max() / inertia.min()))
+    turning = float(np.linalg.norm(motion_of(v).turning) * np.sqrt(inertia.max() / inertia.min()))
     pull = float(np.linalg.norm(plan.gravity))
     bending = turning**2 * (1.0 + ratio)
     return turning, bending, pull, np.inf, bending
@@ -152,8 +153,8 @@ def _look(plan, contacts, places, q, v, bounds, of_walls: bool) -> np.ndarray:
     if of_walls:
         return np.asarray(_wall_looks(system, first - system.n, second, q[two], v[two], limits2))
     one = np.array([places[i] for i in first])
-    shifted = q[one].copy()
-    shifted[:, :3] += plan.shift(q[one], q[two])
+    place = place_of(q[one])
+    shifted = place.replace(centre=place.centre + plan.shift(q[one], q[two])).array()
     limits1 = _stacked([bounds[i] for i in first])
     return np.asarray(_pair_looks(system, first, second, shifted, v[one], q[two], v[two], limits1, limits2))
 

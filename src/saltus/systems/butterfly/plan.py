@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
-from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.hybrid import AbstractSystem, Guard, Parts, Quantity, Rate, State, part
 from saltus.programs.arrays import numbers as number
 from saltus.shapes.profile import AbstractProfile
 from saltus.systems.ball_common import AXES
@@ -20,6 +20,18 @@ from saltus.systems.butterfly.turning import AbstractTurning
 Scalar = Float[Array, ""]
 
 
+class PlateAngle(Parts):
+    """Angle of the plates [rad]; or its rate."""
+
+    plates: Scalar = part()
+
+
+class Supplied(Parts):
+    """Work of the plates on the ball since the start [J]."""
+
+    plates: Scalar = part()
+
+
 class ButterflyPlan(AbstractSystem):
     """The plate motion theta(t) for which a ball rolls along the profile as phi(t) says.
 
@@ -27,7 +39,7 @@ class ButterflyPlan(AbstractSystem):
     The results tell the friction that the motion requires and whether the contact is kept; where it is not, the
     run ends with `left_domain`. Feed the result to `TurningTable` to turn plates by it.
 
-    State: q = theta, v = theta', ledger = work of the plates on the ball.
+    State: q and v are a `PlateAngle` and its rate, ledger is `Supplied`.
 
     Args:
         mass: Mass, > 0 [kg].
@@ -59,7 +71,7 @@ class ButterflyPlan(AbstractSystem):
         """Plates at this angle [rad], turning at this rate [rad/s]."""
         checks.finite("angle", angle)
         checks.finite("rate", rate)
-        return State.of(0.0, [angle], [rate], [0.0], 0)
+        return State.of(0.0, PlateAngle(number(angle)), PlateAngle(number(rate)), Supplied(number(0.0)), 0)
 
     def _solved(self, state: State):
         """Track, speed along it, plate motion with its acceleration, and what the motion demands."""
@@ -73,9 +85,9 @@ class ButterflyPlan(AbstractSystem):
         here, stretch = eqx.filter_jvp(arc, (phi,), (jnp.ones_like(phi),))
         place = track(self.profile, phi, effective)
         speed, gain = here * phi_rate, here * phi_gain + stretch * phi_rate**2
-        still = demand(place, speed, (state.q[0], state.v[0], jnp.zeros_like(phi)), self.gravity)
+        still = demand(place, speed, (state.q.plates, state.v.plates, jnp.zeros_like(phi)), self.gravity)
         turn_gain = (still.pull - (1 + share) * gain) / (place.outward + share * effective)
-        plates = state.q[0], state.v[0], turn_gain
+        plates = state.q.plates, state.v.plates, turn_gain
         return place, speed, gain, plates, demand(place, speed, plates, self.gravity)
 
     def rate(self, state: State) -> Rate:
@@ -86,7 +98,7 @@ class ButterflyPlan(AbstractSystem):
         along = self.mass * (gain - asked.pull) * (speed + turn_rate * place.outward)
         outward = -self.mass * asked.load * turn_rate * place.along
         work = along + outward + 0.4 * self.mass * self.radius**2 * spin * spin_gain
-        return Rate(q=state.v, v=turn_gain[None], ledger=work[None])
+        return Rate(q=state.v, v=PlateAngle(turn_gain), ledger=Supplied(work))
 
     def guards(self) -> tuple[Guard, ...]:
         """The ball lifts off."""
@@ -145,6 +157,6 @@ class ButterflyPlan(AbstractSystem):
             "kinetic_energy": kinetic,
             "potential_energy": self.mass * self.gravity * centre[2],
             "dissipated_energy": jnp.zeros_like(kinetic),
-            "supplied_energy": state.ledger[0],
+            "supplied_energy": state.ledger.plates,
             "mode": state.mode,
         }

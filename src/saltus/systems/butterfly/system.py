@@ -11,11 +11,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
-from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
+from saltus.hybrid import AbstractSystem, Guard, Parts, Quantity, Rate, State, part
 from saltus.laws.friction import AbstractFrictionLaw, PointLimit, Reaction
 from saltus.programs import program
 from saltus.programs.arrays import numbers
-from saltus.programs.arrays import numbers as number
 from saltus.shapes.profile import AbstractProfile
 from saltus.systems.ball_common import (
     AXES,
@@ -41,6 +40,31 @@ _SWEEPS = 12  # for the load of a spot that grows with it: friction across the e
 LIFT_MESSAGE = "The ball lifted off the plates at t = {t:.6g} s."
 
 
+class ProfilePlace(Parts):
+    """Where the ball is: angle of the contact on the profile [rad]."""
+
+    angle: Scalar = part()
+
+
+class TrackMotion(Parts):
+    """How it moves; or the rates of that.
+
+    Args:
+        speed: Of the centre along its track, relative to the plates [m s-1].
+        turning: Angular velocity about y, in space [rad s-1].
+    """
+
+    speed: Scalar = part()
+    turning: Scalar = part()
+
+
+class PlateWork(Parts):
+    """Work done since the start against friction, and by the plates on the ball [J]."""
+
+    friction: Scalar = part()
+    plates: Scalar = part()
+
+
 class ButterflyContacts(NamedTuple):
     """The two mirror-image contacts: what the second one has is the mirror of the first.
 
@@ -49,7 +73,7 @@ class ButterflyContacts(NamedTuple):
         demand: What its motion asks for.
         load: Normal force of one contact [N].
         reaction: Friction of the first contact; components along the track, across it, about its normal.
-        gain: Accelerations of the speed along the track [m/s2] and of the angular velocity [rad/s2].
+        gain: Rates of the speed along the track [m/s2] and of the angular velocity [rad/s2].
         slip: Along the track [m/s].
         turning: Angular velocity relative to the plates [rad/s].
     """
@@ -58,7 +82,7 @@ class ButterflyContacts(NamedTuple):
     demand: Demand
     load: Scalar
     reaction: Reaction
-    gain: Float[Array, "2"]
+    gain: TrackMotion
     slip: Scalar
     turning: Scalar
 
@@ -70,8 +94,7 @@ class Butterfly(AbstractSystem):
     forward or backward; finite spots slip or creep, and stick only where slip and relative spin vanish together.
     The run ends with `left_domain` where the ball lifts off.
 
-    State: q = angle phi of the contact on the profile, v = (speed of the centre along its track relative to the
-    plates, angular velocity about y in space), ledger = (work of friction, work of the plates on the ball).
+    State: q is a `ProfilePlace`, v a `TrackMotion`, ledger a `PlateWork`.
 
     Args:
         mass: Mass, > 0 [kg].
@@ -99,8 +122,8 @@ class Butterfly(AbstractSystem):
     point: bool = eqx.field(static=True)
 
     def __init__(self, mass, radius, half_angle, profile, turning, law, gravity=9.81):
-        self.mass, self.radius, self.half_angle = number(mass), number(radius), number(half_angle)
-        self.profile, self.turning, self.law, self.gravity = profile, turning, law, number(gravity)
+        self.mass, self.radius, self.half_angle = numbers(mass), numbers(radius), numbers(half_angle)
+        self.profile, self.turning, self.law, self.gravity = profile, turning, law, numbers(gravity)
         self.point = is_point(law, self.radius)
 
     def __check_init__(self):
@@ -150,15 +173,20 @@ class Butterfly(AbstractSystem):
             )
         return _settled(self, state)
 
+    def state(self, phi, speed, angular_velocity, t=0.0, mode: int = SLIP) -> State:
+        """A state with these numbers, as `start` has them; nothing is checked."""
+        motion = TrackMotion(numbers(speed), numbers(angular_velocity))
+        return State.of(t, ProfilePlace(numbers(phi)), motion, PlateWork(numbers(0.0), numbers(0.0)), mode)
+
     # ---- motion ---------------------------------------------------------------------------------------
 
     def contacts(self, state: State) -> ButterflyContacts:
         """Loads, friction and accelerations in the present mode."""
-        place = track(self.profile, state.q[0], self.effective_radius)
+        place = track(self.profile, state.q.angle, self.effective_radius)
         plates = self.turning.at(state.t)
-        asked = demand(place, state.v[0], plates, self.gravity)
-        turning = state.v[1] - plates[1]
-        slip = state.v[0] - self.effective_radius * turning
+        asked = demand(place, state.v.speed, plates, self.gravity)
+        turning = state.v.turning - plates[1]
+        slip = state.v.speed - self.effective_radius * turning
         if self.point:
             load = 0.5 * self.mass * asked.load / jnp.cos(self.half_angle)
             sliding = self._sliding_force(state, slip, load)
@@ -191,11 +219,11 @@ class Butterfly(AbstractSystem):
             load = jax.lax.scan(lambda load, _: (consistent(load), None), load, None, length=_SWEEPS)[0]
         return load, jax.tree.map(lambda x: load * x, friction(load))
 
-    def _gain(self, asked: Demand, reaction: Reaction) -> Float[Array, "2"]:
+    def _gain(self, asked: Demand, reaction: Reaction) -> TrackMotion:
         S, C = jnp.sin(self.half_angle), jnp.cos(self.half_angle)
         along = asked.pull + 2 * reaction.force[0] / self.mass
         moment = -self.effective_radius * reaction.force[0] - S * reaction.spin_torque + C * reaction.rolling_moment[1]
-        return jnp.stack([along, 2 * moment / self.inertia])
+        return TrackMotion(along, 2 * moment / self.inertia)
 
     def _rolling_force(self, asked: Demand, plates) -> Scalar:
         """Force along the track at one contact that keeps the ball rolling."""
@@ -228,14 +256,14 @@ class Butterfly(AbstractSystem):
             + now.reaction.rolling_moment[1] * now.turning * C
         )
         rate = self.turning.at(state.t)[1]
-        along = 2 * now.reaction.force[0] * (state.v[0] + rate * now.track.outward)
+        along = 2 * now.reaction.force[0] * (state.v.speed + rate * now.track.outward)
         outward = -self.mass * now.demand.load * rate * now.track.along
-        given = along + outward + self.inertia * now.gain[1] * state.v[1]
+        given = along + outward + self.inertia * now.gain.turning * state.v.turning
         gain = now.gain
         if not self.point:
-            held = jnp.stack([jnp.zeros(()), self.turning.at(state.t)[2]])
-            gain = jnp.where(state.mode == STICK, held, gain)
-        return Rate(q=(state.v[0] / now.track.arc)[None], v=gain, ledger=jnp.stack([lost, given + lost]))
+            held = TrackMotion(jnp.zeros(()), self.turning.at(state.t)[2])
+            gain = choose(state.mode == STICK, held, gain)
+        return Rate(ProfilePlace(state.v.speed / now.track.arc), gain, PlateWork(lost, given + lost))
 
     # ---- events ---------------------------------------------------------------------------------------
 
@@ -254,16 +282,16 @@ class Butterfly(AbstractSystem):
         return (state.mode == FORWARD) | (state.mode == BACKWARD)
 
     def _load(self, state: State) -> Scalar:
-        place = track(self.profile, state.q[0], self.effective_radius)
-        return demand(place, state.v[0], self.turning.at(state.t), self.gravity).load / self.gravity
+        place = track(self.profile, state.q.angle, self.effective_radius)
+        return demand(place, state.v.speed, self.turning.at(state.t), self.gravity).load / self.gravity
 
     def _signed_slip(self, state: State) -> Scalar:
         sign = (state.mode == FORWARD) * 1.0 - (state.mode == BACKWARD) * 1.0
         return sign * self._slip_and_rim(state)[0] / self.speed + ROUNDING
 
     def _slip_and_rim(self, state: State) -> Float[Array, "2"]:
-        turning = state.v[1] - self.turning.at(state.t)[1]
-        slip = state.v[0] - self.effective_radius * turning
+        turning = state.v.turning - self.turning.at(state.t)[1]
+        slip = state.v.speed - self.effective_radius * turning
         load = self.mass * self.gravity * jnp.ones_like(slip)
         return jnp.stack([slip, self.law.radius(load) * jnp.sin(self.half_angle) * turning])
 
@@ -284,15 +312,16 @@ class Butterfly(AbstractSystem):
         tiny = 2 * NEAR_REST * self.speed
         turning = -tiny * spin / jnp.sin(self.half_angle)
         rate = self.turning.at(state.t)[1]
-        v = jnp.stack([tiny * slip[0] + self.effective_radius * turning, rate + turning])
+        v = TrackMotion(tiny * slip[0] + self.effective_radius * turning, rate + turning)
         return changed(state, v=v, mode=jnp.asarray(SLIP))
 
     def _held_or_reversed(self, state: State, index=0) -> State:
         rate = self.turning.at(state.t)[1]
         if not self.point:
-            still = changed(state, v=jnp.stack([jnp.zeros_like(rate), rate]), mode=jnp.asarray(STICK))
+            still = changed(state, v=TrackMotion(jnp.zeros_like(rate), rate), mode=jnp.asarray(STICK))
             return choose(self._grip_left(still) > 0.0, still, state)
-        rolling = changed(state, v=state.v.at[1].set(rate + state.v[0] / self.effective_radius))
+        speed = state.v.speed
+        rolling = changed(state, v=TrackMotion(speed, rate + speed / self.effective_radius))
         force = self.contacts(changed(rolling, mode=jnp.asarray(STICK))).reaction.force[0]
         sliding = jnp.where(force < 0.0, FORWARD, BACKWARD)
         return changed(rolling, mode=jnp.where(self._grip_left(rolling) > 0.0, STICK, sliding))
@@ -321,7 +350,7 @@ class Butterfly(AbstractSystem):
         angle, rate, _ = self.turning.at(state.t)
         tangent, normal = now.track.outline.tangent, now.track.outline.normal
         centre = now.track.along * tangent + now.track.outward * normal
-        velocity = (state.v[0] + rate * now.track.outward) * tangent - rate * now.track.along * normal
+        velocity = (state.v.speed + rate * now.track.outward) * tangent - rate * now.track.along * normal
         position, velocity = in_space(centre, angle), in_space(velocity, angle)
         S = jnp.sin(self.half_angle)
         mirror = jnp.array([1.0, -1.0])
@@ -333,12 +362,13 @@ class Butterfly(AbstractSystem):
         e2 = lateral + mirror[:, None] * side
         force = now.reaction.force[0] * e1 + (mirror * now.reaction.force[1])[:, None] * e2
         rolling = (now.reaction.rolling_moment[1] * jnp.ones(2))[:, None] * e2
-        kinetic = 0.5 * self.mass * jnp.sum(velocity**2) + 0.5 * self.inertia * state.v[1] ** 2
+        turning = state.v.turning
+        kinetic = 0.5 * self.mass * jnp.sum(velocity**2) + 0.5 * self.inertia * turning**2
         pressed = jnp.where(now.load > 0.0, now.load, 1.0)
         return {
             "position": position,
             "velocity": velocity,
-            "angular_velocity": jnp.stack([jnp.zeros_like(state.v[1]), state.v[1], jnp.zeros_like(state.v[1])]),
+            "angular_velocity": jnp.stack([jnp.zeros_like(turning), turning, jnp.zeros_like(turning)]),
             "contact_position": position - self.radius * (lateral_normal + in_space(normal, angle) * cosine),
             "slip": jnp.broadcast_to(now.slip * e1, (2, 3)),
             "spin": -mirror * now.turning * S,
@@ -348,12 +378,12 @@ class Butterfly(AbstractSystem):
             "rolling_moment": rolling,
             "kinetic_energy": kinetic,
             "potential_energy": self.mass * self.gravity * position[2],
-            "dissipated_energy": state.ledger[0],
+            "dissipated_energy": state.ledger.friction,
             "outline": outline_in_space(self.profile, angle),
             "plate_angle": angle,
-            "profile_angle": state.q[0],
+            "profile_angle": state.q.angle,
             "required_friction": jnp.where(now.load > 0.0, jnp.abs(now.reaction.force[0]) / pressed, jnp.inf),
-            "supplied_energy": state.ledger[1],
+            "supplied_energy": state.ledger.plates,
             "mode": state.mode,
         }
 
@@ -363,7 +393,7 @@ def _placed(ball: Butterfly, phi: Scalar, speed: Scalar, spin: Scalar | None) ->
     """The ball slipping on the plates, and its load; rolling if no angular velocity is given."""
     if spin is None:
         spin = ball.turning.at(jnp.zeros(()))[1] + speed / ball.effective_radius
-    state = State.of(0.0, phi[None], jnp.stack([speed, spin]), [0.0, 0.0], SLIP)
+    state = ball.state(phi, speed, spin)
     return state, ball._load(state)
 
 

@@ -17,7 +17,7 @@ from saltus.programs.arrays import numbers
 from saltus.systems.chain import guards as guard_list
 from saltus.systems.chain import results, starts
 from saltus.systems.chain.edge import Edge
-from saltus.systems.chain.layout import PULLS, Motion, Regime, units, unpack
+from saltus.systems.chain.state import PULLS, Losses, Motion, Regime, units
 from saltus.systems.chain.tension import Pull, edge_last, forces, velocity_changes
 
 LINKS = ("rod", "string")
@@ -231,7 +231,7 @@ class Chain(AbstractSystem):
             state: The chain.
             stuck: Whether the table part is held; the regime's own word if None.
         """
-        place, velocity, regime = unpack(state, self.strings)
+        place, velocity, regime = state.q, state.v, state.mode
         edge = Edge.of(place, velocity)
         stuck = regime.stuck if stuck is None else stuck
         along, across = units(place.angle)
@@ -268,8 +268,8 @@ class Chain(AbstractSystem):
         edge_velocity, edge_acceleration = self._edge_rates(now, acceleration[regime.hanging])
         zero = jnp.zeros(())
         return Rate(
-            q=Motion(jnp.where(hangs, velocity.angle, 0.0), length_rate, edge_velocity, zero, zero).vector(),
-            v=Motion(jnp.where(hangs, turning, 0.0), length_acceleration, edge_acceleration, zero, zero).vector(),
+            q=Motion(jnp.where(hangs, velocity.angle, 0.0), length_rate, edge_velocity, zero, zero),
+            v=Motion(jnp.where(hangs, turning, 0.0), length_acceleration, edge_acceleration, zero, zero),
             ledger=self._friction_power(now),
         )
 
@@ -282,26 +282,26 @@ class Chain(AbstractSystem):
             jnp.where(now.regime.stuck, circling, free),
         )
 
-    def _friction_power(self, now: Balance) -> Float[Array, " 3"]:
+    def _friction_power(self, now: Balance) -> Losses:
         moving = (now.regime.hanging < self.links) & ~now.regime.stuck
         table = self.table_friction * self.gravity * now.table_mass
         over_edge = now.tension[now.regime.hanging] * (1.0 - 1.0 / now.capstan)
-        return jnp.where(moving, now.edge.speed, 0.0) * jnp.stack([table, over_edge, jnp.zeros(())])
+        speed = jnp.where(moving, now.edge.speed, 0.0)
+        return Losses(speed * table, speed * over_edge, jnp.zeros(()))
 
     def rough(self, state: State) -> Array:
         """At the start of a phase, where the direction of the short edge link turns like 1/r for a small error."""
-        place, _, regime = unpack(state, self.strings)
+        place, _, regime = state.q, state.v, state.mode
         near = jnp.sum(place.edge**2) < (ROUGH * jnp.mean(self.length)) ** 2
         return near & (regime.hanging > 0) & (regime.hanging < self.links)
 
     def project(self, state: State) -> State:
         """While the table part sticks, the edge particle back on its circle."""
-        place, velocity, regime = unpack(state, self.strings)
+        place, velocity, regime = state.q, state.v, state.mode
         edge = Edge.of(place, velocity)
         on_circle = jnp.where(regime.stuck, edge.direction * place.held, place.edge)
         moving = jnp.where(regime.stuck, edge.perpendicular * edge.across, velocity.edge)
-        q, v = place._replace(edge=on_circle).vector(), velocity._replace(edge=moving).vector()
-        return eqx.tree_at(lambda s: (s.q, s.v), state, (q, v))
+        return state.replace(q=place.replace(edge=on_circle), v=velocity.replace(edge=moving))
 
     # Events and results
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from saltus.systems.chain.layout import Motion
+from saltus.systems.chain.state import Motion
 
 
 class Edge(NamedTuple):

@@ -11,7 +11,7 @@ from jaxtyping import Array
 from saltus.hybrid import Guard, State
 from saltus.hybrid.guard import once
 from saltus.systems.chain import jumps, strings
-from saltus.systems.chain.layout import LOOSE, UNTOLD, Regime
+from saltus.systems.chain.state import LOOSE, UNTOLD, Regime
 
 if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
@@ -56,7 +56,7 @@ class _View:
         self.now = once(chain.balance)
 
     def regime(self, state: State) -> Regime:
-        return Regime.of(state.mode)
+        return state.mode
 
     @property
     def speed_scale(self) -> Array:

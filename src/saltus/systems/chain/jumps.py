@@ -12,18 +12,17 @@ from saltus.hybrid import State
 from saltus.laws.impact.engagement import FrozenEngagement
 from saltus.systems.chain import strings
 from saltus.systems.chain.edge import Edge
-from saltus.systems.chain.layout import LOOSE, PULLS, UNTOLD, Motion, Regime, units, unpack
+from saltus.systems.chain.state import LOOSE, PULLS, UNTOLD, Losses, Motion, Regime, units
 from saltus.systems.chain.tension import edge_last, transmitted, velocity_changes
 
 if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
 
 
-def rebuilt(state: State, place: Motion, velocity: Motion, regime: Regime, ledger: Array | None = None) -> State:
+def rebuilt(state: State, place: Motion, velocity: Motion, regime: Regime, ledger: Losses | None = None) -> State:
     """The state with new parts, after a jump now."""
     ledger = state.ledger if ledger is None else ledger
-    place = place._replace(since=state.t)
-    return State(state.t, place.vector(), velocity.vector(), ledger, regime.integers())
+    return State(state.t, place.replace(since=state.t), velocity, ledger, regime)
 
 
 class Crossing(eqx.Module):
@@ -53,7 +52,7 @@ class Crossing(eqx.Module):
 
         Nothing is left on the table behind the `last` one. All laws agree then.
         """
-        place, velocity, regime = unpack(state, chain.strings)
+        place, velocity, regime = state.q, state.v, state.mode
         edge = Edge.of(place, velocity)
         along, _ = units(place.angle)
         along = jnp.where(chain.taut(regime)[:, None], along, 0.0)
@@ -79,7 +78,7 @@ class Crossing(eqx.Module):
 
 def cross(chain: Chain, state: State, index: Array, last: bool = False) -> State:
     """The next particle leaves the table, and its link is jerked taut."""
-    place, velocity, regime = unpack(state, chain.strings)
+    place, velocity, regime = state.q, state.v, state.mode
     jerk = Crossing.of(chain, state, last)
     k = regime.hanging
     changes = velocity_changes(jerk.directions, jerk.impulses, chain.mass, k)
@@ -90,11 +89,11 @@ def cross(chain: Chain, state: State, index: Array, last: bool = False) -> State
     rates = velocity.angle + jnp.where(hangs, jnp.sum(across * relative, axis=1) / lengths, 0.0)
     _, new_across = units(jerk.angle)
     new_relative = velocity.edge + changes[k] - jerk.velocity
-    after_place = place._replace(angle=place.angle.at[k].set(jerk.angle), edge=jnp.zeros(2))
+    after_place = place.replace(angle=place.angle.at[k].set(jerk.angle), edge=jnp.zeros(2))
     rates = rates.at[k].set(new_across @ new_relative / chain.length[k])
-    after_velocity = velocity._replace(angle=rates, edge=jerk.velocity)
-    ledger = state.ledger.at[2].add(jerk.loss)
-    regime = regime._replace(hanging=k + 1, unmoved=jnp.asarray(False))
+    after_velocity = velocity.replace(angle=rates, edge=jerk.velocity)
+    ledger = state.ledger.jerk(jerk.loss)
+    regime = regime.replace(hanging=k + 1, unmoved=jnp.asarray(False))
     after = rebuilt(state, after_place, after_velocity, regime, ledger)
     if not chain.strings:
         return _noting_pushes(chain, after)
@@ -104,28 +103,28 @@ def cross(chain: Chain, state: State, index: Array, last: bool = False) -> State
 
 def _noting_pushes(chain: Chain, state: State) -> State:
     """Rods that push from a jump on, for the guard to tell."""
-    place, velocity, regime = unpack(state, chain.strings)
+    place, velocity, regime = state.q, state.v, state.mode
     pushes = chain.balance(state).tension[:-1] < -strings.PUSHES * chain.weight
     news = pushes & (jnp.arange(chain.n_links) < regime.hanging) & (regime.loose == PULLS)
-    return rebuilt(state, place, velocity, regime._replace(loose=jnp.where(news, UNTOLD, regime.loose)))
+    return rebuilt(state, place, velocity, regime.replace(loose=jnp.where(news, UNTOLD, regime.loose)))
 
 
 def note_compression(chain: Chain, state: State, index: Array) -> State:
     """A rod begins to push: noted once per link."""
-    place, velocity, regime = unpack(state, chain.strings)
-    return rebuilt(state, place, velocity, regime._replace(loose=regime.loose.at[index].set(LOOSE)))
+    place, velocity, regime = state.q, state.v, state.mode
+    return rebuilt(state, place, velocity, regime.replace(loose=regime.loose.at[index].set(LOOSE)))
 
 
 def note_under_table(chain: Chain, state: State, index: Array) -> State:
     """A particle swings under the table: noted once."""
-    place, velocity, regime = unpack(state, chain.strings)
-    return rebuilt(state, place, velocity, regime._replace(swung_under=jnp.asarray(True)))
+    place, velocity, regime = state.q, state.v, state.mode
+    return rebuilt(state, place, velocity, regime.replace(swung_under=jnp.asarray(True)))
 
 
 def note_lift_off(chain: Chain, state: State, index: Array) -> State:
     """The edge force vanishes: noted once."""
-    place, velocity, regime = unpack(state, chain.strings)
-    return rebuilt(state, place, velocity, regime._replace(lifted=jnp.asarray(True)))
+    place, velocity, regime = state.q, state.v, state.mode
+    return rebuilt(state, place, velocity, regime.replace(lifted=jnp.asarray(True)))
 
 
 def slip(chain: Chain, state: State, index: Array) -> State:
@@ -134,18 +133,18 @@ def slip(chain: Chain, state: State, index: Array) -> State:
     The table part starts with no acceleration where both coefficients are equal. A speed at the
     level of rounding tells this start from the stop that the guard "stick" watches for.
     """
-    place, velocity, regime = unpack(state, chain.strings)
+    place, velocity, regime = state.q, state.v, state.mode
     edge = Edge.of(place, velocity)
     tiny = 1e-14 * jnp.sqrt(chain.gravity * edge.length)
-    velocity = velocity._replace(edge=edge.perpendicular * edge.across + edge.direction * tiny)
+    velocity = velocity.replace(edge=edge.perpendicular * edge.across + edge.direction * tiny)
     no = jnp.asarray(False)
-    return rebuilt(state, place, velocity, regime._replace(stuck=no, unmoved=no))
+    return rebuilt(state, place, velocity, regime.replace(stuck=no, unmoved=no))
 
 
 def stick(chain: Chain, state: State, index: Array) -> State:
     """The table part has come to rest, and static friction holds it."""
-    place, velocity, regime = unpack(state, chain.strings)
+    place, velocity, regime = state.q, state.v, state.mode
     edge = Edge.of(place, velocity)
-    held = place._replace(held=edge.length)
-    across = velocity._replace(edge=edge.perpendicular * edge.across)
-    return rebuilt(state, held, across, regime._replace(stuck=jnp.asarray(True)))
+    held = place.replace(held=edge.length)
+    across = velocity.replace(edge=edge.perpendicular * edge.across)
+    return rebuilt(state, held, across, regime.replace(stuck=jnp.asarray(True)))

@@ -12,7 +12,7 @@ from saltus.hybrid import Quantity, State
 from saltus.hybrid.state import on_host
 from saltus.programs import program
 from saltus.systems.chain.edge import Edge
-from saltus.systems.chain.layout import units, unpack
+from saltus.systems.chain.state import units
 from saltus.systems.chain.tension import edge_last, transmitted
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def quantities(chain: Chain) -> dict[str, Quantity]:
 
 def particles(chain: Chain, state: State) -> tuple[Array, Array]:
     """Places and velocities of all particles, from the free end."""
-    place, velocity, regime = unpack(state, chain.strings)
+    place, velocity, regime = state.q, state.v, state.mode
     edge = Edge.of(place, velocity)
     k = regime.hanging
     hangs = (jnp.arange(chain.n_links) < k)[:, None]
@@ -115,9 +115,9 @@ def observe(chain: Chain, state: State) -> dict[str, Array]:
         "slack": jnp.asarray(slack, int),
         "kinetic_energy": 0.5 * jnp.sum(chain.mass[:, None] * speed**2),
         "potential_energy": -chain.gravity * jnp.sum(chain.mass * position[:, 0]),
-        "jerk_loss": state.ledger[2],
-        "friction_loss": state.ledger[0] + state.ledger[1],
-        "dissipated_energy": state.ledger.sum(),
+        "jerk_loss": state.ledger.jerks,
+        "friction_loss": state.ledger.table + state.ledger.edge,
+        "dissipated_energy": state.ledger.array().sum(),
         "mode": jnp.where(on_table, jnp.where(regime.stuck, 1, 0), 2),
     }
     return _to_the_end(chain, seen | {LENGTH[chain.strings]: jnp.where((index == k) & on_table, bent, lengths)})
@@ -137,11 +137,11 @@ def _to_the_end(chain: Chain, seen: dict[str, Array]) -> dict[str, Array]:
 def event_data(chain: Chain, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
     """What belongs to an event beside its time."""
     before, after = on_host(before, after)
-    loss = float(after.ledger[2] - before.ledger[2])
+    loss = float(after.ledger.jerks - before.ledger.jerks)
     if guard in ("crossing", "exit"):
         angle, speed, response, impulse, velocity = (np.asarray(x) for x in _crossing_numbers(chain, before, after))
         return {
-            "particle": int(before.mode[0]) + 2,
+            "particle": int(before.mode.hanging) + 2,
             "angle": float(angle),
             "table_speed": float(speed),
             "response": float(response),
@@ -159,7 +159,7 @@ def event_data(chain: Chain, guard: str, index: int, before: State, after: State
 @program
 def _crossing_numbers(chain: Chain, before: State, after: State):
     """Angle, table speed, response of the hanging part, impulse of the new link, velocity of the crossing particle."""
-    place, velocity, regime = unpack(before, chain.strings)
+    place, velocity, regime = before.q, before.v, before.mode
     edge = Edge.of(place, velocity)
     change = particles(chain, after)[1] - particles(chain, before)[1]
     off = (jnp.arange(chain.mass.size) <= regime.hanging)[:, None]
@@ -168,4 +168,4 @@ def _crossing_numbers(chain: Chain, before: State, after: State):
     along = jnp.where(chain.taut(regime)[:, None], units(place.angle)[0], 0.0)
     _, mobility = transmitted(edge_last(along, edge.direction, regime.hanging), chain.mass, regime.hanging)
     response = chain.mass[regime.hanging + 1] * mobility
-    return edge.angle, edge.speed, response, lost @ edge.direction, unpack(after, chain.strings)[1].edge
+    return edge.angle, edge.speed, response, lost @ edge.direction, after.v.edge

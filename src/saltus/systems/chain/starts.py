@@ -12,7 +12,7 @@ from jaxtyping import Array
 from saltus import checks
 from saltus.hybrid import State
 from saltus.programs import program
-from saltus.systems.chain.layout import FLAGS, unpack
+from saltus.systems.chain.state import Losses, Motion, Regime
 
 if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
@@ -137,21 +137,20 @@ def hung(chain: Chain, k: Any, angles: Any, edge: Any, rates: Any, edge_velocity
     xp = _arrays(k, angles, edge, rates, edge_velocity, t, chain.length)
     angles, rates = xp.where(np.arange(n) < k, angles, np.pi / 2), xp.asarray(rates)
     edge, edge_velocity = xp.asarray(edge, float), xp.asarray(edge_velocity, float)
-    zero, since, flags = xp.zeros(1), xp.asarray([t], float), xp.zeros(FLAGS - 1 + n, int)
-    lengths = [xp.asarray(chain.length)] if chain.strings else []
-    place = [angles, *lengths, edge, zero, since]
-    velocity = [rates, *(xp.zeros_like(length) for length in lengths), edge_velocity, zero, zero]
-    mode = xp.concatenate([xp.asarray(k, int)[None], flags])
-    return State.of(t, xp.concatenate(place), xp.concatenate(velocity), np.zeros(3), mode)
+    zero, no = np.zeros(()), np.asarray(False)
+    lengths, stretching = (xp.asarray(chain.length), np.zeros(n)) if chain.strings else (None, None)
+    place = Motion(angles, lengths, edge, zero, xp.asarray(t, float))
+    velocity = Motion(rates, stretching, edge_velocity, zero, zero)
+    regime = Regime(xp.asarray(k, int), no, no, no, no, np.zeros(n, int))
+    return State.of(t, place, velocity, Losses(zero, zero, zero), regime)
 
 
 @program
 def stuck_where_held(chain: Chain, state: State) -> State:
     """The state, stuck if static friction holds the table part."""
-    place, _, regime = unpack(state, chain.strings)
+    place, _, regime = state.q, state.v, state.mode
     now = chain.balance(state, stuck=jnp.asarray(True))
     holding = chain.static_friction * now.table_mass * chain.gravity
     holds = (chain.static_friction > 0.0) & (now.tension[regime.hanging] / now.capstan <= holding)
-    place = place._replace(held=jnp.where(holds, now.edge.length, 0.0))
-    mode = regime._replace(stuck=holds, unmoved=holds).integers()
-    return State(state.t, place.vector(), state.v, state.ledger, mode)
+    place = place.replace(held=jnp.where(holds, now.edge.length, 0.0))
+    return state.replace(q=place, mode=regime.replace(stuck=holds, unmoved=holds))

@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.hybrid import State
 from saltus.systems.chain.edge import Edge
-from saltus.systems.chain.layout import LOOSE, PULLS, UNTOLD, Motion, Regime, units, unpack
+from saltus.systems.chain.state import LOOSE, PULLS, UNTOLD, Motion, Regime, units
 from saltus.systems.chain.tension import Pull, edge_last, forces, velocity_changes
 
 if TYPE_CHECKING:
@@ -38,25 +38,23 @@ def cut_where_folded(directions: Float[Array, "m 2"], pulled: Int[Array, ""]) ->
 
 def release(chain: Chain, state: State, index: Array) -> State:
     """A link's tension has fallen to zero: it goes slack."""
-    return _with_loose(chain, state, unpack(state, True)[2].loose.at[index].set(LOOSE))
+    return _with_loose(state, state.mode.loose.at[index].set(LOOSE))
 
 
-def _with_loose(chain: Chain, state: State, loose: Int[Array, " n"]) -> State:
-    place, velocity, regime = unpack(state, chain.strings)
-    place = place._replace(since=state.t)
-    return State(state.t, place.vector(), velocity.vector(), state.ledger, regime._replace(loose=loose).integers())
+def _with_loose(state: State, loose: Int[Array, " n"]) -> State:
+    return state.replace(q=state.q.replace(since=state.t), mode=state.mode.replace(loose=loose))
 
 
 def tighten(chain: Chain, state: State, index: Array) -> State:
     """A slack link reaches its full length: one plastic impulse stops it from lengthening."""
-    place, velocity, regime = unpack(state, True)
+    place, velocity, regime = state.q, state.v, state.mode
     turned = place.length < 0.0  # the particles have passed each other: the same link, counted the other way
-    place = place._replace(
+    place = place.replace(
         length=jnp.where(turned, -place.length, place.length),
         angle=jnp.where(turned, place.angle + jnp.pi, place.angle),
     )
-    velocity = velocity._replace(length=jnp.where(turned, -velocity.length, velocity.length))
-    regime = regime._replace(loose=regime.loose.at[index].set(PULLS))
+    velocity = velocity.replace(length=jnp.where(turned, -velocity.length, velocity.length))
+    regime = regime.replace(loose=regime.loose.at[index].set(PULLS))
     after, stretching, pulled = _jolt(chain, place, velocity, regime, index, folds=True)
     # Two folded links can throw each other for ever, ever less. The rest of such a row is one jolt for both.
     whole, none_stretching, whole_pulled = _jolt(chain, place, velocity, regime, index, folds=False)
@@ -65,12 +63,12 @@ def tighten(chain: Chain, state: State, index: Array) -> State:
     after = jax.tree.map(lambda x, y: jnp.where(faint, x, y), whole, after)
     stretching = jnp.where(faint, none_stretching, stretching).at[index].set(0.0)
     still = regime.stuck & (jnp.where(faint, whole_pulled, pulled) == 0.0)
-    regime = regime._replace(stuck=still, unmoved=regime.unmoved & still)
-    place = place._replace(length=place.length.at[index].set(chain.length[index]))
-    jolted = State(state.t, place.vector(), after.vector(), state.ledger, regime.integers())
+    regime = regime.replace(stuck=still, unmoved=regime.unmoved & still)
+    place = place.replace(length=place.length.at[index].set(chain.length[index]))
+    jolted = state.replace(q=place, v=after, mode=regime)
     jolted = sorted_out(chain, jolted, stretching)
     lost = chain.kinetic_energy(state) - chain.kinetic_energy(jolted)
-    return State(jolted.t, jolted.q, jolted.v, jolted.ledger.at[2].add(lost), jolted.mode)
+    return jolted.replace(ledger=jolted.ledger.jerk(lost))
 
 
 def _speed_scale(chain: Chain) -> Float[Array, ""]:
@@ -104,7 +102,7 @@ def _jolt(chain: Chain, place: Motion, velocity: Motion, regime: Regime, index: 
     relative = changes[:-1] - changes[1:]
     hangs = jnp.arange(chain.n_links) < k
     safe = jnp.where(place.length == 0.0, 1.0, place.length)
-    after = velocity._replace(
+    after = velocity.replace(
         angle=velocity.angle + jnp.where(hangs, jnp.sum(across * relative, axis=1) / safe, 0.0),
         edge=velocity.edge + changes[k],
     )
@@ -120,12 +118,12 @@ def sorted_out(chain: Chain, state: State, stretching: Float[Array, " n"]) -> St
         state: Its state, with the links' lengths of before.
         stretching: How fast each link lengthens now; rounding apart, zero for the taut ones [m/s].
     """
-    _, velocity, regime = unpack(state, True)
+    _, velocity, regime = state.q, state.v, state.mode
     hangs = jnp.arange(chain.n_links) < regime.hanging
     shortening = hangs & (regime.loose == PULLS) & (stretching < -1e-12 * _speed_scale(chain))
     loose = jnp.where(shortening, UNTOLD, regime.loose)
-    velocity = velocity._replace(length=jnp.where((loose > 0) & hangs, stretching, 0.0))
-    state = State(state.t, state.q, velocity.vector(), state.ledger, regime._replace(loose=loose).integers())
+    velocity = velocity.replace(length=jnp.where((loose > 0) & hangs, stretching, 0.0))
+    state = state.replace(v=velocity, mode=regime.replace(loose=loose))
     undecided = hangs & (loose == PULLS)
     return _tensile(chain, state, undecided)
 
@@ -139,9 +137,9 @@ def _tensile(chain: Chain, state: State, undecided: Bool[Array, " n"]) -> State:
     weight = chain.weight
 
     def wrong(loose):
-        trial = _with_loose(chain, state, loose)
+        trial = _with_loose(state, loose)
         tension = chain.balance(trial).tension
-        lengthening = Motion.of(chain.rate(trial).v, True).length
+        lengthening = chain.rate(trial).v.length
         pushes = (loose == PULLS) & (tension[:-1] < -PUSHES * weight)
         lengthens = (loose > 0) & (lengthening > PUSHES * chain.gravity)
         return undecided & (pushes | lengthens)
@@ -156,6 +154,6 @@ def _tensile(chain: Chain, state: State, undecided: Bool[Array, " n"]) -> State:
         loose = loose.at[first].set(jnp.where(loose[first] == PULLS, UNTOLD, PULLS))
         return loose, wrong(loose), count + 1
 
-    loose = unpack(state, True)[2].loose
+    loose = state.mode.loose
     loose, _, _ = lax.while_loop(ongoing, change_first, (loose, wrong(loose), 0))
-    return _with_loose(chain, state, loose)
+    return _with_loose(state, loose)

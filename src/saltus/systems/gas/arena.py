@@ -9,10 +9,12 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from saltus.laws.impact import AbstractImpactLaw
 from saltus.numerics.components import Vec
+from saltus.programs.arrays import numbers
 from saltus.systems.gas.flight import Flight
 
 # What a body waits for, where it is not a contact (which is a key, >= 0).
@@ -21,6 +23,12 @@ LOOK, LEAVE = -1, -2
 # What a key is made of: the partner's number, and which periodic image of it is meant.
 IMAGES, HOME = 27, 13
 BITS = 5
+
+# What is kept of a contact: time, body, partner, normal impulse, loss of energy. Where all is told, then the normal,
+# the arms from both centres, the gap; place, velocity, orientation and angular momentum of the body before and after,
+# and of its partner; and how often both have gone round the box.
+BRIEF = 5
+TOLD = 10 + 4 * 13 + 6
 
 # Reasons for which the loop stops before its end.
 RUNNING, LISTS_FULL, CELLS_FULL, LOST = 0, 1, 2, 3
@@ -39,6 +47,8 @@ class Arena:
         cell_room: Bodies that a cell can hold.
         many: Whether along an edge more than the nearest image of a body can be a neighbour.
         log: How many of the last contacts are kept; 0 keeps none.
+        everyone: Whether every body is in every list, for good.
+        told: Whether all that is known of a contact is kept (`TOLD`), or only when, who and how hard.
     """
 
     n: int
@@ -49,6 +59,13 @@ class Arena:
     cell_room: int
     many: tuple[bool, bool, bool]
     log: int = 0
+    everyone: bool = False
+    told: bool = False
+
+    @property
+    def log_width(self) -> int:
+        """Numbers that are kept of a contact."""
+        return BRIEF + (TOLD if self.told else 0)
 
     @property
     def n_cells(self) -> int:
@@ -114,7 +131,7 @@ class Tally(eqx.Module):
     @staticmethod
     def empty() -> Tally:
         """Nothing yet."""
-        zero, none = jnp.zeros(()), jnp.zeros((), jnp.int64)
+        zero, none = numbers(0.0), numbers(0, np.int64)
         return Tally(none, zero, zero, zero, none, none, none, zero)
 
 
@@ -160,7 +177,7 @@ class Fluid(eqx.Module):
     laps: Float[Array, "all 3"]
     grid: Grid
     tally: Tally
-    log: Float[Array, "log 5"]
+    log: Float[Array, "log width"]
     stop: Array
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from saltus.programs import program
+from saltus.programs.arrays import numbers
 from saltus.systems.gas.flight import (
     FREEDOM,
     LIGHTNESS,
@@ -97,9 +97,9 @@ def rows_of(flight: Flight, bodies: Bodies, walls: np.ndarray) -> Array:
     rows[:n, LIGHTNESS], rows[:n, RADIUS] = 1.0 / bodies.mass, bodies.axes.max(axis=1)
     rows[n : n + n_walls, PLACE] = walls[:, :3] * walls[:, 3:]
     rows[-1, SQUARES] = 1.0
-    return _settled(flight, jnp.asarray(rows))
+    return _settled(flight, numbers(rows))
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@program
 def _settled(flight: Flight, rows: Array) -> Array:
     return jax.vmap(lambda row: settled(flight, row))(rows)

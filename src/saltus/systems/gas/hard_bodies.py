@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 
 import equinox as eqx
@@ -16,11 +15,25 @@ from saltus.hybrid import Outcome
 from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import tournament
 from saltus.numerics.components import Vec
-from saltus.systems.gas.arena import LEAVE, LISTS_FULL, LOST, RUNNING, Arena, Fluid, Grid, Tally, Terms
+from saltus.programs import program
+from saltus.programs.arrays import numbers
+from saltus.systems.gas.arena import (
+    BITS,
+    HOME,
+    LEAVE,
+    LISTS_FULL,
+    LOOK,
+    LOST,
+    RUNNING,
+    Arena,
+    Fluid,
+    Grid,
+    Tally,
+    Terms,
+)
 from saltus.systems.gas.bodies import Bodies, matrices, rows_of
-from saltus.systems.gas.flight import CLOCK, MOMENTUM, PLACE, QUATERNION, VELOCITY, moved, settled
+from saltus.systems.gas.flight import CLOCK, MOMENTUM, PLACE, QUATERNION, SQUARES, VELOCITY, moved, settled
 from saltus.systems.gas.loop import advanced
-from saltus.systems.gas.neighbours import anchor_of, cell_of, seat_of
 from saltus.systems.gas.overlap import gaps
 from saltus.systems.gas.sizes import larger, sizes
 
@@ -34,14 +47,19 @@ class HardBodies:
     Args:
         bodies: The bodies; they must not overlap.
         box: Edge lengths of the box about the origin [m].
-        periodic: Whether the box has no walls; for all edges, or for each.
+        periodic: Whether the box is periodic; for all edges, or for each.
         walls: Further walls as (normal, offset): bodies are where normal . x > offset.
+        closed: Whether the box has walls along the edges that are not periodic.
         gravity: Uniform acceleration [m s-2].
         law: Law of impact; elastic if not given.
         scale: Factor of all semi-axes.
         growth: Its rate [s-1].
         largest: The largest scale that will be reached.
         log: How many of the last contacts are kept one by one; 0 keeps none.
+        told: Whether all that is known of them is kept (`arena.TOLD`).
+        began: Time of the start [s].
+        touching: Gap that counts as a contact [m]; 1e-14 of the box or of the bodies if not given.
+        checked: Whether somebody has looked already that no bodies overlap.
     """
 
     def __init__(
@@ -50,37 +68,46 @@ class HardBodies:
         box: Sequence[float] | np.ndarray,
         *,
         periodic: bool | Sequence[bool] = True,
-        walls: Sequence[tuple[Sequence[float], float]] = (),
+        walls: Sequence[tuple[Sequence[float] | np.ndarray, float]] = (),
+        closed: bool = True,
         gravity: Sequence[float] = (0.0, 0.0, 0.0),
         law: AbstractImpactLaw | None = None,
         scale: float = 1.0,
         growth: float = 0.0,
         largest: float | None = None,
         log: int = 0,
+        told: bool = False,
+        began: float = 0.0,
+        touching: float | None = None,
+        checked: bool = False,
     ):
         remind_of_configure()
         self.bodies, self.box = bodies, np.asarray(box, float)
         self.periodic = np.broadcast_to(np.asarray(periodic, bool), (3,))
-        self.walls = np.array([[*np.asarray(normal, float), offset] for normal, offset in [*walls, *self._faces()]])
+        faces = self._faces() if closed else []
+        self.walls = np.array([[*np.asarray(normal, float), offset] for normal, offset in [*walls, *faces]])
         self.walls = self.walls.reshape(-1, 4)
-        self.time, self.outcome = 0.0, None
+        self.time, self.outcome = began, None
         most = max(scale, largest or scale)
+        if touching is None:
+            touching = TOUCHING * float(max(self.box.max(), bodies.axes.max() * most))
         found = sizes(bodies, self.box, self.periodic, len(self.walls), scale=most, log=log)
-        self.arena = found.arena
+        self.arena = dataclasses.replace(found.arena, told=told)
         self.terms = Terms(
-            box=jnp.asarray(np.where(self.periodic, self.box, np.inf)),
-            origin=jnp.asarray(-0.5 * self.box),
-            region=jnp.asarray(self.box),
-            gravity=jnp.asarray(gravity, float),
-            skin=jnp.asarray(found.skin),
-            scale=jnp.asarray(float(scale)),
-            growth=jnp.asarray(float(growth)),
-            touching=jnp.asarray(TOUCHING * float(max(self.box.max(), bodies.axes.max() * most))),
-            normals=jnp.asarray(self.walls[:, :3]),
+            box=numbers(np.where(self.periodic, self.box, np.inf)),
+            origin=numbers(-0.5 * self.box),
+            region=numbers(self.box),
+            gravity=numbers(gravity),
+            skin=numbers(found.skin),
+            scale=numbers(scale),
+            growth=numbers(growth),
+            touching=numbers(touching),
+            normals=numbers(self.walls[:, :3]),
             law=Elastic() if law is None else law,
-            began=jnp.zeros(()),
+            began=numbers(began),
         )
-        self._refuse_overlap(scale)
+        if not checked:
+            self._refuse_overlap(scale)
         self.fluid = self._begun(rows_of(self.arena.flight, bodies, self.walls))
 
     def _refuse_overlap(self, scale: float) -> None:
@@ -148,9 +175,9 @@ class HardBodies:
 
     def _step(self, until: float, goal: float) -> None:
         """One call of the loop; lists that get full are made larger and the call is made again."""
-        most = jnp.asarray(int(min(goal, 2**62)))
+        most = numbers(int(min(goal, 2**62)), np.int64)
         while True:
-            fluid = advanced(self.arena, self.terms, self.fluid, jnp.asarray(float(until)), most)
+            fluid = advanced(self.arena, self.terms, self.fluid, numbers(until), most)
             stop = int(fluid.stop)
             if stop in (RUNNING, LOST):
                 break
@@ -158,7 +185,7 @@ class HardBodies:
             self.fluid = self._begun(self._rows_now(), self.fluid)
         self.fluid = fluid
         if stop == LOST:
-            self._count_from(float(jnp.max(fluid.rows[: self.arena.n, CLOCK])))
+            self._count_from(float(np.max(np.asarray(fluid.rows)[: self.arena.n, CLOCK])))
             self.outcome = self._stuck()
 
     def _stuck(self) -> Outcome:
@@ -173,7 +200,7 @@ class HardBodies:
 
     def _rebase(self, until: float) -> float:
         """Count time from now on: clocks stay small and keep their digits. Returns the time that has passed."""
-        passed = min(until, float(self.fluid.due[1]))
+        passed = min(until, float(np.asarray(self.fluid.due)[1]))
         if not np.isfinite(passed):
             self.outcome = Outcome("at_rest", f"Nothing moves any more at t = {self.time:.9g} s.")
             return 0.0
@@ -181,10 +208,10 @@ class HardBodies:
         return passed
 
     def _count_from(self, passed: float) -> None:
-        self.fluid = _rebased(self.fluid, jnp.asarray(passed))
+        self.fluid = _rebased(self.fluid, numbers(passed))
         self.time += passed
-        scale = self.terms.scale + self.terms.growth * passed
-        self.terms = eqx.tree_at(lambda t: (t.scale, t.began), self.terms, (scale, jnp.asarray(self.time)))
+        scale = numbers(float(self.terms.scale) + float(self.terms.growth) * passed)
+        self.terms = eqx.tree_at(lambda t: (t.scale, t.began), self.terms, (scale, numbers(self.time)))
 
     def restart(self, bodies: Bodies, *, scale: float | None = None, growth: float | None = None) -> None:
         """Go on from other bodies of the same shapes, at another scale or growth."""
@@ -223,35 +250,53 @@ class HardBodies:
         """
         size, total = self.arena.log, int(self.fluid.tally.contacts)
         if not size:
-            return np.zeros((0, 5))
+            return np.zeros((0, self.arena.log_width))
         return np.asarray(self.fluid.log)[np.arange(max(0, total - size), total) % size]
 
 
 def begun(arena: Arena, terms: Terms, rows, before: Fluid | None = None) -> Fluid:
     """A fluid in which every body makes its list at time 0; it goes on with the sums of the one before."""
     n, total = arena.n, arena.spare + 1
-    laps = jnp.zeros((total, 3)) if before is None else before.laps
-    periodic = jnp.isfinite(terms.box)
-    more = jnp.where(periodic, jnp.floor((rows[:, PLACE] - terms.origin) / terms.box), 0.0).at[n:].set(0.0)
-    rows = rows.at[:, PLACE].add(-more * jnp.where(periodic, terms.box, 0.0))
-    anchors = jax.vmap(anchor_of)(rows)
-    homes = np.asarray(jax.vmap(lambda place: cell_of(arena, terms, place))(anchors[:n, :3]))
+    rows = np.array(rows)
+    box, origin, region = (np.asarray(part) for part in (terms.box, terms.origin, terms.region))
+    periodic = np.isfinite(box)
+    more = np.where(periodic, np.floor((rows[:, PLACE] - origin) / box), 0.0)
+    more[n:] = 0.0
+    rows[:, PLACE] -= more * np.where(periodic, box, 0.0)
+    turns = matrices(rows[:, QUATERNION])
+    forms = np.einsum("nij,nj,nkj->nik", turns, rows[:, SQUARES], turns)
+    forms = forms[:, (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]  # as `Sym` orders them
+    anchors = np.concatenate([rows[:, PLACE], rows[:, QUATERNION], forms], axis=1)
+    homes = np.floor((rows[:n, PLACE] - origin) / region * arena.cells).astype(int)
+    homes = np.clip(homes, 0, np.array(arena.cells) - 1)
     due = np.full(total, np.inf)
     due[:n] = 0.0
-    return Fluid(
+    fluid = Fluid(
         rows=rows,
-        due=tournament.tree(jnp.asarray(due)),
-        waits=jnp.full(total, LEAVE, jnp.int32),
-        hints=jnp.full(total, 0.5, float),
-        near=jnp.full((total, arena.room), -1, jnp.int32),
-        count=jnp.zeros(total, jnp.int32),
+        due=tournament.tree(due),
+        waits=np.full(total, LEAVE, np.int32),
+        hints=np.full(total, 0.5),
+        near=np.full((total, arena.room), -1, np.int32),
+        count=np.zeros(total, np.int32),
         anchors=anchors,
-        laps=laps + more,
-        grid=_grid(arena, homes, np.asarray(jax.vmap(seat_of)(anchors)), total),
+        laps=more + (0.0 if before is None else np.asarray(before.laps)),
+        grid=_grid(arena, homes, np.concatenate([rows[:, PLACE], forms], axis=1), total),
         tally=Tally.empty() if before is None else before.tally,
-        log=jnp.zeros((arena.log + 1, 5)) if before is None else before.log,
-        stop=jnp.asarray(RUNNING, jnp.int32),
+        log=np.zeros((arena.log + 1, arena.log_width)) if before is None else before.log,
+        stop=np.asarray(RUNNING, np.int32),
     )
+    if arena.everyone:
+        fluid = _acquainted(arena, fluid)
+    return jax.tree.map(lambda leaf: numbers(leaf, None), fluid)
+
+
+def _acquainted(arena: Arena, fluid: Fluid) -> Fluid:
+    """The fluid in which every body has all others in its list."""
+    for i in range(arena.n):
+        others = np.delete(np.arange(arena.n), i)
+        fluid.near[i, : len(others)] = (others << BITS) | HOME
+    fluid.count[: arena.n], fluid.waits[:] = arena.n - 1, LOOK
+    return fluid
 
 
 def _grid(arena: Arena, homes: np.ndarray, seat: np.ndarray, total: int) -> Grid:
@@ -267,16 +312,16 @@ def _grid(arena: Arena, homes: np.ndarray, seat: np.ndarray, total: int) -> Grid
         cells[c, filled[c]], seats[c, :, filled[c]] = i, seat[i]
         place[i] = c * arena.cell_room + filled[c]
         filled[c] += 1
-    return Grid(jnp.asarray(cells), jnp.asarray(seats), jnp.asarray(place))
+    return Grid(cells, seats, place)
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@program
 def _moved(flight, rows, gravity):
     """Rows with all clocks at zero."""
     return jax.vmap(lambda row: settled(flight, moved(flight, row, jnp.zeros(()), Vec.of(gravity))))(rows)
 
 
-@jax.jit
+@program
 def _rebased(fluid: Fluid, passed) -> Fluid:
     clocks = fluid.rows[:, CLOCK] - passed
     return eqx.tree_at(lambda f: (f.rows, f.due), fluid, (fluid.rows.at[:, CLOCK].set(clocks), fluid.due - passed))

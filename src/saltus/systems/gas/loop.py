@@ -10,14 +10,15 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.numerics import tournament
-from saltus.systems.gas.arena import LEAVE, RUNNING, Arena, Fluid, Terms, partner_of, put, read, row_of
+from saltus.programs import program
+from saltus.systems.gas.arena import LEAVE, RUNNING, TOLD, Arena, Fluid, Terms, partner_of, put, read, row_of
 from saltus.systems.gas.flight import moved, settled
 from saltus.systems.gas.forecast import forecast
 from saltus.systems.gas.neighbours import relist
 from saltus.systems.gas.strike import Blow, struck
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@program
 def advanced(arena: Arena, terms: Terms, fluid: Fluid, until: Array, contacts: Array) -> Fluid:
     """The fluid after all that happens before the time `until`, or after so many contacts.
 
@@ -32,10 +33,10 @@ def advanced(arena: Arena, terms: Terms, fluid: Fluid, until: Array, contacts: A
     def going(fluid: Fluid) -> Array:
         return (fluid.due[1] < until) & (fluid.tally.contacts < contacts) & (fluid.stop == RUNNING)
 
-    return jax.lax.while_loop(going, functools.partial(_turn, arena, terms), fluid)
+    return jax.lax.while_loop(going, functools.partial(turn, arena, terms), fluid)
 
 
-def _turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
+def turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
     """The next body that needs attention, and its partner."""
     i, t = tournament.smallest(fluid.due)
 
@@ -47,7 +48,8 @@ def _turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
     key, who, weight, row, other = read(i, found, fluid.waits, fluid.hints, fluid.rows)
     row, other, blow = _met(arena, terms, row, other, key, t, weight)
     fluid = _counted(arena, fluid, i, who, key >= 0, terms.began + t, blow)
-    fluid, row = relist(arena, terms, fluid, row, i, key == LEAVE)
+    if not arena.everyone:
+        fluid, row = relist(arena, terms, fluid, row, i, key == LEAVE)
     partner = jnp.where(who < arena.n, who, arena.spare)
     fluid = eqx.tree_at(lambda f: f.rows, fluid, put(put(fluid.rows, partner, other), i, row))
 
@@ -62,8 +64,8 @@ def _met(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Ar
     gravity = terms.pull()
 
     def alone(row, other):
-        zero = jnp.zeros(())
-        return settled(arena.flight, moved(arena.flight, row, t, gravity)), other, Blow(zero, zero, zero, zero)
+        zero, told = jnp.zeros(()), jnp.zeros(TOLD - 6 if arena.told else 0)
+        return settled(arena.flight, moved(arena.flight, row, t, gravity)), other, Blow(zero, zero, zero, zero, told)
 
     def together(row, other):
         row, other, blow = struck(arena, terms, row, other, key, t, weight)
@@ -79,6 +81,9 @@ def _counted(arena: Arena, fluid: Fluid, i: Array, who: Array, touches: Array, t
     log = fluid.log
     if arena.log:
         entry = jnp.stack([t, i.astype(float), who.astype(float), blow.normal_impulse, blow.loss])
+        if arena.told:
+            laps = read(i, lambda i, who, laps: (row_of(laps, i), row_of(laps, who)), who, fluid.laps)
+            entry = jnp.concatenate([entry, blow.told, *laps])
         at = jnp.where(touches, tally.contacts % arena.log, arena.log).astype(jnp.int32)
         log = put(log, at, entry)
     tally = eqx.tree_at(

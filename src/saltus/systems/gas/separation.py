@@ -59,9 +59,10 @@ def common_direction(a: Sym, b: Sym, apart: Vec, weight: Array, turns: int) -> t
         turns: How many turns.
     """
     between = jax.tree.map(lambda one, two: two - one, a, b)
-    change = jnp.zeros_like(weight)
-    for _ in range(turns):
-        blend = jax.tree.map(lambda one, difference, weight=weight: one + weight * difference, a, between)
+
+    def newton(_, state):
+        weight, _ = state
+        blend = jax.tree.map(lambda one, difference: one + weight * difference, a, between)
         adjugate, determinant = _cofactors(blend)
         scale = 1.0 / determinant
         x = (adjugate @ apart) * scale
@@ -72,7 +73,9 @@ def common_direction(a: Sym, b: Sym, apart: Vec, weight: Array, turns: int) -> t
         slope = tilt * product - room * x.dot(y)
         curvature = -2.0 * product - 2.0 * tilt * x.dot(y) + 2.0 * room * y.dot(z)
         new = jnp.clip(weight - slope / curvature, NARROW, 1.0 - NARROW)
-        change, weight = new - weight, new
+        return new, new - weight
+
+    weight, change = jax.lax.fori_loop(0, turns, newton, (weight, jnp.zeros_like(weight)))
     blend = jax.tree.map(lambda one, difference: one + weight * difference, a, between)
     adjugate, _ = _cofactors(blend)
     x = adjugate @ apart

@@ -11,6 +11,7 @@ from saltus.systems.gas.bodies import Bodies, flight_of
 from saltus.systems.gas.neighbours import WORD
 
 NEIGHBOURS = 14  # wanted on average; fewer cost more new lists, more cost more looks
+FEW = 48  # bodies that may all be neighbours of each other, where no images of them are to be told apart
 LARGEST_SKIN = 1.5  # in units of the mean radius
 
 
@@ -34,6 +35,8 @@ def sizes(bodies: Bodies, region: np.ndarray, periodic: np.ndarray, n_walls: int
         log: How many contacts of a call are to be kept.
     """
     axes = bodies.axes * scale
+    if len(axes) <= FEW and not np.any(periodic):
+        return _few(axes, n_walls, log)
     radius, mean = float(axes.max()), float(np.mean(np.prod(axes, axis=1) ** (1 / 3)))
     skin = _skin(axes, len(axes) / float(np.prod(region)), mean)
     room = float(np.min(np.where(periodic, region, np.inf)))
@@ -59,6 +62,13 @@ def sizes(bodies: Bodies, region: np.ndarray, periodic: np.ndarray, n_walls: int
         log=log,
     )
     return Sizes(skin, arena)
+
+
+def _few(axes: np.ndarray, n_walls: int, log: int) -> Sizes:
+    """Lists of all bodies, which nobody ever leaves."""
+    room = -(-max(len(axes) - 1, 1) // 8) * 8
+    arena = Arena(len(axes), n_walls, flight_of(axes), room, (1, 1, 1), WORD, (False, False, False), log, everyone=True)
+    return Sizes(1e100, arena)
 
 
 def larger(arena: Arena, lists: bool) -> Arena:

@@ -9,9 +9,10 @@ from jaxtyping import Array
 from saltus.contacts.impact import spin_matrix
 from saltus.laws.impact import Elastic
 from saltus.numerics.components import Turn, Vec
-from saltus.systems.gas.arena import Arena, Terms
+from saltus.systems.gas.arena import Arena, Terms, partner_of
 from saltus.systems.gas.flight import FREEDOM, LIGHTNESS, MOMENTUM, PLACE, QUATERNION, VELOCITY, moved, vector
-from saltus.systems.gas.forecast import looked
+from saltus.systems.gas.forecast import shifted, wall_of
+from saltus.systems.gas.separation import separation
 
 TURNS = 3
 
@@ -23,14 +24,16 @@ class Blow(eqx.Module):
     normal_impulse: Array
     loss: Array
     gap: Array
+    told: Array  # normal, arms, gap, and both rows before and after; empty where it is not kept
 
 
 def struck(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, weight: Array):
     """Both rows, with their clocks put forward to `t`, after the contact, and what happened; `settled` must follow."""
-    apart, _ = looked(arena, terms, row, other, key, t, weight, turns=TURNS, limit=t)
     gravity = terms.pull()
     mine, theirs = (arena.flight.pose(body, t, gravity) for body in (row, other))
-    row, other = (moved(arena.flight, body, t, gravity) for body in (row, other))
+    theirs = shifted(theirs, terms, key)
+    apart = separation(mine, theirs, terms.size(t), weight, TURNS, wall_of(arena, terms, partner_of(key)))
+    row, other = before = tuple(moved(arena.flight, body, t, gravity) for body in (row, other))
     normal = apart.normal
     size, growth = terms.size(t)
     near, far = mine.form @ normal, theirs.form @ normal
@@ -49,8 +52,12 @@ def struck(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: 
     centers = arm - arm2 + apart.gap * n
     lost = -(impulse @ velocity + 0.5 * impulse @ mobility @ impulse)
     lost = jnp.zeros(()) if isinstance(terms.law, Elastic) else lost
-    blow = Blow(impulse @ centers, impulse @ n, lost, apart.gap)
-    return _kicked(row, -impulse, arm), _kicked(other, impulse, arm2), blow
+    after = _kicked(row, -impulse, arm), _kicked(other, impulse, arm2)
+    told = jnp.zeros(0)
+    if arena.told:
+        rows = [body[PLACE.start : MOMENTUM.stop] for pair in zip(before, after, strict=True) for body in pair]
+        told = jnp.concatenate([n, arm, arm2, apart.gap[None], *rows])
+    return *after, Blow(impulse @ centers, impulse @ n, lost, apart.gap, told)
 
 
 def _inverse_inertia(row: Array) -> Array:

@@ -18,6 +18,7 @@ from saltus.programs.arrays import numbers
 from saltus.systems.ball_common import changed, choose, of_type, size
 from saltus.systems.ground_body import jumps
 from saltus.systems.ground_body.mechanics import FLIGHT, REST, SLIDE, active_piece, look, wrench
+from saltus.systems.ground_body.state import GroundLedger, GroundMotion, GroundPlace
 
 if TYPE_CHECKING:
     from saltus.systems.ground_body.system import BodyOnGround
@@ -43,8 +44,8 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
         raise ValueError(f"The body starts at x, y = {list(position)}, where the ground is not defined.")
     given = (position, velocity, quaternion, angular_velocity, 0.0 if height is None else height)
     state = _begin(system, *(numbers(part) for part in given))
-    placed = checks.concrete(state.q)
-    if placed is not None and not np.isfinite(placed).all():
+    placed = [checks.concrete(part) for part in jax.tree.leaves(state.q)]
+    if any(part is not None and not np.isfinite(part).all() for part in placed):
         raise ValueError(
             f"The body cannot be put on the ground at x, y = {list(position)}: the ground is not defined under it."
         )
@@ -68,30 +69,30 @@ def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocit
 @program
 def _placed(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> tuple[State, Array]:
     """The body at its height, as if it flew, and how fast it leaves the ground."""
-    q = jnp.concatenate([position, jnp.zeros(1), rotation.normalised(quaternion)])
-    places = [_lowest(system, q, i) for i in range(system.solid.n_pieces)]
-    v = jnp.concatenate([velocity, angular_velocity])
-    flying = State.of(0.0, jnp.concatenate([q, *places]), v, [0.0, 0.0], FLIGHT)
+    centre, turned, zero = jnp.append(position, 0.0), rotation.normalised(quaternion), jnp.zeros(())
+    places = [_lowest(system, centre, turned, i) for i in range(system.solid.n_pieces)]
+    q = GroundPlace(centre, turned, jnp.concatenate(places))
+    flying = State.of(0.0, q, GroundMotion(velocity, angular_velocity), GroundLedger(zero, zero), FLIGHT)
     sights = [look(system, flying, i, LOOKS) for i in range(system.solid.n_pieces)]
     heights = jnp.stack([sight.touch.height for sight in sights])
     touching = jnp.argmin(heights)
-    q = flying.q.at[2].add(height - jnp.min(heights))
-    q = q.at[7:].set(jnp.concatenate([sight.touch.place for sight in sights]))
-    placed = changed(flying, q=q, ledger=flying.ledger.at[1].set(touching.astype(float)))
+    facing = jnp.concatenate([sight.touch.place for sight in sights])
+    q = flying.q.lift(height - jnp.min(heights)).replace(facing=facing)
+    placed = changed(flying, q=q, ledger=flying.ledger.replace(piece=touching.astype(float)))
     closing = jnp.stack([sight.closing for sight in sights])[touching]
     return of_type(placed, flying), closing
 
 
-def _lowest(system: BodyOnGround, q: Array, piece: int) -> Array:
+def _lowest(system: BodyOnGround, centre: Array, quaternion: Array, piece: int) -> Array:
     """x, y of the point of a piece that is lowest over the ground, among many."""
     shape, offset = system.solid.piece(piece)
-    turn = rotation.matrix(q[3:7])
+    turn = rotation.matrix(quaternion)
     k = np.arange(DIRECTIONS) + 0.5
     down, angle = -k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
     flat = np.sqrt(1.0 - down**2)
     directions = jnp.asarray(np.stack([flat * np.cos(angle), flat * np.sin(angle), down], axis=-1))
     points = jax.vmap(lambda n: turn @ shape.supported(Vec.of(n @ turn))[1].array())(directions)
-    points = points + (q[:3] + turn @ offset)
+    points = points + (centre + turn @ offset)
     over = points[:, 2] - system.surface.height(points[:, 0], points[:, 1])
     return points[jnp.argmin(jnp.where(jnp.isfinite(over), over, jnp.inf)), :2]
 
@@ -115,5 +116,5 @@ def _lying(system: BodyOnGround, flying: State) -> State:
     stays = choose(now.load > 0.0, stays, flying)
     # A body that is not moved at all and has no reason to begin rests, whatever the laws.
     gain = jnp.concatenate([now.acceleration, now.angular_acceleration * system.solid.radius()])
-    rests = ~jnp.any(flying.v != 0.0) & (jnp.max(jnp.abs(gain)) <= 1e-12 * system.gravity)
+    rests = ~jnp.any(flying.v.array() != 0.0) & (jnp.max(jnp.abs(gain)) <= 1e-12 * system.gravity)
     return of_type(choose(rests, changed(lying, mode=jnp.asarray(REST)), stays), flying)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
-from saltus.hybrid import Rate, State
+from saltus.hybrid import State
+from saltus.hybrid.parts import shifted
 from saltus.numerics import rotation
 from saltus.systems.ball_common import changed, choose, of_type, size
 from saltus.systems.ground_body.mechanics import (
@@ -25,6 +26,7 @@ from saltus.systems.ground_body.mechanics import (
     active_piece,
     free_gain,
     grip_use,
+    held_rows,
     hold,
     look,
     point_mobility,
@@ -32,6 +34,8 @@ from saltus.systems.ground_body.mechanics import (
     with_velocity,
     wrench,
 )
+from saltus.systems.ground_body.state import GroundMotion
+from saltus.systems.short_time import after_short_time
 
 if TYPE_CHECKING:
     from saltus.systems.ground_body.system import BodyOnGround
@@ -52,7 +56,7 @@ ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins
 
 def hair(state: State) -> Array:
     """A length just above the rounding of a gap [m]."""
-    return HAIR * jnp.maximum(jnp.max(jnp.abs(state.q[:3])), 1.0)
+    return HAIR * jnp.maximum(jnp.max(jnp.abs(state.q.centre)), 1.0)
 
 
 def weight(system: BodyOnGround) -> Array:
@@ -65,12 +69,12 @@ def settle_speed(system: BodyOnGround) -> Array:
     return jnp.sqrt(2.0 * system.gravity * system.settle_height)
 
 
-def near(system: BodyOnGround, v: Float[Array, " 6"]) -> Array:
+def near(system: BodyOnGround, v: GroundMotion) -> Array:
     """Speed from which a stop is extrapolated: the last stretch is straight [m s-1].
 
     Slip and turning are differences of the velocities, so they are known no better than those are.
     """
-    return system.precision * (system.speed + size(v[:3]) + system.solid.radius() * size(v[3:]))
+    return system.precision * (system.speed + size(v.velocity) + system.solid.radius() * size(v.turning))
 
 
 # ---- which mode -------------------------------------------------------------------------------------------
@@ -89,7 +93,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
     Where a speed is zero the law does not tell the direction of its force; it is against the motion that begins, and
     that is along the acceleration. Found by iteration, which contracts since friction is monotone.
     """
-    held = jnp.asarray(HELD[system.point])[mode]
+    held = held_rows(system, mode)
     own = Motion(sight.slip, sight.rolling, sight.spin)
     slides, turns = slipless & ~held[1], turnless & ~held[3]
 
@@ -108,7 +112,11 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
         now = wrench(system, sight, mode, moved(slip, turn, radius))
         load = jnp.maximum(now.load, 1e-3 * weight(system))
         # How much friction changes the accelerations at most: longer steps of the iteration would overshoot.
-        slip_scale = 4.0 * system.law.capacity(load) * (1.0 / system.solid.mass + _spread(system, sight))
+        slip_scale = (
+            4.0
+            * system.law_under(load, sight.touch).capacity(load)
+            * (1.0 / system.solid.mass + _spread(system, sight))
+        )
         turn_scale = 4.0 * load * system.resistance(load, sight.touch) * jnp.trace(sight.mobility)
         slipping = jnp.append(now.gain[1:3], radius * now.gain[5])
         turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
@@ -140,7 +148,7 @@ def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Ar
     held = jnp.asarray(HELD[system.point])
     stopped = held[SLIDE] | (slipless & held[ROLL]) | (turnless & held[SKID])
     dv, dw = hold(system, sight, stopped)
-    state = changed(state, v=state.v + jnp.concatenate([dv, dw]))
+    state = changed(state, v=state.v.add(dv, dw))
     sight = with_velocity(sight, state.v)
     modes = jnp.asarray([REST, ROLL, SKID, SLIDE] if system.resisted else [ROLL, SLIDE])
     tried = jax.vmap(lambda mode: onset(system, sight, mode, slipless, turnless))(modes)
@@ -151,7 +159,7 @@ def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Ar
     moment = _moment(system, state, now, slides, turns)
     begins = (slides | turns) & (now.load > 0.0)
     state = _nudged(state, now, jnp.where(begins, moment, 0.0))
-    v = jnp.where(mode == REST, 0.0, state.v)
+    v = jax.tree.map(lambda part: jnp.where(mode == REST, 0.0, part), state.v)
     state = changed(state, v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
     return choose(begins, system.project(state), state)
 
@@ -170,11 +178,11 @@ def _moment(system: BodyOnGround, state: State, now: Wrench, slides: Array, turn
 
 def _nudged(state: State, now: Wrench, moment: Array) -> State:
     """The state a moment later, when what begins to move does so."""
-    gained = moment * _accelerations(now)
-    v = state.v + 0.5 * gained
-    q = state.q.at[:3].add(moment * v[:3])
-    turned = rotation.multiply(rotation.from_rotation_vector(moment * v[3:]), state.q[3:7])
-    return changed(state, t=state.t + moment, q=q.at[3:7].set(turned), v=state.v + gained)
+    gained = jax.tree.map(lambda part: moment * part, _accelerations(now))
+    mean = shifted(state.v, gained, 0.5)
+    turned = rotation.multiply(rotation.from_rotation_vector(moment * mean.turning), state.q.quaternion)
+    q = state.q.replace(centre=state.q.centre + moment * mean.velocity, quaternion=turned)
+    return changed(state, t=state.t + moment, q=q, v=state.v.add(gained.velocity, gained.turning))
 
 
 # ---- events -----------------------------------------------------------------------------------------------
@@ -202,7 +210,7 @@ def _on_both(system: BodyOnGround, before: State, after: State, index: Array) ->
     old = active_piece(before)
     parts = look(system, after, old).closing > settle_speed(system)
     both = (before.mode != FLIGHT) & (after.mode != FLIGHT) & (old != index) & ~parts
-    return changed(after, ledger=after.ledger.at[1].set(jnp.where(both, -1.0, after.ledger[1])))
+    return changed(after, ledger=after.ledger.replace(piece=jnp.where(both, -1.0, after.ledger.piece)))
 
 
 def settled(system: BodyOnGround, state: State, index: Array) -> State:
@@ -214,18 +222,17 @@ def settled(system: BodyOnGround, state: State, index: Array) -> State:
 
 def _struck(system: BodyOnGround, state: State, sight: Sight, index: Array) -> State:
     """Just after the impulse of an impact at a piece, which is put right onto the ground."""
-    impulse = system.impact.impulse(sight.drift, sight.touch.normal, point_mobility(system, sight))
+    impulse = system.impact_at(sight.touch).impulse(sight.drift, sight.touch.normal, point_mobility(system, sight))
     turned = sight.mobility @ jnp.cross(sight.arm, impulse)
-    v = state.v + jnp.concatenate([impulse / system.solid.mass, turned])
-    q = state.q.at[2].add(-sight.touch.height)
-    after = changed(state, q=q, v=v)
-    return _booked(system, state, changed(after, ledger=state.ledger.at[1].set(jnp.asarray(index, float))))
+    v = state.v.add(impulse / system.solid.mass, turned)
+    ledger = state.ledger.replace(piece=jnp.asarray(index, float))
+    return _booked(system, state, changed(state, q=state.q.lift(-sight.touch.height), v=v, ledger=ledger))
 
 
 def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
     """A body that does not leave the ground any more, in its mode of contact."""
     dv, dw = hold(system, sight, jnp.asarray(HELD[system.point])[SLIDE])
-    lying = changed(state, v=state.v + jnp.concatenate([dv, dw]), mode=jnp.full_like(state.mode, SLIDE))
+    lying = changed(state, v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
     sight = with_velocity(sight, lying.v)
     slow = 2.0 * near(system, lying.v)
     slipless = size(system.slip_and_rim(sight, weight(system))) <= slow
@@ -242,7 +249,7 @@ def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
 def _booked(system: BodyOnGround, before: State, after: State) -> State:
     """The state after with the energy that is gone in its ledger."""
     lost = sum(system.energies(before)) - sum(system.energies(after))
-    return changed(after, ledger=after.ledger.at[0].add(lost))
+    return changed(after, ledger=after.ledger.lose(lost))
 
 
 def lift_off(system: BodyOnGround, state: State, index: Array) -> State:
@@ -281,7 +288,8 @@ def time_left(system: BodyOnGround, state: State, of_slip: bool) -> Array:
 def _run_out(system: BodyOnGround, state: State, left: Array) -> State:
     """The last stretch before some speeds vanish together."""
     rate = system.rate(state)
-    return changed(_moved(state, rate, left), ledger=state.ledger + 0.5 * left * rate.ledger)
+    q, v = shifted((state.q, state.v), (rate.q, rate.v), left)
+    return State(state.t + left, q, v, shifted(state.ledger, rate.ledger, 0.5 * left), state.mode)
 
 
 def slips(system: BodyOnGround, state: State, index: Array) -> State:
@@ -303,20 +311,20 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
     path = jnp.maximum(RELEASE_PATH, RELEASE_SHARE * system.settle_height)
     sight = look(system, state)
     # How fast the body turns, or the contact goes round it (a disc that whirls does little else).
-    roams = size(sight.facing.place_rate - state.v[:2]) / system.solid.radius()
-    quickness = jnp.maximum(jnp.maximum(size(state.v[3:]), roams), 1e-3)
+    roams = size(sight.facing.place_rate - state.v.velocity[:2]) / system.solid.radius()
+    quickness = jnp.maximum(jnp.maximum(size(state.v.turning), roams), 1e-3)
 
     def try_moment(_, carry):
         moment, *_ = carry
-        later = _runge_kutta(system, state, moment)
+        later = after_short_time(system, state, moment)
         sight = look(system, later)
         now, kept = onset(system, sight, mode, *less).now, wrench(system, sight, state.mode)
-        gained = _accelerations(now) - _accelerations(kept)
-        growth = size(gained[:3]) / moment
+        gained = jax.tree.map(jnp.subtract, _accelerations(now), _accelerations(kept))
+        growth = size(gained.velocity) / moment
         growth = jnp.maximum(growth, 1e-9)
         longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
         longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, SMALL_TURN / quickness))
-        return longer, later, changed(later, v=later.v + 0.5 * moment * gained), now.load
+        return longer, later, changed(later, v=shifted(later.v, gained, 0.5 * moment)), now.load
 
     # First for a short time, which tells how long the moment may be, then for that moment.
     start = (jnp.minimum(PROBE, SMALL_TURN / quickness), state, state, jnp.zeros(()))
@@ -326,25 +334,5 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
     return choose(load > 0.0, _booked(system, later, after), lift_off(system, state, jnp.zeros((), int)))
 
 
-def _accelerations(now: Wrench) -> Float[Array, " 6"]:
-    return jnp.concatenate([now.acceleration, now.angular_acceleration])
-
-
-def _moved(state: State, rate: Rate, h: Array) -> State:
-    q, v, ledger = state.q + h * rate.q, state.v + h * rate.v, state.ledger + h * rate.ledger
-    return State(state.t + h, q, v, ledger, state.mode)
-
-
-def _runge_kutta(system: BodyOnGround, state: State, h: Array | float) -> State:
-    """The state a short time later in the same mode."""
-
-    def stage(total, k):
-        rate, mean = total
-        ahead, weight = k
-        rate = system.rate(_moved(state, rate, ahead * h))
-        return (rate, jax.tree.map(lambda m, r: m + weight * r, mean, rate)), None
-
-    none = jax.tree.map(jnp.zeros_like, Rate(state.q, state.v, state.ledger))
-    stages = jnp.array([0.0, 0.5, 0.5, 1.0]), jnp.array([1.0, 2.0, 2.0, 1.0]) / 6.0
-    (_, mean), _ = jax.lax.scan(stage, (none, none), stages)
-    return system.project(_moved(state, mean, jnp.asarray(h)))
+def _accelerations(now: Wrench) -> GroundMotion:
+    return GroundMotion(now.acceleration, now.angular_acceleration)

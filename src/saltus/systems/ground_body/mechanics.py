@@ -21,6 +21,7 @@ from saltus.laws.friction import PointLimit
 from saltus.laws.friction.base import direction
 from saltus.numerics import rotation
 from saltus.systems.ball_common import size
+from saltus.systems.ground_body.state import GroundMotion
 
 if TYPE_CHECKING:
     from saltus.hybrid import State
@@ -34,6 +35,11 @@ SPOT_ROUNDS = 12  # of the radius of a spot that grows with the load: each round
 _POINT = [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]]
 _SPOT = [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 0, 1, 1, 0], [1, 1, 1, 0, 0, 1], [1, 1, 1, 1, 1, 1]]
 HELD = {True: np.array(_POINT, bool), False: np.array(_SPOT, bool)}
+
+
+def held_rows(system: BodyOnGround, mode: Array | int) -> Array:
+    """Which rows a mode holds; by comparison, since a table that is looked up cannot be computed lane by lane."""
+    return ((jnp.arange(len(MODES)) == mode)[:, None] & HELD[system.point]).any(axis=0)
 
 
 class Sight(eqx.Module):
@@ -73,9 +79,9 @@ class Sight(eqx.Module):
         return self.touch.normal @ self.omega
 
     @property
-    def velocities(self) -> Float[Array, " 6"]:
-        """Of the centre of mass, and angular [m/s, rad/s]."""
-        return jnp.concatenate([self.drift - jnp.cross(self.omega, self.arm), self.omega])
+    def motion(self) -> GroundMotion:
+        """Velocity of the centre of mass, and angular velocity."""
+        return GroundMotion(self.drift - jnp.cross(self.omega, self.arm), self.omega)
 
     @property
     def closing(self) -> Array:
@@ -124,28 +130,28 @@ def look(system: BodyOnGround, state: State, piece: Array | int | None = None, l
     """Where the body faces the ground, with the piece that touches or a given one."""
     index = active_piece(state) if piece is None else piece
     shape, offset = system.solid.piece(index)
-    center = state.q[:3]
-    turn = rotation.matrix(rotation.normalised(state.q[3:7]))
-    place = state.q[7:].reshape(-1, 2)[0 if system.solid.n_pieces == 1 else index]
+    center = state.q.centre
+    turn = rotation.matrix(rotation.normalised(state.q.quaternion))
+    place = state.q.facing.reshape(-1, 2)[0 if system.solid.n_pieces == 1 else index]
     touch = ground_touch(system.surface, shape, center + turn @ offset, turn, place, looks)
     arm = touch.point - center
     return _sight(touch, arm, state.v, *system.solid.lab_inertia(turn))
 
 
-def with_velocity(sight: Sight, v: Float[Array, " 6"]) -> Sight:
+def with_velocity(sight: Sight, v: GroundMotion) -> Sight:
     """The same place with other velocities."""
     return _sight(sight.touch, sight.arm, v, sight.inertia, sight.mobility)
 
 
-def _sight(touch: GroundTouch, arm: Array, v: Array, inertia: Array, mobility: Array) -> Sight:
-    velocity, omega = v[:3], v[3:]
+def _sight(touch: GroundTouch, arm: Array, v: GroundMotion, inertia: Array, mobility: Array) -> Sight:
+    velocity, omega = v.velocity, v.turning
     facing = facing_motion(touch, arm, velocity, omega)
     return Sight(touch, arm, facing, velocity + jnp.cross(omega, arm), omega, inertia, mobility)
 
 
 def active_piece(state: State) -> Array:
     """Which of the body's pieces touches the ground, or touched it last; the first where it would lie on two."""
-    return jnp.maximum(state.ledger[1], 0.0).astype(int)
+    return jnp.maximum(state.ledger.piece, 0.0).astype(int)
 
 
 def rows(sight: Sight) -> tuple[Float[Array, "6 3"], Float[Array, "6 3"]]:
@@ -175,17 +181,18 @@ def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> F
     reaction = jax.tree.map(lambda part: part / load, law.reaction(motion.slip, motion.spin, load, motion.rolling))
     moment, torque = reaction.rolling_moment, reaction.spin_torque
     if system.resisted:
+        lever = system.lever(sight.touch)
         if system.point:
-            against = system.rolling_friction * direction(jnp.append(motion.rolling, motion.spin))
+            against = lever * direction(jnp.append(motion.rolling, motion.spin))
             moment, torque = moment - against[:2], torque - against[2]
         else:
-            moment = moment - system.rolling_friction * direction(motion.rolling)
+            moment = moment - lever * direction(motion.rolling)
     return jnp.concatenate([jnp.ones(1), reaction.force, moment, torque[None]])
 
 
 def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion | None = None) -> Wrench:
     """Forces and accelerations in a mode of contact; `motion` stands in for the body's own in the laws."""
-    held = jnp.asarray(HELD[system.point])[mode]
+    held = held_rows(system, mode)
     motion = Motion(sight.slip, sight.rolling, sight.spin) if motion is None else motion
     mobility, free = row_mobility(system, sight), free_gain(system, sight)
     if not system.load_matters:

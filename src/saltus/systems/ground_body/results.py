@@ -42,9 +42,9 @@ QUANTITIES = {
 
 def energies(system: BodyOnGround, state: State) -> tuple[Array, Array]:
     """Kinetic and potential energy [J]."""
-    omega = rotation.rotate_back(rotation.normalised(state.q[3:7]), state.v[3:])
-    kinetic = 0.5 * (system.solid.mass * jnp.sum(state.v[:3] ** 2) + omega @ system.solid.inertia @ omega)
-    return kinetic, system.solid.mass * system.gravity * state.q[2]
+    omega = rotation.rotate_back(rotation.normalised(state.q.quaternion), state.v.turning)
+    kinetic = 0.5 * (system.solid.mass * jnp.sum(state.v.velocity**2) + omega @ system.solid.inertia @ omega)
+    return kinetic, system.solid.mass * system.gravity * state.q.centre[2]
 
 
 def observe(system: BodyOnGround, state: State) -> dict[str, Array]:
@@ -56,10 +56,10 @@ def observe(system: BodyOnGround, state: State) -> dict[str, Array]:
     torque = touch.in_space(now.moment) + now.torque * touch.normal
     height = jnp.where(touches, 0.0, jnp.maximum(touch.height, 0.0))
     return {
-        "position": state.q[:3],
-        "velocity": state.v[:3],
-        "quaternion": state.q[3:7],
-        "angular_velocity": state.v[3:],
+        "position": state.q.centre,
+        "velocity": state.v.velocity,
+        "quaternion": state.q.quaternion,
+        "angular_velocity": state.v.turning,
         "contact_point": touch.point,
         "contact_normal": touch.normal,
         "gap": touch.gap,
@@ -71,7 +71,7 @@ def observe(system: BodyOnGround, state: State) -> dict[str, Array]:
         "friction_torque": jnp.where(touches, torque, 0.0),
         "kinetic_energy": kinetic,
         "potential_energy": potential,
-        "dissipated_energy": state.ledger[0],
+        "dissipated_energy": state.ledger.lost,
         "mode": state.mode,
     }
 
@@ -104,7 +104,7 @@ def event_data(system: BodyOnGround, guard: str, index: int, before: State, afte
     data: dict[str, Any] = {
         "t": float(after.t),
         "into": MODES[int(after.mode)],
-        "energy_loss": float(after.ledger[0] - before.ledger[0]),
+        "energy_loss": float(after.ledger.lost - before.ledger.lost),
     }
     if guard in ("grips", "stops_turning") and data["into"] not in ("roll", "rest"):
         # What sets off again at once has already been given a moment for it; the stop was before.
@@ -123,7 +123,7 @@ def _stop_time(system: BodyOnGround, before: State, of_slip: bool):
 @program
 def _blow(system: BodyOnGround, before: State, after: State, index):
     sight = look(system, before, index)
-    impulse = system.solid.mass * (after.v[:3] - before.v[:3])
+    impulse = system.solid.mass * (after.v.velocity - before.v.velocity)
     return sight.touch.point, sight.touch.normal, impulse, sight.closing
 
 

@@ -21,11 +21,11 @@ from saltus.programs.arrays import numbers as number
 from saltus.shapes.disc import Disc
 from saltus.shapes.solid import Solid
 from saltus.surfaces.base import AbstractSurface
+from saltus.surfaces.cover import Cover
 from saltus.systems.ball_common import atol_limit, changed, is_point, size
 from saltus.systems.ground_body import begin, jumps, results
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
-    HELD,
     MODES,
     REST,
     ROLL,
@@ -36,12 +36,14 @@ from saltus.systems.ground_body.mechanics import (
     active_piece,
     free_acceleration,
     grip_use,
+    held_rows,
     hold,
     look,
     power,
     turn_use,
     wrench,
 )
+from saltus.systems.ground_body.state import GroundLedger, GroundMotion, GroundPlace
 
 ILL_POSED = 1e-6  # stiffness of the contact, against that without friction, that counts as none
 SINGLE = 1e-6  # how much more than the ground a body must curve
@@ -57,8 +59,7 @@ class BodyOnGround(AbstractSystem):
     not a spring. The modes are "flight", "slide" (the contact slips), "skid" (it slips, and the resistance to rolling
     keeps the body from turning), "roll" (no slip; with a finite spot no spin either) and "rest".
 
-    State: q = centre of mass, quaternion, x and y of the facing point of each piece; v = velocity, angular velocity
-    in the lab; ledger = energy lost, number of the piece that touches.
+    State: q is a `GroundPlace`, v a `GroundMotion`, ledger a `GroundLedger`.
 
     Args:
         surface: The ground.
@@ -73,6 +74,8 @@ class BodyOnGround(AbstractSystem):
         patience: Time at which a run ends that was to go on until rest [s].
         precision: Share of the body's speeds below which slip and turning count as none. A run with a larger `rtol`
             takes ten times that instead: below, slip is noise.
+        cover: Types of ground, whose friction coefficient (of sliding and of impacts), rolling friction and
+            restitution stand in for those of the laws.
     """
 
     kind: ClassVar[str] = "ground_body"
@@ -88,6 +91,7 @@ class BodyOnGround(AbstractSystem):
     settle_height: Float[Array, ""]
     patience: Float[Array, ""]
     precision: Float[Array, ""]
+    cover: Cover | None
     point: bool = eqx.field(static=True)
     resisted: bool = eqx.field(static=True)
 
@@ -104,6 +108,7 @@ class BodyOnGround(AbstractSystem):
         settle_height=1e-10,
         patience=1e12,
         precision=1e-9,
+        cover: Cover | None = None,
     ):
         checks.positive("gravity", gravity)
         checks.nonnegative("rolling_friction", rolling_friction, "It is a length in metres.")
@@ -118,10 +123,10 @@ class BodyOnGround(AbstractSystem):
         self.gravity, self.rolling_friction = number(gravity), number(rolling_friction)
         self.modulus = None if modulus is None else number(modulus)
         self.settle_height, self.patience = number(settle_height), number(patience)
-        self.precision = number(precision)
+        self.precision, self.cover = number(precision), cover
         self.point = modulus is None and is_point(law, solid.radius())
         shift = checks.concrete(law.rolling_shift) if isinstance(law, AbstractSpotLaw) and not self.point else 0.0
-        known = checks.concrete(rolling_friction)
+        known = checks.concrete(rolling_friction if cover is None else jnp.max(cover.rolling_friction))
         self.resisted = known is None or bool(known > 0.0) or shift is None or bool(shift > 0.0)
 
     # ---- laws -----------------------------------------------------------------------------------------
@@ -146,10 +151,24 @@ class BodyOnGround(AbstractSystem):
         return self.modulus is not None or not self.law.proportional
 
     def law_under(self, load: Array, touch: GroundTouch) -> AbstractFrictionLaw:
-        """The law; by Hertz with the radius that its spot has under this load."""
+        """The law where the body touches; by Hertz with the radius that its spot has under this load."""
+        law = self.law
+        if self.cover is not None:
+            law = eqx.tree_at(lambda law: law.mu, law, self.cover.at(touch.place)["mu"])
         if self.modulus is None:
-            return self.law
-        return eqx.tree_at(lambda law: law.spot_radius, self.law, self.hertz_radius(load, touch, self.modulus))
+            return law
+        return eqx.tree_at(lambda law: law.spot_radius, law, self.hertz_radius(load, touch, self.modulus))
+
+    def impact_at(self, touch: GroundTouch) -> AbstractImpactLaw:
+        """The law of impact where the body touches."""
+        if self.cover is None:
+            return self.impact
+        here = self.cover.at(touch.place)
+        return eqx.tree_at(lambda law: (law.mu, law.restitution), self.impact, (here["mu"], here["restitution"]))
+
+    def lever(self, touch: GroundTouch) -> Array:
+        """Rolling friction where the body touches [m]."""
+        return self.rolling_friction if self.cover is None else self.cover.at(touch.place)["rolling_friction"]
 
     @staticmethod
     def hertz_radius(load: Array, touch: GroundTouch, modulus: Array) -> Array:
@@ -165,13 +184,15 @@ class BodyOnGround(AbstractSystem):
     def resistance(self, load: Array, touch: GroundTouch) -> Array:
         """Lever of the normal force against turning [m]."""
         if self.point:
-            return self.rolling_friction
+            return self.lever(touch)
         law = self.law_under(load, touch)
-        return self.rolling_friction + law.rolling_capacity(load) / jnp.maximum(load, 1e-300)
+        return self.lever(touch) + law.rolling_capacity(load) / jnp.maximum(load, 1e-300)
 
     @property
     def has_friction(self) -> Array:
         """Whether there is any friction."""
+        if self.cover is not None:
+            return jnp.max(self.cover.mu) > 0.0
         return self.law.capacity(jnp.ones(())) > 0.0
 
     # ---- motion ---------------------------------------------------------------------------------------
@@ -199,13 +220,15 @@ class BodyOnGround(AbstractSystem):
         sight, now = self.seen(state)
         flies, rests = state.mode == FLIGHT, state.mode == REST
         weight, gyro = free_acceleration(self, sight)
-        a = jnp.concatenate(
-            [jnp.where(flies, weight, now.acceleration), jnp.where(flies, gyro, now.angular_acceleration)]
+        turning = rotation.rate_of_quaternion(state.q.quaternion, sight.omega)
+        rate = Rate(
+            q=GroundPlace(state.v.velocity, turning, self._place_rates(state, sight)),
+            v=GroundMotion(
+                jnp.where(flies, weight, now.acceleration), jnp.where(flies, gyro, now.angular_acceleration)
+            ),
+            ledger=GroundLedger(jnp.where(flies, 0.0, power(sight, now)), jnp.zeros(())),
         )
-        turning = rotation.rate_of_quaternion(state.q[3:7], sight.omega)
-        q = jnp.concatenate([state.v[:3], turning, self._place_rates(state, sight)])
-        lost = jnp.stack([jnp.where(flies, 0.0, power(sight, now)), jnp.zeros(())])
-        return Rate(*(jnp.where(rests, 0.0, part) for part in (q, a, lost)))
+        return jax.tree.map(lambda part: jnp.where(rests, 0.0, part), rate)
 
     def _place_rates(self, state: State, sight: Sight) -> Array:
         if self.solid.n_pieces == 1:
@@ -215,15 +238,15 @@ class BodyOnGround(AbstractSystem):
 
     def project(self, state: State) -> State:
         """The quaternion of length one; in contact no gap, and nothing moves that the mode holds."""
-        q = state.q.at[3:7].set(rotation.normalised(state.q[3:7]))
-        state = changed(state, q=q)
+        state = changed(state, q=state.q.replace(quaternion=rotation.normalised(state.q.quaternion)))
         sight = look(self, state)
         touches = state.mode != FLIGHT
-        q = q.at[2].add(jnp.where(touches, -sight.touch.height, 0.0))
+        q = state.q.lift(jnp.where(touches, -sight.touch.height, 0.0))
         places = sight.touch.place if self.solid.n_pieces == 1 else self._places(state)
-        dv, dw = hold(self, sight, jnp.asarray(HELD[self.point])[state.mode])
-        v = state.v + jnp.where(touches & (state.mode != REST), jnp.concatenate([dv, dw]), 0.0)
-        return changed(state, q=q.at[7:].set(places), v=v)
+        dv, dw = hold(self, sight, held_rows(self, state.mode))
+        moves = touches & (state.mode != REST)
+        v = state.v.add(jnp.where(moves, dv, 0.0), jnp.where(moves, dw, 0.0))
+        return changed(state, q=q.replace(facing=places), v=v)
 
     def _places(self, state: State) -> Array:
         return jnp.concatenate([look(self, state, i).touch.place for i in range(self.solid.n_pieces)])
@@ -299,7 +322,7 @@ class BodyOnGround(AbstractSystem):
             )  # fmt: skip
         if self.solid.n_pieces > 1:
             borders.append(
-                Guard("on_two_pieces", lambda s: s.ledger[1] + 0.5, ends="several_contacts", border=True,
+                Guard("on_two_pieces", lambda s: s.ledger.piece + 0.5, ends="several_contacts", border=True,
                       message=f"At {where} the body comes to lie on two of its pieces, which is not modelled.")
             )  # fmt: skip
         return [*borders, paradox, patience]
@@ -318,7 +341,7 @@ class BodyOnGround(AbstractSystem):
         return (state.mode == FLIGHT) | (others & (state.mode != REST))
 
     def _slip_left(self, sight: Sight, now: Wrench) -> Array:
-        still = jumps.near(self, sight.velocities)
+        still = jumps.near(self, sight.motion)
         return (size(self.slip_and_rim(sight, now.load)) - still) / self.speed
 
     def slip_and_rim(self, sight: Sight, load: Array) -> Array:
@@ -332,7 +355,7 @@ class BodyOnGround(AbstractSystem):
         return 1.0 - grip_use(self, now, sight)
 
     def _turning_left(self, sight: Sight) -> Array:
-        still = jumps.near(self, sight.velocities)
+        still = jumps.near(self, sight.motion)
         return (self.solid.radius() * size(self.turning(sight)) - still) / self.speed
 
     def turning(self, sight: Sight) -> Array:

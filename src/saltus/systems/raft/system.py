@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float
+from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
 from saltus import checks
-from saltus.hybrid import AbstractSteppedSystem, Quantity, State
+from saltus.hybrid import AbstractSteppedSystem, Parts, Quantity, State, part
+from saltus.hybrid.state import on_host, same_types
 from saltus.laws.friction import AbstractFrictionLaw, Coulomb
 from saltus.links.springs import ElasticRods
 from saltus.programs import program
@@ -18,12 +19,19 @@ from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.raft import step as one
 from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
-from saltus.systems.sliding.contact import GONE, MODE_NAMES, SLIP, STICK
+from saltus.systems.sliding.contact import GONE, MODE_NAMES, SLIP, STICK, RodLedger
 from saltus.systems.sliding.system import _checked_pairs, point_law
 
 RIM = 1e-6  # margin of the surface that counts as its border
 HALVINGS = 10  # how often a step that does not converge is halved
 STEP = 0.02  # default step, in units of sqrt(rod length / gravity)
+
+
+class RaftMode(Parts):
+    """Mode of each mass (slip, stick, gone), and whether each rod is whole (1) or broken (0)."""
+
+    masses: Int[Array, " n"] = part(1)
+    rods: Int[Array, " r"] = part(1)
 
 
 class Raft(AbstractSteppedSystem):
@@ -117,8 +125,8 @@ class Raft(AbstractSteppedSystem):
             i, j = self.rods.pairs[r]
             raise ValueError(f"Rod {r} has no length: masses {i} and {j} start at the same place. Move one of them.")
         at_rest = (v == 0.0).all(axis=1) & (self.mu > 0.0)
-        mode = jnp.concatenate([jnp.where(at_rest, STICK, SLIP), jnp.ones(len(self.rods), int)])
-        return State.of(0.0, q, v, jnp.concatenate([jnp.zeros(1), length]), mode)
+        mode = RaftMode(jnp.where(at_rest, STICK, SLIP), jnp.ones(len(self.rods), int))
+        return State.of(0.0, q, v, RodLedger(jnp.zeros(()), length), mode)
 
     @property
     def mu(self) -> Float[Array, " n"]:
@@ -130,21 +138,20 @@ class Raft(AbstractSteppedSystem):
 
     def modes(self, state: State) -> tuple[Array, Bool[Array, " r"]]:
         """Mode of each mass, and which rods are whole."""
-        n = self.mass.size
-        return state.mode[..., :n], state.mode[..., n:] == 1
+        return state.mode.masses, state.mode.rods == 1
 
     # ---- motion -------------------------------------------------------------------------------
 
     def suggested_step(self, start: State) -> float:
         """A step for this raft [s]: a small part of the time in which something falls by the length of a rod."""
-        lengths = np.asarray(start.ledger[1:])
+        lengths = np.asarray(start.ledger.lengths)
         length = float(np.median(lengths)) if lengths.size else 1.0
         return STEP * float(np.sqrt(length / self.gravity))
 
     def advance(self, state: State, duration) -> tuple[State, Bool[Array, ""]]:
         """The state after `duration`, and whether the step could be solved; it is halved where it has to be."""
         mode, whole = self.modes(state)
-        gone, rest = mode == GONE, state.ledger[1:]
+        gone, rest = mode == GONE, state.ledger.lengths
         carried_out = jnp.sum(jnp.where(gone, self._kinetic(state), 0.0))
 
         def body(carry):
@@ -164,13 +171,12 @@ class Raft(AbstractSteppedSystem):
 
         duration = jnp.asarray(duration, float)
         v = jnp.where(gone, 0.0, state.v.T)
-        lost = state.ledger[0] + carried_out
+        lost = state.ledger.lost + carried_out
         first = (state.q.T, v, mode == STICK, lost, duration, duration, jnp.asarray(False))
         x, v, stuck, lost, _, _, failed = jax.lax.while_loop(going, body, first)
         mode = jnp.where(gone, GONE, jnp.where(stuck, STICK, SLIP))
-        mode = jnp.concatenate([mode, state.mode[self.mass.size :]])
-        ledger = state.ledger.at[0].set(lost)
-        return State(state.t + duration, x.T, v.T, ledger, mode.astype(state.mode.dtype)), ~failed
+        after = State(state.t + duration, x.T, v.T, state.ledger.replace(lost=lost), state.mode.replace(masses=mode))
+        return same_types(state, after), ~failed
 
     def change(self, state: State) -> State:
         """Rods whose force exceeds their strength are gone, and masses beyond the border with all their rods.
@@ -182,9 +188,8 @@ class Raft(AbstractSteppedSystem):
         breaks = whole & (jnp.abs(self.rod_force(state)) > self.rods.strength)
         breaks = breaks | (whole & (gone[self.rods.first] | gone[self.rods.second]))
         energy = jnp.sum(jnp.where(breaks, self._elastic(state), 0.0))
-        mode = jnp.concatenate([jnp.where(gone, GONE, mode), jnp.where(breaks, 0, state.mode[mode.size :])])
-        ledger = state.ledger.at[0].add(energy)
-        return State(state.t, state.q, state.v, ledger, mode.astype(state.mode.dtype))
+        mode = RaftMode(jnp.where(gone, GONE, mode), jnp.where(breaks, 0, state.mode.rods))
+        return same_types(state, state.replace(ledger=state.ledger.lose(energy), mode=mode))
 
     @property
     def others_go_on(self) -> bool:
@@ -198,11 +203,10 @@ class Raft(AbstractSteppedSystem):
 
     def changes(self, before: State, after: State) -> list[tuple[str, int, dict[str, Any]]]:
         """What happened between two states of one instant: masses that left, rods that broke or went with them."""
-        n = self.mass.size
-        was, now = np.asarray(before.mode), np.asarray(after.mode)
-        left = np.flatnonzero((was[:n] != GONE) & (now[:n] == GONE))
+        was, now = on_host(before, after)
+        left = np.flatnonzero((was.mode.masses != GONE) & (now.mode.masses == GONE))
         found: list[tuple[str, int, dict[str, Any]]] = [("left_domain", int(i), {"mass": int(i)}) for i in left]
-        broken = np.flatnonzero(was[n:] != now[n:])
+        broken = np.flatnonzero(was.mode.rods != now.mode.rods)
         if not broken.size:
             return found
         force, energy, middle = (np.asarray(part) for part in _seen(self, before))
@@ -223,7 +227,7 @@ class Raft(AbstractSteppedSystem):
         length = jnp.sqrt(jnp.sum(rod * rod, axis=0))
         direction = rod / length
         speed = jnp.sum(direction * self.rods.between(one.lift(slope, state.v.T)), axis=0)
-        return length - state.ledger[1:], speed, direction, length, slope
+        return length - state.ledger.lengths, speed, direction, length, slope
 
     def _kinetic(self, state: State) -> Float[Array, " n"]:
         x = state.q.T
@@ -277,7 +281,7 @@ class Raft(AbstractSteppedSystem):
             "potential_energy": potential,
             "elastic_energy": jnp.sum(self._elastic(state)),
             "com_energy": 0.5 * jnp.sum(momentum**2) / jnp.sum(self.mass) + potential,
-            "dissipated_energy": state.ledger[0],
+            "dissipated_energy": state.ledger.lost,
             "mode": mode,
         }
 

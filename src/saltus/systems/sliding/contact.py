@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from saltus.hybrid import Parts, part
 from saltus.links import Mobility, Rods
 from saltus.numerics.vectors import Vectors, zeros
 from saltus.surfaces.base import AbstractSurface
@@ -21,6 +22,22 @@ PerRod = Float[Array, " r"]
 
 SLIP, PULLED, STICK, FREE, GONE = range(5)
 MODE_NAMES = ("slip", "pulled", "stick", "free", "gone")
+
+
+class RodLedger(Parts):
+    """What is kept of the past of masses joined by rods; or its rates.
+
+    Args:
+        lost: Work done against friction, and lost in blows, since the start [J].
+        lengths: Length of each rod without force [m]; constant.
+    """
+
+    lost: Float[Array, ""] = part()
+    lengths: PerRod = part(1)
+
+    def lose(self, energy) -> RodLedger:
+        """The ledger with more energy lost."""
+        return self.replace(lost=self.lost + energy)
 
 
 class Places(eqx.Module):

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
 
 from saltus import checks
 from saltus.hybrid import State
 from saltus.laws.friction.weakened import Weakened
-from saltus.numerics.runge_kutta import RK4
+from saltus.systems.short_time import after_short_time
 from saltus.systems.sliding.contact import FREE, GONE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
 
@@ -134,10 +133,10 @@ def release(system: SlidingMasses, state: State, index) -> State:
     At this instant its acceleration is still zero and grows with time, so the others move on for a moment with it held.
     By then it has gained half of that acceleration times the moment, and so have the others of what theirs differ by.
     """
-    probe = _later(system, state, PROBE_TIME)
+    probe = after_short_time(system, state, PROBE_TIME)
     growth = jnp.max(_onset(system, probe, probe.mode == STICK).motion.length() * (probe.mode == STICK)) / PROBE_TIME
     moment = jnp.clip(jnp.cbrt(6.0 * RELEASE_PATH / jnp.maximum(growth, 1e-9)), 1e-5, 1e-2)
-    later = _later(system, state, moment)
+    later = after_short_time(system, state, moment)
     begins = _onset(system, later, later.mode == STICK)
     loose = ((later.mode == STICK) & ~begins.held).at[index].set(True)
     moves, held = (loose | (later.mode != STICK))[:, None], system.forces(later)
@@ -148,23 +147,8 @@ def release(system: SlidingMasses, state: State, index) -> State:
         * moment**2
         / 6.0
     )
-    ledger, mode = later.ledger.at[0].add(jnp.sum(work)), jnp.where(loose, SLIP, later.mode)
+    ledger, mode = later.ledger.lose(jnp.sum(work)), jnp.where(loose, SLIP, later.mode)
     return with_reaction_sign(system, system.project(State(later.t, q, v, ledger, mode)), loose)
-
-
-def _later(system: SlidingMasses, state: State, h) -> State:
-    """The state a short time later in the same mode."""
-    y, parts = ravel_pytree((state.q, state.v, state.ledger))
-
-    def moved(t, y) -> State:
-        q, v, ledger = parts(y)
-        return State(t, q, v, ledger, state.mode)
-
-    def rate(t, y):
-        found = system.rate(moved(t, y))
-        return ravel_pytree((found.q, found.v, found.ledger))[0]
-
-    return system.project(moved(state.t + h, RK4(rate, state.t, y, jnp.asarray(h)).y))
 
 
 def reverse_reaction(system: SlidingMasses, state: State, index) -> State:
@@ -199,7 +183,7 @@ def landing(system: SlidingMasses, state: State, index) -> State:
     bounces_on = lies & (leaving > 0.0)
     row = 2.0 * leaving / jnp.where(bounces_on, falls * (1.0 - restitution), jnp.inf)
     smooth = eqx.tree_at(lambda s: s.law, system, Weakened(system.law, jnp.ones_like(system.mass).at[index].set(0.0)))
-    lain = _later(smooth, lying, jnp.maximum(row - ago, 0.0))
+    lain = after_short_time(smooth, lying, jnp.maximum(row - ago, 0.0))
     bounced = _bounced(system, state, index, at_surface + leaving, ago)
     return jax.tree.map(lambda yes, no: jnp.where(lies, yes, no), lain, bounced)
 
@@ -208,7 +192,7 @@ def _bounced(system: SlidingMasses, state: State, index, blow, ago) -> State:
     """A flying mass after a blow of the surface a moment ago."""
     after = land(system, state, index, blow)
     way = blow * ago * system.places(state).normal.stack()[index]
-    q, ledger = after.q.at[index].add(way), after.ledger.at[0].add(-system.mass[index] * system.gravity * way[2])
+    q, ledger = after.q.at[index].add(way), after.ledger.lose(-system.mass[index] * system.gravity * way[2])
     return State(after.t, q, after.v, ledger, after.mode.at[index].set(FREE))
 
 
@@ -238,7 +222,7 @@ def land(system: SlidingMasses, state: State, index, blow) -> State:
     v = v.map(lambda part: jnp.where(held & ~hit, 0.0, part))
     mode = jnp.where(hit, SLIP, state.mode)
     lost = 0.5 * jnp.sum(system.mass * (where.velocity.square() - v.square()))
-    lying = State(state.t, state.q, v.stack(), state.ledger.at[0].add(lost), mode.at[index].set(SLIP))
+    lying = State(state.t, state.q, v.stack(), state.ledger.lose(lost), mode.at[index].set(SLIP))
     pressed = system.forces(lying).normal_force[index] >= 0.0
     return eqx.tree_at(lambda s: s.mode, lying, mode.at[index].set(jnp.where(pressed, SLIP, FREE)))
 
@@ -261,7 +245,7 @@ def leave(system: SlidingMasses, state: State, index) -> State:
         state.t,
         state.q,
         state.v.at[index].set(0.0),
-        state.ledger.at[0].add(kinetic),
+        state.ledger.lose(kinetic),
         state.mode.at[index].set(GONE),
     )
     return jax.tree.map(lambda ends, goes: jnp.where(system.ends_outside(state)[index], ends, goes), state, without)

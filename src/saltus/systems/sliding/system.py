@@ -33,6 +33,7 @@ from saltus.systems.sliding.contact import (
     STICK,
     Forces,
     Places,
+    RodLedger,
     constrained_change,
     forces,
     places,
@@ -147,9 +148,9 @@ class SlidingMasses(AbstractSystem):
             z, vz = self.surface.height(q[:, 0], q[:, 1]), fx * v[:, 0] + fy * v[:, 1]
             q, v = jnp.concatenate([q, z[:, None]], axis=1), jnp.concatenate([v, vz[:, None]], axis=1)
         mode = jnp.full(self.mass.shape, SLIP)
-        state = State.of(0.0, q, v, jnp.zeros(1 + len(self.rods)), mode)
+        state = State.of(0.0, q, v, RodLedger(jnp.zeros(()), jnp.zeros(len(self.rods))), mode)
         lengths = rod_geometry(self.rods, self.places(state).position).length
-        state = State(state.t, q, v, jnp.concatenate([jnp.zeros(1), lengths]), mode)
+        state = state.replace(ledger=state.ledger.replace(lengths=lengths))
         return jumps.with_reaction_sign(self, state, mode == SLIP, jumps.SIGN_SWEEPS) if self.has_friction else state
 
     def start(self, position, velocity=None, *, project: bool = False) -> State:
@@ -224,7 +225,7 @@ class SlidingMasses(AbstractSystem):
         return Rate(
             q=self.columns(where.velocity.map(lambda part: jnp.where(moving, part, 0.0))),
             v=self.columns(now.motion),
-            ledger=jnp.concatenate([jnp.sum(power)[None], jnp.zeros(len(self.rods))]),
+            ledger=RodLedger(jnp.sum(power), jnp.zeros(len(self.rods))),
         )
 
     def atol_limit(self) -> float:
@@ -242,15 +243,15 @@ class SlidingMasses(AbstractSystem):
         q, v = where.position, where.velocity
         if len(self.rods) and self.formulation == "full":
             rod = rod_geometry(self.rods, q)
-            excess = rod.length - state.ledger[1:]
+            excess = rod.length - state.ledger.lengths
             speed = rod.direction.dot(self.rods.between(v))
             dq, dv = constrained_change(where, self.rods, state.mode, self.mass, jnp.stack([excess, speed], axis=1))
             q, v = q + dq, v + dv
-        moved = State(state.t, self.columns(q), self.columns(v), state.ledger, state.mode)
+        moved = state.replace(q=self.columns(q), v=self.columns(v))
         if self.adhesion:
             return moved
         where = self.places(moved)
-        return State(state.t, where.position.stack(), where.velocity.stack(), state.ledger, state.mode)
+        return state.replace(q=where.position.stack(), v=where.velocity.stack())
 
     # ---- events -------------------------------------------------------------------------------
 
@@ -395,7 +396,7 @@ class SlidingMasses(AbstractSystem):
             "kinetic_energy": kinetic,
             "potential_energy": potential,
             "com_energy": 0.5 * momentum.square() / jnp.sum(self.mass) + potential,
-            "dissipated_energy": state.ledger[0],
+            "dissipated_energy": state.ledger.lost,
             "mode": state.mode,
         }
 
@@ -416,7 +417,7 @@ class SlidingMasses(AbstractSystem):
         if guard == "ill_posed":
             return {"rod": index}
         before, after = on_host(before, after)
-        lost = float(after.ledger[0] - before.ledger[0])
+        lost = float(after.ledger.lost - before.ledger.lost)
         data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
         if guard == "stop":
             others = [str(i) for i in np.flatnonzero(np.asarray(_stood(self, before, after))) if i != index]

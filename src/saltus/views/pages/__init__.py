@@ -63,20 +63,34 @@ class Inline:
 
 def filled(data: dict[str, Any]) -> str:
     """The template with the data of a run put in."""
+    return _filled(f"{data['title']} - saltus", as_json(data))
+
+
+def shell(title: str) -> tuple[str, str]:
+    """The page of a run without its data: what comes before them, and what after."""
+    before, after = _filled(title, "\0").split("\0")
+    return before, after
+
+
+def _filled(title: str, data: str) -> str:
     from saltus import __version__
 
     parts = {
-        "title": html.escape(f"{data['title']} - saltus"),
+        "title": html.escape(title),
         "version": __version__,
         "style": style(),
-        # Within a script no end tag may appear; JSON can say "<" otherwise.
-        "data": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        "data": data,
         "script": script(),
     }
     text = (PLAYER / "page.html").read_text(encoding="utf-8")
     pieces = text.split("{{")
     # Filled piece by piece: what is put in is never looked at again.
     return pieces[0] + "".join(parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces[1:]))
+
+
+def as_json(data: Any) -> str:
+    """Data for a script element, in which no end tag may appear; JSON can say "<" otherwise."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 @functools.cache

@@ -32,12 +32,17 @@ MOST_EVENTS = 2000
 NOT_SHOWN = ("event_time", "event_name", "event_t")
 
 
-def document(dataset: xr.Dataset) -> dict[str, Any]:
-    """The scene, the curves, the events and the facts of a run."""
+def document(dataset: xr.Dataset, share: float = 1.0) -> dict[str, Any]:
+    """The scene, the curves, the events and the facts of a run.
+
+    Args:
+        dataset: The run.
+        share: Of the size that a page may have; less where a page holds several runs.
+    """
     view = view_of(dataset)
-    scene = view.scene(dataset, chosen_rows(dataset, _row_limit(dataset)))
+    scene = view.scene(dataset, chosen_rows(dataset, _row_limit(dataset, share)))
     rows = scene.rows if scene is not None else chosen_rows(dataset, CURVE_ROWS)
-    curve_rows = chosen_rows(dataset, CURVE_ROWS)
+    curve_rows = chosen_rows(dataset, max(int(share * CURVE_ROWS), 300))
     return {
         "title": str(dataset.attrs.get("scenario_name") or dataset.attrs.get("kind", "run")),
         "kind": str(dataset.attrs.get("kind", "")),
@@ -67,13 +72,25 @@ def view_of(dataset: xr.Dataset) -> ModuleType:
     return importlib.import_module("saltus.views.pages.generic")
 
 
-def _row_limit(dataset: xr.Dataset) -> int:
+def _row_limit(dataset: xr.Dataset, share: float) -> int:
     """So many rows that the arrays stay within their share of the page."""
     names = ("position", "quaternion", "rod_force", "tension", "velocity", "normal_force")
     per_row = sum(4 * dataset[name][0].size for name in names if name in dataset and dataset[name].dims[0] == "time")
     if per_row > 4000:  # crowds are drawn without arrows
         per_row = sum(4 * dataset[name][0].size for name in names[:4] if name in dataset)
-    return int(np.clip(BYTES // max(per_row, 1), 120, MOST_ROWS))
+    return int(np.clip(share * BYTES // max(per_row, 1), 120, max(share * MOST_ROWS, 300)))
+
+
+def _measured(dataset: xr.Dataset) -> list[tuple[str, str]]:
+    """Single numbers of a run, such as the averages of a gas, with their errors and units."""
+    found = []
+    for name, variable in dataset.data_vars.items():
+        if variable.ndim or variable.dtype.kind not in "fiu" or str(name).endswith("_error"):
+            continue
+        words = str(variable.attrs.get("long_name") or name).replace("_", " ")
+        error = f" ± {float(dataset[f'{name}_error']):.2g}" if f"{name}_error" in dataset else ""
+        found.append((words, f"{float(variable):.6g}{error} {unit_text(str(variable.attrs.get('units', '')))}".strip()))
+    return found
 
 
 def _times(dataset: xr.Dataset, rows: np.ndarray) -> dict[str, Any]:
@@ -107,6 +124,7 @@ def facts(dataset: xr.Dataset) -> list[list[str]]:
     drift = constraint_drift(dataset)
     if drift is not None:
         found.append(["constraints", f"kept to {drift:.1e}, relative"])
+    found += [[words, text] for words, text in _measured(dataset)]
     if "wall_time" in dataset.attrs:
         found.append(["wall time", f"{float(dataset.attrs['wall_time']):.3g} s"])
     found.append(["saltus", str(dataset.attrs.get("saltus_version", ""))])

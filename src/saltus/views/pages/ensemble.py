@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import dataclasses
 import html
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from saltus.io.files import atomic_write
+from saltus.views import pages as player
 from saltus.views.pages.arrays import unit_text
 from saltus.views.style import COLOURS
 
@@ -37,40 +38,86 @@ class Summary(Protocol):
     def curves(self) -> Sequence[Any]: ...
 
 
-def save_page(summary: Summary, path: str | os.PathLike) -> None:
-    """Write the page (.html), whole or not at all."""
-    text = page(summary)
-    with atomic_write(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+@dataclasses.dataclass(frozen=True)
+class Pictured:
+    """What a page shows of an ensemble besides its numbers.
+
+    Args:
+        samples: Single runs to play: what each of them is, and its document.
+        maps: Pictures (PNG) with their titles.
+    """
+
+    samples: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    maps: Sequence[tuple[str, bytes]] = ()
 
 
-def page(summary: Summary) -> str:
-    """The page as HTML text; it loads nothing and runs no script."""
+def page(summary: Summary, pictured: Pictured | None = None) -> str:
+    """The page as HTML text; it loads nothing, and runs a script only to play samples."""
     facts = summary.facts
+    pictured = pictured or Pictured()
     name = Path(str(facts["store"])).name
-    style = (Path(__file__).parent / "player" / "ensemble.css").read_text(encoding="utf-8")
     varying = [one for one in summary.curves if len(one.values) > 1]
-    parts = [
+    head = [
         f"<h1>{_text(name)}</h1>",
         f"<p>{_text(facts['kind'])}: {facts['done']} of {facts['samples']} samples complete; design "
         f"{_text(facts['design'])}, seed {_text(facts['seed'])}.</p>",
+        *(f'<p class="remark">{_coded(remark)}</p>' for remark in facts.get("remarks", ())),
         "<h2>Outcomes</h2>",
         _outcomes(summary.outcomes),
+    ]
+    rest = [
+        *_maps(pictured.maps),
         "<h2>What came out</h2>",
         f'<div class="cards">{"".join(_card(one, summary) for one in varying)}</div>',
         "<h2>Statistics</h2>",
         _table(summary.columns),
         "<h2>What was varied</h2>",
-        _table(summary.parameters),
+        _table(summary.parameters, known=False),
+        "<footer>Made by saltus. Everything stands in this one file; nothing is loaded from elsewhere.</footer>",
     ]
-    body = "\n".join(parts)
+    played = _played(pictured.samples)
+    return _document(
+        name, f'<div class="summary">{"".join(head)}</div>{played}<div class="summary">{"".join(rest)}</div>', played
+    )
+
+
+def _document(name: str, body: str, played: str) -> str:
+    """The whole page; scripts are allowed where there is something to play."""
+    style = (Path(__file__).parent / "player" / "ensemble.css").read_text(encoding="utf-8")
+    scripts = "script-src 'unsafe-inline'; " if played else ""
+    policy = f"default-src 'none'; {scripts}style-src 'unsafe-inline'; img-src data: blob:"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{_text(name)} - saltus</title><style>{style}</style></head><body>{body}"
-        "<footer>Made by saltus. Everything stands in this one file.</footer></body></html>\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"<title>{_text(name)} - saltus</title><style>{player.style() if played else ''}{style}</style></head>"
+        f'<body class="ensemble">{body}</body></html>\n'
     )
+
+
+def _played(samples: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    """Buttons for the samples, the player, and their data."""
+    if not samples:
+        return ""
+    data = player.as_json([{"what": what, "run": run} for what, run in samples])
+    start = (Path(__file__).parent / "player" / "samples.js").read_text(encoding="utf-8")
+    return (
+        '<div class="summary"><h2>Single samples</h2><div class="choices" role="group" aria-label="sample"></div></div>'
+        f'<div class="play"><div id="run"></div></div><script type="application/json" id="data">{data}</script>'
+        f"<script>{player.script()}</script><script>{start}</script>"
+    )
+
+
+def _maps(maps: Sequence[tuple[str, bytes]]) -> list[str]:
+    """Pictures over the terrain."""
+    if not maps:
+        return []
+    images = [
+        f'<figure><img alt="{_text(title)}" src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}">'
+        f"<figcaption>{_coded(title)}</figcaption></figure>"
+        for title, png in maps
+    ]
+    return ["<h2>Maps</h2>", *images]
 
 
 def _text(value: Any) -> str:
@@ -78,7 +125,28 @@ def _text(value: Any) -> str:
 
 
 def _words(name: str) -> str:
-    return _text(name.replace("_", " "))
+    """The name of a column for people: "final_position.0.1" is the y of number 0."""
+    stem, *places = name.split(".")
+    if places and stem.endswith(("position", "velocity")) and places[-1] in ("0", "1", "2"):
+        places[-1] = "xyz"[int(places[-1])]
+    return _text(", ".join([stem.replace("_", " "), *places]))
+
+
+def label_of(label: str) -> str:
+    """A column with its units, as it stands over a diagram: "largest_speed [m s-1]" is "largest speed [m/s]"."""
+    name, _, units = label.partition(" [")
+    units = unit_text(units.removesuffix("]"))
+    return html.unescape(_words(name)) + (f" [{units}]" if units else "")
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if np.isfinite(value) else "–"
+
+
+def _coded(text: str) -> str:
+    """A sentence in which backticks mark keys."""
+    parts = _text(text).split("`")
+    return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))
 
 
 def _outcomes(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -98,9 +166,7 @@ def _bar(share: float) -> str:
 
 def _card(column: Any, summary: Summary) -> str:
     """Histogram, exceedance curve, and what the column depends on."""
-    name, _, units = column.label.partition(" [")
-    units = unit_text(units.removesuffix("]"))
-    label = name.replace("_", " ") + (f" [{units}]" if units else "")
+    label = label_of(column.label)
     told = [row for row in summary.sensitivity if row["column"] == column.name]
     drawn = _histogram(column, label) + _exceedance(column, label) + _sensitivity(told)
     return f"<section><h3>{_text(label)}</h3>{drawn}</section>"
@@ -178,11 +244,13 @@ def _sensitivity(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"<table><tr><td colspan=3>share of the variance (Sobol)</td></tr>{bars}</table>" if bars else ""
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+def _table(rows: Sequence[Mapping[str, Any]], known: bool = True) -> str:
+    """Statistics; names of columns are put into words, keys of the scenario are not."""
     heads = "".join(f"<td>{HEADS.get(name, name)}</td>" for name in STATISTICS)
     body = "".join(
-        f"<tr><th>{_words(str(row['name']))}</th><td>{_text(unit_text(str(row['units'])))}</td>"
-        + "".join(f"<td>{row[name]:.4g}</td>" for name in STATISTICS)
+        f"<tr><th>{_words(str(row['name'])) if known else _text(row['name'])}</th>"
+        f"<td>{_text(unit_text(str(row['units'])))}</td>"
+        + "".join(f"<td>{_number(row[name])}</td>" for name in STATISTICS)
         + "</tr>"
         for row in rows
     )

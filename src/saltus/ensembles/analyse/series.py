@@ -1,0 +1,37 @@
+"""The runs that an ensemble keeps over time, one after the other as datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import xarray as xr
+
+from saltus.errors import ScenarioError
+
+
+def series_runs(path: Path) -> Iterator[xr.Dataset]:
+    """The samples in the group `series` of a store; `ScenarioError` where there is none."""
+    if not (path / "series").is_dir():
+        raise ScenarioError(
+            f"The ensemble {str(path)!r} keeps no runs over time. The command that made it, with --resume --series K, "
+            "keeps the first K."
+        )
+    store = xr.open_zarr(path)
+    attributes, outcomes = store.attrs, _outcomes(store)
+    series = xr.open_zarr(path, group="series")
+    names = series["mode"].attrs["flag_meanings"].replace(" ", ", ").replace("_", " ")
+    for sample in range(series.sizes["sample"]):
+        run = series.isel(sample=sample).load()
+        ended = (run["mode"].values < 0).any(axis=1)
+        if not ended.all():
+            yield run.isel(time=~ended).assign_attrs(attributes | {"mode_names": names} | outcomes(sample))
+
+
+def _outcomes(store: xr.Dataset) -> Callable[[int], dict[str, str]]:
+    """How a sample ended, as an attribute of its run."""
+    if "outcome" not in store:
+        return lambda sample: {}
+    words = store["outcome"].attrs["flag_meanings"].split()
+    codes = store["outcome"].values
+    return lambda sample: {"outcome": words[int(codes[sample])]}

@@ -1,0 +1,123 @@
+"""Named parts of a state, and how they lie in one array where a stepper wants one."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+
+def part(axes: int = 0) -> Any:
+    """A field of `Parts`: a number (no axes), or a vector (one)."""
+    return eqx.field(metadata={"axes": axes})
+
+
+class Parts(eqx.Module):
+    """Numbers and vectors with names that make up `q`, `v`, `ledger` or `mode` of a state.
+
+    Each field is declared as `name: Array = part()` or `part(1)`; None stands for one that is not there. Further axes
+    in front (of stacked states, of many bodies) are the same in all of them. Systems read and write the fields;
+    engines ask for the one array (`array`) in which they follow one another along the last axis. NumPy and JAX take
+    that array for the parts themselves, so `np.asarray(state.q)` and `state.q[0]` hold whatever the names are.
+
+    >>> class Place(Parts):
+    ...     angle: Array = part(1)
+    ...     height: Array = part()
+    >>> Place(angle=np.array([0.1, 0.2]), height=np.array(3.0)).array()
+    array([0.1, 0.2, 3. ])
+    """
+
+    def _axes(self) -> Iterator[tuple[str, int]]:
+        """Name and number of axes of each field that is there."""
+        for field in dataclasses.fields(self):
+            if getattr(self, field.name) is not None:
+                yield field.name, field.metadata["axes"]
+
+    def array(self) -> Array:
+        """All fields, one after the other along the last axis; whole numbers for flags."""
+        values = [(getattr(self, name), axes) for name, axes in self._axes()]
+        xp: Any = np if all(isinstance(value, np.ndarray | np.generic) for value, _ in values) else jnp
+        rows = [xp.asarray(value) if axes else xp.asarray(value)[..., None] for value, axes in values]
+        return xp.concatenate([row.astype(int) if row.dtype == bool else row for row in rows], axis=-1)
+
+    def refill(self, array: Any) -> Self:
+        """Parts of this form and these types whose array is the given one; it may have further axes in front."""
+        values, begin = {}, 0
+        for name, axes in self._axes():
+            old = getattr(self, name)
+            end = begin + (old.shape[-1] if axes else 1)
+            piece = array[..., begin:end] if axes else array[..., begin]
+            values[name] = piece.astype(old.dtype) if piece.dtype != old.dtype else piece
+            begin = end
+        return self.replace(**values)
+
+    def replace(self, **fields: Any) -> Self:
+        """The same parts with other values in some fields."""
+        return dataclasses.replace(self, **fields)
+
+    # ---- as an array -------------------------------------------------------------------------------
+
+    def __jax_array__(self) -> Array:
+        return jnp.asarray(self.array())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.array(), dtype) if copy else np.asarray(self.array(), dtype)
+
+    def __getitem__(self, index: Any) -> Array:
+        return self.array()[index]
+
+    def __len__(self) -> int:
+        return len(self.array())
+
+    def __add__(self, other: Any) -> Array:
+        return self.array() + as_array(other)
+
+    def __sub__(self, other: Any) -> Array:
+        return self.array() - as_array(other)
+
+    def __mul__(self, other: Any) -> Array:
+        return self.array() * as_array(other)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array."""
+        shapes = [(getattr(self, name).shape, axes) for name, axes in self._axes()]
+        (first, axes), *_ = shapes
+        return *first[: len(first) - axes], sum(shape[-1] if axes else 1 for shape, axes in shapes)
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes of the array."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the numbers."""
+        return np.result_type(*(getattr(self, name).dtype for name, _ in self._axes()))
+
+
+def as_array(part: Any) -> Array:
+    """A part of a state as one array, whether it has names or not."""
+    return part.array() if isinstance(part, Parts) else part
+
+
+def refill(like: Any, array: Any) -> Any:
+    """An array as a part of a state of the form of `like`."""
+    return like.refill(array) if isinstance(like, Parts) else array
+
+
+def shifted(part: Any, rate: Any, h: Any) -> Any:
+    """`part + h rate`, name by name."""
+    return jax.tree.map(lambda value, slope: value + h * slope, part, rate)
