@@ -73,7 +73,7 @@ def guard_sizes(system: AbstractSystem, like: State) -> tuple[int, ...]:
 
     For systems of one form it is found once, and their guards are checked then.
     """
-    shapes = tuple(shape_of(part) for part in (like.t, like.q, like.v, like.ledger, like.mode) if is_data(part))
+    shapes = tuple(getattr(part, "shape", ()) for part in (like.q, like.v, like.ledger, like.mode))
     last = _last_sizes.get(system)
     if last is not None and last[0] == shapes:
         return last[1]
