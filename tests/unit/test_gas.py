@@ -150,7 +150,7 @@ def test_restitution_takes_its_share_and_a_collapse_has_a_name():
 def test_the_smallest_number_is_found_after_any_change():
     random = np.random.default_rng(0)
     numbers = random.random(13)
-    tree = tournament.tree(jnp.asarray(numbers))
+    tree = jnp.asarray(tournament.tree(np.asarray(numbers)))
     change = jax.jit(tournament.replaced)
     for place, value in zip(random.integers(0, 13, 40), random.random(40), strict=True):
         numbers[place] = value

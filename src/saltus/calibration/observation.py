@@ -51,11 +51,6 @@ class Moment:
     index: int | None = None
     occurrence: int = 0
 
-    @property
-    def is_end(self) -> bool:
-        """Whether it is the end of the run."""
-        return self.time is None and self.event is None
-
     def __str__(self) -> str:
         if self.time is not None:
             return f"t = {self.time:g} s"

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from saltus.contacts.advance import Agility, glide, longest_step
 from saltus.contacts.first_contact import ANCHOR, MAX_STEPS, POLISH_ROUNDS, TOUCH, cubic_zero
 from saltus.contacts.gap import Separation
-from saltus.contacts.impact import ImpactLaw, body_mobility, velocity_at
+from saltus.contacts.impact import velocity_at
 from saltus.contacts.local import LocalMotion, body_side, fixed_side, meet
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
@@ -54,13 +54,6 @@ def wall_motion(wall: Wall, body: Body, gravity: Array | float = 0.0) -> LocalMo
     separation = wall_gap(wall, body)
     n = wall.normal
     return meet(fixed_side(), body_side(body, separation.point2, -n, jnp.zeros(()), gravity), n, separation.gap)
-
-
-def wall_collide(wall: Wall, body: Body, law: ImpactLaw) -> tuple[Body, Array]:
-    """The body after an impact with the wall at its lowest point, and the impulse on it."""
-    point = wall_gap(wall, body).point2
-    impulse = law.impulse(velocity_at(body, point), wall.normal, body_mobility(body, point))
-    return body.kicked(impulse, point - body.center), impulse
 
 
 def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> WallContact:

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,25 +63,36 @@ def balance_of(energies: Mapping[str, np.ndarray]) -> EnergyBalance:
     """The balance of energies over time, by the names of `ENERGIES`; elastic and supplied ones may be missing."""
     with np.errstate(invalid="ignore", over="ignore"):
         stored = _total([energies[name] for name in STORED if name in energies])
-        changes = {name: values - values[0] for name, values in energies.items()}
-        total = _total([changes[name] for name in (*STORED, "dissipated_energy") if name in changes])
-        total = total - changes.get("supplied_energy", 0.0)
-    exchanged = [energies["kinetic_energy"], *(changes[name] for name in energies if name != "kinetic_energy")]
+        residual, scale, rounding = residual_of(energies, np)
+    dissipated = energies["dissipated_energy"]
     return EnergyBalance(
         initial=float(stored[0]),
         final=float(stored[-1]),
-        dissipated=float(changes["dissipated_energy"][-1]),
-        residual=_largest([total]),
-        scale=_largest(exchanged),
-        rounding=ROUNDING * _largest(list(energies.values())),
+        dissipated=float(dissipated[-1] - dissipated[0]),
+        residual=float(residual),
+        scale=float(scale),
+        rounding=float(rounding),
     )
 
 
-def _total(columns: list[np.ndarray]) -> np.ndarray:
+def residual_of(energies: Mapping[str, Any], xp: Any) -> tuple[Any, Any, Any]:
+    """Residual, scale and rounding of an `EnergyBalance`, by NumPy or by JAX's (`xp`).
+
+    Args:
+        energies: Energies over time, by the names of `ENERGIES`; elastic and supplied ones may be missing [J].
+        xp: The module to compute with.
+    """
+    changes = {name: energies[name] - energies[name][0] for name in ENERGIES if name in energies}
+    total = _total([changes[name] for name in (*STORED, "dissipated_energy") if name in changes])
+    total = total - changes.get("supplied_energy", 0.0)
+    exchanged = [energies["kinetic_energy"], *(changes[name] for name in changes if name != "kinetic_energy")]
+
+    def largest(columns):
+        return xp.max(xp.stack([xp.max(xp.abs(column)) for column in columns]))  # NaN if one of them is none
+
+    return largest([total]), largest(exchanged), ROUNDING * largest([energies[name] for name in changes])
+
+
+def _total(columns: list[Any]) -> Any:
     """Their sum, added one after the other."""
     return functools.reduce(operator.add, columns)
-
-
-def _largest(columns: list[np.ndarray]) -> float:
-    """Largest size of any number; NaN if one of them is none."""
-    return float(np.max([np.max(np.abs(column)) for column in columns]))

@@ -75,7 +75,7 @@ class _Crowd:
         self.at_once = 0
         self.plan = system.plan(start, until)
         self.memory = Recollection.begin(system, start)
-        self._foresee(range(len(self.q)))
+        self.foreseen = False  # whether the queue knows what comes
 
     # ---- where the members are ----------------------------------------------------------------
 
@@ -123,11 +123,15 @@ class _Crowd:
         return None
 
     def next(self) -> None:
-        """One event."""
+        """One event, or many that the plan has found together."""
+        if not self.legs and self._rush():
+            return
+        if not self.foreseen:
+            self.foreseen = True
+            self._foresee(range(len(self.q)))
         event = self._pop()
         if event is None:
-            self.t = self.until
-            self.outcome = Outcome("finished", f"Reached t = {self.until:g} s.")
+            self._finish()
             return
         # A time is right to rounding, which must not turn time back.
         self._count(event.t)
@@ -137,6 +141,28 @@ class _Crowd:
             return
         q, v = self._all_at(self.t)
         self._apply(self.plan.happen(event, q, v, self.mode), q, v)
+
+    def _rush(self) -> bool:
+        """Take over what the plan has found ahead of the queue; False if it has nothing."""
+        found = self.plan.ahead(self.t, *self._all_at(self.t))
+        if found is None:
+            return False
+        changes, ended = found
+        if changes or ended:
+            self.queue, self.foreseen = [], False
+            self.changes += 1
+        for t, change in changes:
+            self.t = t
+            self._record(change)
+            if self.outcome is not None:
+                return True
+        if ended:
+            self._finish()
+        return bool(changes or ended)
+
+    def _finish(self) -> None:
+        self.t = self.until
+        self.outcome = Outcome("finished", f"Reached t = {self.until:g} s.")
 
     def judged(self, outcome: Outcome) -> Outcome:
         """How the run has ended, however it has: a last state that cannot be says more than the reason to end."""
@@ -191,6 +217,13 @@ class _Crowd:
             return
         landed = [self._landed(leg, self.t) for leg in self._legs_of(members)]
         concerned = sorted({*members, *itertools.chain(*landed)})
+        self._record(change)
+        if self.outcome is None and self.t < self.until:
+            self._regroup(concerned)
+
+    def _record(self, change: Change) -> None:
+        """Remember an event, and put its members where it leaves them."""
+        members = list(change.members)
         self.ledger = self.ledger + change.ledger
         self.memory.event(change.name, change.index, self.t, change.data, tuple(change.members))
         self.q[members], self.v[members], self.mode[members] = change.q, change.v, change.mode
@@ -203,8 +236,6 @@ class _Crowd:
             count = self.settings.max_events
             text = f"Stopped at t = {self.t:.6g} s after {count} events. Raise max_events to go on."
             self.outcome = Outcome("too_many_events", text)
-        if self.outcome is None and self.t < self.until:
-            self._regroup(concerned)
 
     def _regroup(self, members: list[int]) -> None:
         """Let those that hang together set off together, and foresee what comes."""

@@ -24,6 +24,7 @@ from jax import lax
 from saltus.engines.lanewise import Lanewise, Values
 from saltus.engines.step_control import AGREE, ALIKE, DEEPEST, EPS, LEFT
 from saltus.engines.trial import Status
+from saltus.numerics.runge_kutta import RK4
 
 CAUTION = 0.6  # share of the second difference that a guard must be above; 0.5 catches every |x|
 TURNS = 16  # steps between two looks at whether any lane of a block still goes
@@ -96,25 +97,27 @@ def _all(conditions: list, true):
 
 
 def _one_step(lanewise: Lanewise, values: Values, times, moving: Moving, operations, roll: bool) -> Moving:
-    """One Runge-Kutta step (classical, fourth order) of the lanes that go; kept where nothing may happen in it."""
+    """One step of `RK4`, whose stages each follow from the one before; kept where nothing may happen in it."""
     until, step, origin = times
     t, y, flowing = moving.t, moving.y, lanewise.flowing
     n_new = _next(moving)
     t_new = jnp.minimum(origin + n_new * step, until)
     h = t_new - t
-    half, third, sixth = 0.5 * h, h * (1.0 / 3.0), h * (1.0 / 6.0)
+    # From stage 1 on: how far the slope before carries it, and what its own slope counts for.
+    lengths, weights = _scaled([row[-1] for row in RK4.a], h), _scaled(RK4.b, h)
 
     def stage(i, carry):
         """Stage i from 1 to 3, of which the rates before are known; 4 is the end of the step."""
         whole, k, middle, reached, k2, k3, _, _ = carry
-        length, time = _pick(i < 3, half, h), _pick(i < 3, t + half, t_new)
+        length = _among(i, [h, *lengths])
+        time = _pick(i < 3, t + lengths[0], t_new)
         place = list(y)
         for p, slope in zip(flowing, k, strict=True):
             place[p] = _pick(i == 4, whole[p], y[p] + length * slope)
         k, guards, seen = _looks(lanewise, values, time, place, operations)
         whole = list(whole)
         for p, slope in zip(flowing, k, strict=True):
-            whole[p] = _pick(i == 4, whole[p], whole[p] + _pick(i == 3, sixth, third) * slope)
+            whole[p] = _pick(i == 4, whole[p], whole[p] + _among(i, weights) * slope)
         middle = [_pick(i == 1, new, old) for new, old in zip(guards, middle, strict=True)]
         reached = [_pick(i == 3, new, old) for new, old in zip(guards, reached, strict=True)]
         accelerations = _accelerations(lanewise, k)
@@ -124,7 +127,7 @@ def _one_step(lanewise: Lanewise, values: Values, times, moving: Moving, operati
 
     whole = list(y)
     for p, slope in zip(flowing, moving.rate, strict=True):
-        whole[p] = y[p] + sixth * slope
+        whole[p] = y[p] + weights[0] * slope
     k1 = _accelerations(lanewise, moving.rate)
     begin = (whole, moving.rate, moving.guards, moving.guards, k1, k1, moving.guards, moving.largest)
     if roll:
@@ -161,6 +164,23 @@ def _one_step(lanewise: Lanewise, values: Values, times, moving: Moving, operati
 def _pick(condition, a, b):
     """`where`, or the choice itself if the condition is known."""
     return (a if condition else b) if isinstance(condition, bool) else jnp.where(condition, a, b)
+
+
+def _scaled(coefficients, h) -> list:
+    """The coefficients times h; equal ones are one and the same."""
+    made = {c: c * h if c != 1.0 else h for c in coefficients}
+    return [made[c] for c in coefficients]
+
+
+def _among(i, values: list):
+    """`values[i]`, the last one beyond them; a choice between those that differ where i counts a compiled loop."""
+    if isinstance(i, int):
+        return values[min(i, len(values) - 1)]
+    chosen = values[-1]
+    for k in range(len(values) - 2, 0, -1):
+        if values[k] is not values[k + 1]:
+            chosen = jnp.where(i <= k, values[k], chosen)
+    return chosen
 
 
 def _risen(n, depth):

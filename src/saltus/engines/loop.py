@@ -113,15 +113,16 @@ def run(
     """Flow, jump, flow on, from `start` to time `until`."""
     start = _typed(start)
     end_time = min(until, FOREVER)
-    capacity = int(np.clip(RECORD // max(_vector(start).size, 1), 16, 512))
+    vector = _vector(start)
+    capacity = min(max(RECORD // max(vector.size, 1), 16), 512)
     record = _Record([], [], [])
-    record.add(start.t, _vector(start), start.mode)
+    record.add(start.t, vector, start.mode)
     events: list[Event] = []
     memory = _Memory.empty(sum(guard_sizes(system, start)))
     budget = Budget(until, max_steps, float(start.t))
     state, h = start, np.zeros(())
     t_segment = float(start.t)
-    if not np.isfinite(_vector(start)).all():
+    if not np.isfinite(vector).all():
         undefined = Outcome("not_finite", _undefined(t_segment, "the start is"))
         return _trajectory(system, start, record, events, undefined, stepper, control)
     while True:

@@ -19,6 +19,7 @@ from saltus.engines.search import suspicious
 from saltus.engines.steppers import ExplicitStepper, Flat, ImplicitStepper, Scalar, Step
 from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import AbstractSystem
+from saltus.numerics.runge_kutta import growth
 from saltus.programs.arrays import numbers
 
 Stepper = ExplicitStepper | ImplicitStepper
@@ -108,7 +109,7 @@ class AdaptiveSteps(AbstractSteps):
         scale = self.atol + self.rtol * jnp.maximum(jnp.abs(carry.y), jnp.abs(trial.y))
         error = jnp.where(finite, _norm(step.error / scale), jnp.inf)
         keep = error <= 1.0
-        factor = jnp.clip(0.9 * jnp.maximum(error, 1e-30) ** (-1.0 / order), 0.2, jnp.where(keep, 10.0, 0.9))
+        factor = jnp.clip(growth(jnp.maximum(error, 1e-30), order), 0.2, jnp.where(keep, 10.0, 0.9))
         h_next = h * factor
         # A step that was cut short by `until` says nothing against longer ones.
         h_next = jnp.where(keep & (trial.t == until), jnp.maximum(h_next, carry.h), h_next)
@@ -206,7 +207,8 @@ def steps_for(
     system: AbstractSystem, rtol: float, atol: float, step: float | None, origin
 ) -> AdaptiveSteps | ConstantSteps:
     """As `steps_of`, with no larger an absolute tolerance than that with which the system's guards still work."""
-    return steps_of(rtol, min(float(atol), system.atol_limit()), step, origin)
+    limit = type(system).atol_limit(system)  # of the class: quicker than a method of an instance, with equinox
+    return steps_of(rtol, min(float(atol), limit), step, origin)
 
 
 def steps_of(rtol: float, atol: float, step: float | None, origin) -> AdaptiveSteps | ConstantSteps:

@@ -15,6 +15,7 @@ import numpy as np
 from saltus.engines.steppers import ExplicitStepper, stepper
 from saltus.hybrid import Outcome
 from saltus.hybrid.crowd import Band
+from saltus.numerics.runge_kutta import growth
 
 if TYPE_CHECKING:
     from scipy.interpolate import KroghInterpolator
@@ -34,16 +35,11 @@ def _root(function: Callable[[float], float], low: float, high: float, xtol: flo
     return float(cast(float, brentq(function, low, high, **errors)))  # a pair only where more is asked for
 
 
-@functools.lru_cache
-def _tableau() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Coefficients of the stages, of the end and of the error; the last stage is the end of the step."""
+def _method() -> ExplicitStepper:
     method = stepper(METHOD)
     if not isinstance(method, ExplicitStepper):
-        raise TypeError(f"Walks need an explicit method, got {METHOD!r}.")
-    a = np.zeros((len(method.b), len(method.b)))
-    for i, row in enumerate(method.a):
-        a[i + 1, : len(row)] = row
-    return a, np.asarray(method.b), np.asarray(method.b_error)
+        raise TypeError(f"Legs need an explicit method, got {METHOD!r}.")
+    return method
 
 
 class Leg:
@@ -131,19 +127,18 @@ class Leg:
 
     def _step(self, size: float, first: tuple | None = None):
         """Where a step leads, its error in units of what is allowed, variables, rates and guards at its stages."""
-        a, b, b_error = _tableau()
-        start = self.band.start
-        rates, ys, guards = np.empty((len(b), len(start))), [], []
-        for i in range(len(b)):
-            y = start + size * (a[i, :i] @ rates[:i])
-            rates[i], values = first if i == 0 and first is not None else self.band.rate(y)
-            ys.append(y)
+        guards = []
+
+        def rate(y):
+            found, values = self.band.rate(y) if guards or first is None else first
             guards.append(values)
-        y = self.band.tidied(start + size * (b @ rates))
-        scale = self.rtol * self.band.scales(start)
+            return found
+
+        step = _method().by_numpy(rate, self.band.start, size)
+        scale = self.rtol * self.band.scales(self.band.start)
         with np.errstate(over="ignore", invalid="ignore"):
-            error = float(np.sqrt(np.mean((size * (b_error @ rates) / scale) ** 2)))
-        return y, error, ys, rates, np.array(guards)
+            error = float(np.sqrt(np.mean((step.error / scale) ** 2)))
+        return self.band.tidied(step.y), error, step.places, step.rates, np.array(guards)
 
     def _go(self, left: float, rate: np.ndarray, first: np.ndarray) -> None:
         """Take the longest step that is accurate, ends in time and shows no event but at its end."""
@@ -153,7 +148,7 @@ class Leg:
             y, error, ys, rates, guards = self._step(size, (rate, first))
             passed = self.band.clock(y)
             if not error <= 1.0:
-                size *= 0.2 if not np.isfinite(error) else max(0.2, 0.9 * error**-0.125)
+                size *= 0.2 if not np.isfinite(error) else max(0.2, growth(error, _method().order))
             elif passed > left * (1.0 + SNAP):
                 size = self._size_for(left, size, passed)
             else:
@@ -163,7 +158,7 @@ class Leg:
                     self._accept(size, y, ys, rates)
                     if passed >= left * (1.0 - SNAP):
                         self.end = self.begin + left
-                    self.next_stride = size * min(MOST, 0.9 * max(error, 1e-12) ** -0.125)
+                    self.next_stride = size * min(MOST, growth(max(error, 1e-12), _method().order))
                     if down.any():
                         self._locate(np.flatnonzero(down))
                     return

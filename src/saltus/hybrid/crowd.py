@@ -137,6 +137,14 @@ class Again(Protocol):
 class Plan(Protocol):
     """Foresees the events of a crowd and makes them happen; made by `system.plan(start, until)`."""
 
+    def ahead(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[list[tuple[float, Change]], bool] | None:
+        """The next events with their times, found together, and whether nothing is left to happen after them.
+
+        None where events are to be foreseen one by one. Asked where all members move on their own; `q` and `v` are
+        the states of all at time t, which is where the last events of an earlier answer left off.
+        """
+        ...
+
     def foresee(self, members, t: float, q: np.ndarray, v: np.ndarray, paths: Paths) -> list[Upcoming]:
         """Events that concern `members`, from the states of all at time t."""
         ...

@@ -68,7 +68,7 @@ class Parts(eqx.Module):
         return jnp.asarray(self.array())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(self.array(), dtype)
+        return np.array(self.array(), dtype) if copy else np.asarray(self.array(), dtype)
 
     def __getitem__(self, index: Any) -> Array:
         return self.array()[index]
@@ -84,6 +84,24 @@ class Parts(eqx.Module):
 
     def __mul__(self, other: Any) -> Array:
         return self.array() * as_array(other)
+
+    def __truediv__(self, other: Any) -> Array:
+        return self.array() / as_array(other)
+
+    def __radd__(self, other: Any) -> Array:
+        return other + self.array()
+
+    def __rsub__(self, other: Any) -> Array:
+        return other - self.array()
+
+    def __rmul__(self, other: Any) -> Array:
+        return other * self.array()
+
+    def __neg__(self) -> Array:
+        return -self.array()
+
+    def __abs__(self) -> Array:
+        return abs(self.array())
 
     @property
     def shape(self) -> tuple[int, ...]:

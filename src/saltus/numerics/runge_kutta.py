@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -25,8 +26,17 @@ class Step(eqx.Module):
     rate_after: Flat
 
 
+class HostStep(NamedTuple):
+    """A step taken by NumPy: where it led, its error estimate, and places and rates of its stages."""
+
+    y: np.ndarray
+    error: np.ndarray
+    places: list[np.ndarray]
+    rates: np.ndarray
+
+
 class ExplicitStepper(eqx.Module):
-    """Explicit Runge-Kutta step with given coefficients."""
+    """Explicit Runge-Kutta step with given coefficients: rolled (`__call__`), written out (`end`), or `by_numpy`."""
 
     a: tuple[tuple[float, ...], ...] = eqx.field(static=True)
     b: tuple[float, ...] = eqx.field(static=True)
@@ -46,6 +56,15 @@ class ExplicitStepper(eqx.Module):
         """The place after moving by these rates."""
         moves = [weight * rate for weight, rate in zip(weights, k, strict=True) if weight]
         return y + h * functools.reduce(operator.add, moves) if moves else y
+
+    def by_numpy(self, rate: Callable[[np.ndarray], np.ndarray], y: np.ndarray, h: float) -> HostStep:
+        """The step from y over h, stage by stage, for a rate that is a function of Python and does not ask the time."""
+        a, b, b_error = _matrices(self)
+        rates, places = np.empty((len(b), len(y))), []
+        for i in range(len(b)):
+            places.append(y + h * (a[i, :i] @ rates[:i]))
+            rates[i] = rate(places[i])
+        return HostStep(y + h * (b @ rates), h * (b_error @ rates), places, rates)
 
     def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
         """The step from (t, y) over h; for many lanes at once if y has a second axis, and t and h have it too.
@@ -76,6 +95,20 @@ class ExplicitStepper(eqx.Module):
         k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, *y.shape)))
         move, error = (weighted(jnp.asarray(w), k[:stages]) for w in (self.b, self.b_error))
         return Step(y + h * move, h * error, k[0], k[-1])
+
+
+def growth(error: Any, order: int) -> Any:
+    """By how much the next step of a method of this order may be longer, for an error in units of what is allowed."""
+    return 0.9 * error ** (-1.0 / order)
+
+
+@functools.lru_cache
+def _matrices(method: ExplicitStepper) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients of the stages, of the end and of the error."""
+    a = np.zeros((len(method.b), len(method.b)))
+    for i, row in enumerate(method.a):
+        a[i + 1, : len(row)] = row
+    return a, np.asarray(method.b), np.asarray(method.b_error)
 
 
 RK4 = ExplicitStepper(

@@ -98,10 +98,6 @@ class AbstractShape(eqx.Module):
         """Second derivatives of the distance from the surface, in the tangent plane [m-1]."""
         return self.bending(point)[1]
 
-    def third_derivative(self, point: Float[Array, " 3"]) -> Float[Array, "3 3 3"]:
-        """Third derivatives of the distance from the surface, in the tangent plane [m-2]."""
-        return self.bending(point)[2]
-
     def bending(self, point: Float[Array, " 3"]) -> tuple[Array, Array, Array]:
         """Normal, curvature tensor and third derivatives of the distance at a point of the surface."""
         _, gradient, second = self.level_parts(Vec.of(point))

@@ -187,17 +187,11 @@ def _missing_energy(first: dict[str, Array], last: dict[str, Array]) -> Array:
     """Share of the exchanged energy that is unaccounted for at the end, as `diagnostics.energy` has it; traced."""
     import jax.numpy as jnp
 
-    from saltus.diagnostics.energy import ENERGIES, ROUNDING
+    from saltus.diagnostics.energy import ENERGIES, residual_of
 
-    energies = [name for name in ENERGIES if name in last]
-    changes = {name: last[name] - first[name] for name in energies}
-    total = sum(change if name != "supplied_energy" else -change for name, change in changes.items())
-    sizes = jnp.stack([jnp.abs(side[name]) for side in (first, last) for name in energies])
-    motion = [first["kinetic_energy"], last["kinetic_energy"]]
-    exchanged = [jnp.abs(change) for name, change in changes.items() if name != "kinetic_energy"]
-    scale = jnp.max(jnp.stack([*motion, *exchanged]))
-    missing = jnp.where(jnp.abs(total) <= ROUNDING * jnp.max(sizes), 0.0, jnp.abs(total))
-    return missing / jnp.where(scale > 0.0, scale, 1.0)
+    over_time = {name: jnp.stack([first[name], last[name]]) for name in ENERGIES if name in last}
+    residual, scale, rounding = residual_of(over_time, jnp)
+    return jnp.where(residual <= rounding, 0.0, residual) / jnp.where(scale > 0.0, scale, 1.0)
 
 
 def _last(system: HybridSystem) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ All are exact for pure slip and pure spin. Their maximal errors against the exac
 from __future__ import annotations
 
 import functools
+from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.laws.friction.base import AbstractSpotLaw, Number, number, optional_number
+from saltus.laws.friction.base import AbstractSpotLaw, Number, number
 from saltus.laws.friction.pressure import pressure_of
 from saltus.laws.friction.spot import Coupling, spot_functions
 
@@ -69,14 +69,11 @@ class SecondOrder(AbstractSpotLaw):
         reference_load: If given, the radius grows with the cube root of load / reference_load [N].
     """
 
-    force_weight: Number = eqx.field(default=0.0)  # found by `__init__`
-    torque_weight: Number = eqx.field(default=0.0)  # found by `__init__`
+    force_weight: Any = None  # found from the pressure
+    torque_weight: Any = None
 
-    def __init__(self, mu, spot_radius, pressure="hertz", sliding_shift=0.0, rolling_shift=0.0, reference_load=None):
-        self.mu, self.spot_radius, self.pressure = number(mu), number(spot_radius), pressure_of(pressure)
-        self.sliding_shift, self.rolling_shift = number(sliding_shift), number(rolling_shift)
-        self.reference_load = optional_number(reference_load)
-        weights = _best_second_order(float(self.pressure.gamma))
+    def __post_init__(self):
+        weights = _best_second_order(float(pressure_of(self.pressure).gamma))
         self.force_weight, self.torque_weight = (number(x) for x in weights)
 
     def coupling(self, slip_square: Number, rim_speed: Number) -> Coupling:
@@ -115,14 +112,12 @@ class PowerNorm(AbstractSpotLaw):
         reference_load: If given, the radius grows with the cube root of load / reference_load [N].
     """
 
-    force_power: Number = eqx.field(default=0.0)  # found by `__init__`
-    across_power: Number = eqx.field(default=0.0)  # found by `__init__`
+    force_power: Any = None  # found from the pressure
+    across_power: Any = None
 
-    def __init__(self, mu, spot_radius, pressure="hertz", sliding_shift=0.0, rolling_shift=0.0, reference_load=None):
-        self.mu, self.spot_radius, self.pressure = number(mu), number(spot_radius), pressure_of(pressure)
-        self.sliding_shift, self.rolling_shift = number(sliding_shift), number(rolling_shift)
-        self.reference_load = optional_number(reference_load)
-        self.force_power, self.across_power = (number(x) for x in _best_powers(float(self.pressure.gamma)))
+    def __post_init__(self):
+        powers = _best_powers(float(pressure_of(self.pressure).gamma))
+        self.force_power, self.across_power = (number(x) for x in powers)
 
     def coupling(self, slip_square: Number, rim_speed: Number) -> Coupling:
         """Norms of the two speeds with fitted powers."""

@@ -5,7 +5,11 @@ from __future__ import annotations
 import abc
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float
+
+from saltus import checks
+from saltus.programs.arrays import numbers
 
 
 class AbstractImpactLaw(eqx.Module):
@@ -24,3 +28,35 @@ class AbstractImpactLaw(eqx.Module):
             normal: Outward unit normal of the first body.
             mobility: Change of that velocity per impulse; symmetric and positive [kg-1].
         """
+
+    def lasting_friction(self) -> Float[Array, ""]:
+        """Friction coefficient of a contact that lasts [-]: that of the blows, 0 where they have none."""
+        return jnp.zeros(())
+
+    def lasting_restitution(self) -> Float[Array, ""]:
+        """Share of the closing speed that is left after each of a row of ever weaker blows [-]."""
+        return jnp.ones(())
+
+
+class AbstractRoughImpactLaw(AbstractImpactLaw):
+    """Impact with Coulomb friction.
+
+    Args:
+        restitution: 0 (bodies do not part) to 1 [-]; each law says of what.
+        mu: Friction coefficient, >= 0 [-].
+    """
+
+    restitution: Array = eqx.field(converter=numbers)
+    mu: Array = eqx.field(converter=numbers)
+
+    def __check_init__(self):
+        checks.between("restitution", self.restitution, 0.0, 1.0)
+        checks.nonnegative("mu", self.mu)
+
+    def lasting_friction(self) -> Float[Array, ""]:
+        """The coefficient of the blows [-]."""
+        return self.mu
+
+    def lasting_restitution(self) -> Float[Array, ""]:
+        """The coefficient of weak blows [-]."""
+        return self.restitution

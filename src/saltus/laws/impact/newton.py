@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
@@ -20,11 +21,14 @@ class Newton(AbstractImpactLaw):
         restitution: 0 (bodies do not part) to 1 (no loss) [-].
     """
 
-    restitution: Array
+    restitution: Array = eqx.field(converter=numbers)
 
-    def __init__(self, restitution: Array | float):
-        checks.between("restitution", restitution, 0.0, 1.0)
-        self.restitution = numbers(restitution)
+    def __check_init__(self):
+        checks.between("restitution", self.restitution, 0.0, 1.0)
+
+    def lasting_restitution(self) -> Array:
+        """The coefficient of every blow [-]."""
+        return self.restitution
 
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
         closing = jnp.minimum(velocity @ normal, 0.0)

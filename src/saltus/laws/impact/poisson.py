@@ -6,13 +6,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from saltus import checks
-from saltus.laws.impact.base import AbstractImpactLaw
+from saltus.laws.impact.base import AbstractRoughImpactLaw
 from saltus.laws.impact.stronge import Contact, Progress, _basis, _press, _restart
-from saltus.programs.arrays import numbers
 
 
-class Poisson(AbstractImpactLaw):
+class Poisson(AbstractRoughImpactLaw):
     """Rough impact: Coulomb friction during the impact, kinetic restitution along the normal.
 
     The normal impulse after the greatest compression is `restitution` times that before. The slip process is that of
@@ -27,22 +25,13 @@ class Poisson(AbstractImpactLaw):
         Routh 1905, Dynamics of a System of Rigid Bodies, Elementary Part, 7th ed., Macmillan.
     """
 
-    restitution: Array
-    mu: Array
-
-    def __init__(self, restitution: Array | float, mu: Array | float):
-        checks.between("restitution", restitution, 0.0, 1.0)
-        checks.nonnegative("mu", mu)
-        self.restitution = numbers(restitution)
-        self.mu = numbers(mu)
-
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
         process = _Process.of(velocity, normal, mobility, self.mu)
         whole = (1.0 + self.restitution) * process.pressed.impulse[2]
         return process.until(lambda progress: whole - progress.impulse[2])
 
 
-class RoughNewton(AbstractImpactLaw):
+class RoughNewton(AbstractRoughImpactLaw):
     """Rough impact: Coulomb friction during the impact, kinematic restitution along the normal.
 
     The contact points part with `restitution` times the normal speed with which they met. Can gain energy with
@@ -52,15 +41,6 @@ class RoughNewton(AbstractImpactLaw):
         restitution: Kinematic coefficient, 0 to 1 [-].
         mu: Friction coefficient, >= 0 [-].
     """
-
-    restitution: Array
-    mu: Array
-
-    def __init__(self, restitution: Array | float, mu: Array | float):
-        checks.between("restitution", restitution, 0.0, 1.0)
-        checks.nonnegative("mu", mu)
-        self.restitution = numbers(restitution)
-        self.mu = numbers(mu)
 
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
         process = _Process.of(velocity, normal, mobility, self.mu)

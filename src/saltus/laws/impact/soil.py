@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus import checks
-from saltus.laws.impact.base import AbstractImpactLaw
+from saltus.laws.impact.base import AbstractRoughImpactLaw
 from saltus.programs.arrays import numbers
 
 REFERENCE_SPEED = 9.144  # [m/s], 30 ft/s
 
 
-class Soil(AbstractImpactLaw):
+class Soil(AbstractRoughImpactLaw):
     """Rough impact on ground that gives way the more, the harder it is hit.
 
     The restitution falls with the normal speed v and with the mass m that the ground feels at the contact (for a
@@ -40,25 +41,14 @@ class Soil(AbstractImpactLaw):
         J. Appl. Mech. 65, 939-951.
     """
 
-    restitution: Array
-    mu: Array
-    reference_speed: Array
-    reference_mass: Array
-    tangential_restitution: Array
+    reference_speed: Array = eqx.field(converter=numbers, default=REFERENCE_SPEED, kw_only=True)
+    reference_mass: Array = eqx.field(converter=numbers, default=1000.0, kw_only=True)
+    tangential_restitution: Array = eqx.field(converter=numbers, default=0.0, kw_only=True)
 
-    def __init__(
-        self, restitution, mu, *, reference_speed=REFERENCE_SPEED, reference_mass=1000.0, tangential_restitution=0.0
-    ):
-        checks.between("restitution", restitution, 0.0, 1.0)
-        checks.nonnegative("mu", mu)
-        checks.positive("reference_speed", reference_speed)
-        checks.positive("reference_mass", reference_mass)
-        checks.between("tangential_restitution", tangential_restitution, -1.0, 1.0)
-        self.restitution = numbers(restitution)
-        self.mu = numbers(mu)
-        self.reference_speed = numbers(reference_speed)
-        self.reference_mass = numbers(reference_mass)
-        self.tangential_restitution = numbers(tangential_restitution)
+    def __check_init__(self):
+        checks.positive("reference_speed", self.reference_speed)
+        checks.positive("reference_mass", self.reference_mass)
+        checks.between("tangential_restitution", self.tangential_restitution, -1.0, 1.0)
 
     def restitution_of(self, closing: Array, mass: Array) -> Array:
         """Restitution for this normal speed [m/s] and this mass at the contact [kg]."""

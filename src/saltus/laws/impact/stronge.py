@@ -8,10 +8,8 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from saltus import checks
-from saltus.laws.impact.base import AbstractImpactLaw
+from saltus.laws.impact.base import AbstractRoughImpactLaw
 from saltus.numerics.runge_kutta import RK4
-from saltus.programs.arrays import numbers
 
 # Steps of the slip phase, in units of its fastest rate; the error of a whole impact is about 1e-10.
 STEP = 0.02
@@ -20,7 +18,7 @@ STILL = 1e-13  # slip, relative to its start or to the closing speed, that count
 BISECTIONS = 48
 
 
-class Stronge(AbstractImpactLaw):
+class Stronge(AbstractRoughImpactLaw):
     """Rough impact: Coulomb friction during the impact, energetic restitution along the normal.
 
     The contact force builds up over a very short time; its friction part opposes the slip of the
@@ -35,15 +33,6 @@ class Stronge(AbstractImpactLaw):
     References:
         Stronge 1990, Proc. R. Soc. Lond. A 431, 169-181; Keller 1986, J. Appl. Mech. 53, 1-4.
     """
-
-    restitution: Array
-    mu: Array
-
-    def __init__(self, restitution: Array | float, mu: Array | float):
-        checks.between("restitution", restitution, 0.0, 1.0)
-        checks.nonnegative("mu", mu)
-        self.restitution = numbers(restitution)
-        self.mu = numbers(mu)
 
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
         basis = _basis(normal)

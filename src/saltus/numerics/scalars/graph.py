@@ -117,10 +117,6 @@ class Scalars:
         """What cannot be written as scalar operations; harmless unless it is needed."""
         return Node("unknown", (), np.dtype(dtype), name)
 
-    def number_of(self, node: Node) -> int:
-        """Its place in the order in which nodes were made: after what it is made of."""
-        return self._order[node]
-
     def operation(self, op: str, *args: Node, dtype=None, key=(), bind: Callable | None = None) -> Node:
         """The operation on these nodes, simplified."""
         for arg in args:

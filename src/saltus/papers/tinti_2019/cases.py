@@ -114,12 +114,6 @@ class Workbench:
         system, start, period = self.steady()
         return simulate(system, start, 5 * period, **TIGHT)
 
-    @functools.cached_property
-    def circle_run(self) -> Run:
-        """Case 1a over five periods."""
-        system, start, period = self.circle
-        return simulate(system, start, 5 * period, **TIGHT)
-
     @kept
     def circle_errors(self, step: float) -> tuple[float, float]:
         """Case 1a with RK4: largest error of x over the radius, largest |h| / mg."""

@@ -12,6 +12,7 @@ from saltus.hybrid import Outcome, State
 from saltus.hybrid.crowd import Change, Upcoming
 from saltus.laws.impact import Elastic
 from saltus.numerics import rotation
+from saltus.systems.bodies import ahead as flight
 from saltus.systems.bodies.binding import Hold, band_of, bond_of, groups
 from saltus.systems.bodies.bond import Bond
 from saltus.systems.bodies.lying import Lying
@@ -24,6 +25,7 @@ from saltus.systems.bodies.searches import (
     contacts_of_pairs,
     contacts_of_walls,
     image_shift,
+    pair_index,
     placed_pair,
     touching,
 )
@@ -53,8 +55,8 @@ class Schedule:
         self.inertia = np.asarray(system.stock.inertia)
         self.period = None if system.period is None else np.asarray(system.period)
         self.gravity = np.asarray(system.gravity)
-        self.mu = float(getattr(system.law, "mu", 0.0))
-        self.restitution = float(getattr(system.law, "restitution", 1.0))
+        self.mu = float(system.law.lasting_friction())
+        self.restitution = float(system.law.lasting_restitution())
         self.stop = max(float(system.settle_speed), 1e-10)
         self.anchor = np.array(start.q.centre)
         self.room = _room(self.radius, self.period, system.n)
@@ -66,8 +68,30 @@ class Schedule:
         self.leaving: set[Contact] = set()
         self.repeats: dict[Contact, tuple[float, int]] = {}  # when it last touched, and how often at that instant
         self.exhausted = 0  # searches since the last event that took too many steps
+        self.flight: flight.Ahead | None = None  # the loop that is ahead of the queue, while it is
+        self.grounded = not flight.can_run(system)  # whether something must happen here before the loop may go on
 
     # ---- what is to come ----------------------------------------------------------------------
+
+    def ahead(self, t: float, q, v) -> tuple[list[tuple[float, Change]], bool] | None:
+        """The next impacts of bodies that all fly freely, found together, and whether the end is reached.
+
+        None where the loop of `systems.bodies.ahead` cannot go on: events are then to be foreseen one by one.
+        """
+        if self.grounded or not self._all_free(t):
+            self.flight = None
+            return None
+        if self.flight is None:
+            self.flight = flight.Ahead(self.system, t, q, v, self.until)
+        changes, ended, goes_on = self.flight.next()
+        self.grounded = not goes_on
+        self.escapes, self.exhausted = {}, 0
+        return changes, ended
+
+    def _all_free(self, t: float) -> bool:
+        """Whether no bodies touch for longer than an instant, or have only just parted without a rate."""
+        busy = self.bonds or self.passing or self.touching or self.leaving
+        return not busy and not any(self.wait(contact, t) > 0.0 for contact in self.escapes)
 
     def foresee(self, members, t, q, v, paths) -> list[Upcoming]:
         """Contacts and look-outs that concern these members."""
@@ -247,7 +271,7 @@ class Schedule:
 
     def touch(self, contact: Contact, t: float, q, v) -> Change:
         """Two bodies, or a wall and a body, have met."""
-        self.exhausted = 0
+        self.exhausted, self.grounded = 0, not flight.can_run(self.system)
         system, members = self.system, list(self.bodies_of(contact))
         sustain = system.paradox == "sustain"
         came = resolve(*self.partners(contact, q, v), system.law, system.gravity, system.settle_speed, sustain)
@@ -482,12 +506,3 @@ def _name(code: int, stays: bool) -> str:
     if stays:
         return "contact"
     return "impact" if LABELS[code] == "normal" else "tangential"
-
-
-def pair_index(system, contact: Contact) -> int:
-    """Number of a contact: pairs of bodies in order, then the bodies of each wall."""
-    first, second = contact
-    n = system.n
-    if first >= n:
-        return n * (n - 1) // 2 + (first - n) * n + second
-    return first * n - first * (first + 1) // 2 + second - first - 1

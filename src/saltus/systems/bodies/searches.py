@@ -148,3 +148,12 @@ def _wall_gaps(system, state):
         return jax.vmap(lambda wall: wall_gap(wall, system.body(state, i)).gap)(system.walls)
 
     return jax.vmap(of)(jnp.arange(system.n))
+
+
+def pair_index(system, contact: tuple[int, int]) -> int:
+    """Number of a contact: pairs of bodies in order, then the bodies of each wall."""
+    first, second = contact
+    n = system.n
+    if first >= n:
+        return n * (n - 1) // 2 + (first - n) * n + second
+    return first * n - first * (first + 1) // 2 + second - first - 1

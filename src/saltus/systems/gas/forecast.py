@@ -126,8 +126,8 @@ def looked(
     wall = wall_of(arena, terms, partner_of(key))
     size, growth = terms.size(t)
     apart = separation(mine, theirs, (size, growth), weight, turns, wall)
-    # Bodies that grow are largest at the end.
-    largest, _ = terms.size(limit)
+    # Bodies that grow are largest at the end, which is far away for a body at rest that does not grow.
+    largest, _ = terms.size(jnp.where(growth > 0.0, limit, t))
     bend = largest * (row[BEND] + other[..., BEND]) + 2.0 * jnp.abs(growth) * (row[SWAY] + other[..., SWAY])
     if wall is not None:
         bend = bend + jnp.where(wall[0], jnp.maximum(apart.normal.dot(gravity), 0.0), 0.0)
@@ -151,7 +151,8 @@ def _touches(terms: Terms, seen: Seen, t: Array) -> tuple[Array, Array]:
     close = seen.gap <= terms.touching
     # A step that time cannot tell from none leads to the contact as well as it can be known.
     arrived = (close | (t + seen.sure <= t)) & (seen.rate < 0.0)
-    return arrived & settled, (arrived | close) & ~settled
+    # What is no number certifies nothing: the search then stays where it is, and ends as one that is lost.
+    return arrived & settled, ((arrived | close) & ~settled) | jnp.isnan(seen.sure)
 
 
 class Seen(eqx.Module):

@@ -58,6 +58,7 @@ class HardBodies:
         log: How many of the last contacts are kept one by one; 0 keeps none.
         told: Whether all that is known of them is kept (`arena.TOLD`).
         began: Time of the start [s].
+        touching: Gap that counts as a contact [m]; 1e-14 of the box or of the bodies if not given.
         checked: Whether somebody has looked already that no bodies overlap.
     """
 
@@ -77,6 +78,7 @@ class HardBodies:
         log: int = 0,
         told: bool = False,
         began: float = 0.0,
+        touching: float | None = None,
         checked: bool = False,
     ):
         remind_of_configure()
@@ -87,6 +89,8 @@ class HardBodies:
         self.walls = self.walls.reshape(-1, 4)
         self.time, self.outcome = began, None
         most = max(scale, largest or scale)
+        if touching is None:
+            touching = TOUCHING * float(max(self.box.max(), bodies.axes.max() * most))
         found = sizes(bodies, self.box, self.periodic, len(self.walls), scale=most, log=log)
         self.arena = dataclasses.replace(found.arena, told=told)
         self.terms = Terms(
@@ -97,7 +101,7 @@ class HardBodies:
             skin=numbers(found.skin),
             scale=numbers(scale),
             growth=numbers(growth),
-            touching=numbers(TOUCHING * float(max(self.box.max(), bodies.axes.max() * most))),
+            touching=numbers(touching),
             normals=numbers(self.walls[:, :3]),
             law=Elastic() if law is None else law,
             began=numbers(began),
