@@ -2,11 +2,13 @@
 
 import json
 import re
+import types
 
 import numpy as np
 import pytest
 
 from saltus import views
+from saltus.views.pages import ensemble
 from saltus.views.pages.arrays import chosen_rows
 from saltus.views.pages.document import document
 from tests.browser import opened, until
@@ -140,3 +142,45 @@ def test_rows_are_thinned_evenly_and_keep_both_sides_of_jumps():
     assert len(rows) <= 14 and rows[0] == 0 and rows[-1] == data.sizes["time"] - 1
     side = data["jump_side"].values[rows]
     assert side.tolist().count(-1) == side.tolist().count(1) == 1
+
+
+def test_the_page_of_an_ensemble_plays_its_samples(browser, tmp_path):
+    nothing = {name: () for name in ("outcomes", "parameters", "columns", "sensitivity", "curves")}
+    facts = {
+        "store": "a.zarr",
+        "kind": "sliding",
+        "done": 9,
+        "samples": 9,
+        "design": "random",
+        "seed": 1,
+        "remarks": [],
+    }
+    runs = [("least run out", document(MADE["sliding"]())), ("largest run out", document(MADE["bodies"](), 0.5))]
+    summary = types.SimpleNamespace(facts=facts, **nothing)
+    path = tmp_path / "ensemble.html"
+    path.write_text(ensemble.page(summary, ensemble.Pictured(samples=runs)), "utf-8")
+    with opened(browser, path.as_uri(), width=1000, height=800) as page:
+        assert page.locator(".choices button").count() == 2
+        assert drawn_share(page)[0] > 0.005
+        page.locator(".choices button").nth(1).click()
+        until(page, "player.data.kind === 'bodies'")
+        page.keyboard.press("n")
+        assert page.evaluate("player.clock.t") == JUMP
+        assert drawn_share(page)[0] > 0.005
+        assert page.locator(".choices [aria-pressed=true]").text_content().endswith("largest run out")
+
+
+def test_a_column_is_named_in_words():
+    assert ensemble.label_of("final_position.1.2 [m]") == "final position, 1, z [m]"
+    assert ensemble.label_of("largest_speed [m s-1]") == "largest speed [m/s]"
+    assert ensemble.label_of("events") == "events"
+
+
+def test_averages_that_were_not_measured_are_left_out():
+    data = MADE["bodies"]().assign(
+        pressure=((), 2.5, {"units": "Pa", "long_name": "pressure"}),
+        pressure_error=((), 0.125, {"units": "Pa"}),
+        order=((), np.nan, {"units": "1", "long_name": "nematic order"}),
+    )
+    told = dict(document(data)["facts"])
+    assert told["pressure"] == "2.5 ± 0.12 Pa" and "nematic order" not in told
