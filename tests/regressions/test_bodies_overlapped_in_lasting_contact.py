@@ -1,6 +1,5 @@
 """Bodies in lasting contact once sank into each other in silence, and time went backwards."""
 
-
 import jax.numpy as jnp
 import numpy as np
 import pytest

@@ -69,6 +69,24 @@ class Parts(eqx.Module):
     def __mul__(self, other: Any) -> Array:
         return as_array(self) * as_array(other)
 
+    def __truediv__(self, other: Any) -> Array:
+        return self.array() / as_array(other)
+
+    def __radd__(self, other: Any) -> Array:
+        return other + self.array()
+
+    def __rsub__(self, other: Any) -> Array:
+        return other - self.array()
+
+    def __rmul__(self, other: Any) -> Array:
+        return other * self.array()
+
+    def __neg__(self) -> Array:
+        return -self.array()
+
+    def __abs__(self) -> Array:
+        return abs(self.array())
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the array."""
