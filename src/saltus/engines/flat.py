@@ -56,7 +56,7 @@ def _guard_values(system: AbstractSystem, state: State) -> list[Array]:
     return [jnp.atleast_1d(guard.function(state)) for guard in system.guards()]
 
 
-def unflattened(like: State, t: Scalar, y: Flat) -> State:
+def unpack(like: State, t: Scalar, y: Flat) -> State:
     """The state of the form and in the mode of `like` with these flowing parts."""
     nq, nv = like.q.size, like.v.size
     return State(
@@ -113,7 +113,7 @@ class FlatSystem(eqx.Module):
 
     def state(self, t: Scalar, y: Flat) -> State:
         """The state with these flowing parts."""
-        return unflattened(self.like, t, y)
+        return unpack(self.like, t, y)
 
     def vector(self, state: State) -> Flat:
         """The flowing parts of a state."""

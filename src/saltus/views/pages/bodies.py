@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -188,7 +189,10 @@ def panels(dataset: xr.Dataset) -> list[Panel | None]:
     for name in ("slip", "spin"):
         if name in dataset:
             vector = dataset[name].ndim > 1
-            found.append(speeds(dataset, "", name, name) if vector else of_each(dataset, name, name, ""))
+            panel = speeds(dataset, "", name, name) if vector else of_each(dataset, name, name, "")
+            if panel is not None and name == "slip":  # of a body that rolls, rounding
+                panel = dataclasses.replace(panel, scale=float(np.nanmax(np.abs(dataset["velocity"].values))))
+            found.append(panel)
     for name, title in (("contact_force", "force of sustained contact"), ("normal_force", "normal force")):
         if name in dataset and np.nan_to_num(dataset[name].values).any():
             found.append(of_each(dataset, name, title, "body"))

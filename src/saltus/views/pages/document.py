@@ -88,7 +88,10 @@ def _measured(dataset: xr.Dataset) -> list[tuple[str, str]]:
         if variable.ndim or variable.dtype.kind not in "fiu" or str(name).endswith("_error"):
             continue
         words = str(variable.attrs.get("long_name") or name).replace("_", " ")
-        error = f" ± {float(dataset[f'{name}_error']):.2g}" if f"{name}_error" in dataset else ""
+        scatter = float(dataset[f"{name}_error"]) if f"{name}_error" in dataset else np.nan
+        if np.isnan(float(variable)):  # it was not measured
+            continue
+        error = f" ± {scatter:.2g}" if np.isfinite(scatter) else ""
         found.append((words, f"{float(variable):.6g}{error} {unit_text(str(variable.attrs.get('units', '')))}".strip()))
     return found
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from saltus.engines.steppers import ExplicitStepper, stepper
 from saltus.hybrid import Outcome
-from saltus.hybrid.crowd import Band
+from saltus.hybrid.members import Band
 from saltus.numerics.runge_kutta import growth
 
 if TYPE_CHECKING:
@@ -98,14 +98,14 @@ class Leg:
         size = wanted * self.size / (self.end - self.begin)
         if abs(self.band.clock(course(size)) - wanted) > 1e-13 * (self.end - self.begin):
             size = _root(lambda s: self.band.clock(course(s)) - wanted, 0.0, self.size, 1e-15 * self.size)
-        return self.band.tidied(course(size))
+        return self.band.tidy(course(size))
 
     @functools.cached_property
     def _course_holds(self) -> bool:
         """Whether the interpolation is within a tenth of the error allowed, where it is farthest from its points."""
         scale = self.rtol * self.band.scales(self.band.start)
         places = [part * self.size for part in FARTHEST]
-        misses = [(self.band.tidied(self._course(size)) - self._step(size)[0]) / scale for size in places]
+        misses = [(self.band.tidy(self._course(size)) - self._step(size)[0]) / scale for size in places]
         return all(bool(np.sqrt(np.mean(miss**2)) <= AS_GOOD) for miss in misses)
 
     @functools.cached_property
@@ -158,7 +158,7 @@ class Leg:
         scale = self.rtol * self.band.scales(self.band.start)
         with np.errstate(over="ignore", invalid="ignore"):
             error = float(np.sqrt(np.mean((step.error / scale) ** 2)))
-        return self.band.tidied(step.y), error, step.places, step.rates, np.array(guards)
+        return self.band.tidy(step.y), error, step.places, step.rates, np.array(guards)
 
     def _go(self, left: float, rate: np.ndarray, first: np.ndarray) -> None:
         """Take the longest step that is accurate, ends in time and shows no event but at its end."""
