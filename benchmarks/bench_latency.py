@@ -159,12 +159,12 @@ def main() -> None:
         bench = Bench(1 if options.quick else options.repeats, Path(folder))
         bench.measure("saltus list, to fill the cache", ["-m", "saltus", "list"], None, fresh=False)
         short_commands(bench)
-        if not options.no_ensemble:
-            ensemble(bench)
         for name in options.scenarios or kinds:
             goal = FIRST.get(name) or FIRST.get(kinds[name], FIRST_OF_ANY)
             bench.scenario(name, goal)
             bench.write()  # what there is, should somebody end it
+        if not options.no_ensemble:
+            ensemble(bench)
         bench.write()
 
 
