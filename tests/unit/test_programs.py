@@ -1,6 +1,7 @@
 """Programs kept between processes: the same bits, never the wrong program, no harm from damaged files."""
 
 import functools
+import os
 import subprocess
 import sys
 import threading
@@ -133,6 +134,19 @@ def test_machine_code_of_another_processor_is_not_used(folder, monkeypatch):
     monkeypatch.setattr(code, "machine", lambda: "another")
     program(wave)(jnp.ones(3), 4)
     assert len(list(folder.glob("*.code"))) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners here")
+def test_machine_code_that_others_may_have_written_is_not_run(folder, monkeypatch):
+    program(wave)(jnp.ones(3), 4)
+    (path,) = folder.glob("*.code")
+    name = path.name.removesuffix(f"-{code.machine()}.code")
+    assert code.read(folder, name) is not None
+    path.chmod(0o666)
+    assert code.read(folder, name) is None
+    path.chmod(0o600)
+    monkeypatch.setattr(os, "getuid", lambda: path.stat().st_uid + 1)
+    assert (code.read(folder, name) is None) == (path.stat().st_uid != 0)  # root may write anything anyway
 
 
 def test_facts_are_found_once_and_by_the_form_of_what_is_given(folder):
