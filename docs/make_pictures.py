@@ -8,11 +8,14 @@ from pathlib import Path
 
 from PIL import Image
 
+from saltus import configure
+
 HERE = Path(__file__).resolve().parent
 WIDTH = 900  # pixels
 
 
 def main() -> None:
+    configure()
     wanted = sys.argv[1:]
     sys.argv[1:] = []
     for example in sorted((HERE.parent / "examples").glob("*.py")):
@@ -24,7 +27,7 @@ def main() -> None:
             with Image.open(drawn) as picture:
                 height = round(picture.height * WIDTH / picture.width)
                 small = picture.convert("RGB").resize((WIDTH, height), Image.Resampling.LANCZOS)
-                small.quantize(64).save(HERE / "pictures" / f"{example.stem}.png", optimize=True)
+                small.quantize(256).save(HERE / "pictures" / f"{example.stem}.png", optimize=True)
         print(example.stem)
 
 

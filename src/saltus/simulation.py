@@ -20,6 +20,7 @@ from saltus.diagnostics.accuracy import TELLING, Promise, assess
 from saltus.engines.choice import Engine, Options, check_fit, engine_for
 from saltus.engines.replay import Replay
 from saltus.hybrid import AbstractTrajectory, Events, HybridSystem, Outcome, State
+from saltus.hybrid.seen import Seen
 from saltus.programs import program
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 System = TypeVar("System", bound=HybridSystem)
 
+_untraced: Seen[bool] = Seen()  # systems of plain numbers
 LOOKS = 64  # knots at which the energies of a run are looked at
 
 
@@ -222,7 +224,8 @@ def simulate(
         engine = engine_for(system, options)
     else:
         check_fit(engine, system, options)
-    system = system.with_tolerance(engine.rtol or 0.0)
+    # Asked of the class: equinox builds a module for every method that is asked of an instance, which takes 50 us.
+    system = type(system).with_tolerance(system, engine.rtol or 0.0)
     began = time.perf_counter()
     trajectory = engine.run(system, start, float(until), progress)
     return Run(system, trajectory, time.perf_counter() - began, engine.rtol)
@@ -235,8 +238,12 @@ def _check(system, start, until) -> None:
     )
     checks.instance("system", system, HybridSystem, advice)
     checks.instance("start", start, State, "Build it with system.start(...).")
-    if any(type(leaf).__name__.endswith("Tracer") for leaf in jax.tree.leaves((system, start, until))):
+    known = _untraced.get(system) is not None
+    leaves = jax.tree.leaves((start, until) if known else (system, start, until))
+    if any(type(leaf).__name__.endswith("Tracer") for leaf in leaves):
         raise TypeError(
             "`simulate` cannot be traced by JAX (grad, jit, vmap): how many events there are depends on the numbers. "
             "Run it with plain numbers, then differentiate run.replay(system, start), which is right through events."
         )
+    if not known:
+        _untraced.put(system, True)

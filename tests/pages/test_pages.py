@@ -1,21 +1,19 @@
 """The page of a run, opened in a browser without network: what it shows is what the dataset has."""
 
-import base64
-import io
 import json
 import re
+import types
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from saltus import views
+from saltus.views.pages import ensemble
 from saltus.views.pages.arrays import chosen_rows
 from saltus.views.pages.document import document
 from tests.browser import opened, until
+from tests.pages.looks import drawn_share, in_space, shown_places
 from tests.pages.made import JUMP, MADE
-
-SEEN = "[...(player.space.byName.{0}.now)].map(Number)"
 
 
 @pytest.fixture
@@ -27,37 +25,17 @@ def written(request, tmp_path):
     return data, path.as_uri()
 
 
-def drawn_share(page):
-    """Share of the scene's pixels that are not empty, and how many colours they have."""
-    text = page.evaluate(
-        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => "
-        "done(player.space.renderer.domElement.toDataURL()))))"
-    )
-    pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(text.partition(",")[2]))).convert("RGBA"))
-    seen = pixels[pixels[..., 3] > 0]
-    return len(seen) / pixels[..., 0].size, len(np.unique(seen[:, :3] // 16, axis=0))
-
-
-def shown_places(page):
-    """Places of what moves, back in metres [m]."""
-    name = page.evaluate("player.space.parts.find(part => part.now).thing.name")
-    now = np.array(page.evaluate(SEEN.format(name))).reshape(-1, 3)
-    return now + page.evaluate("player.data.scene.origin")
-
-
 @pytest.mark.parametrize("written", [name for name in MADE if name != "own"], indirect=True)
 def test_a_page_opens_offline_and_shows_the_bodies_where_the_dataset_has_them(browser, written):
     data, where = written
     with opened(browser, where) as page:
         share, colours = drawn_share(page)
         assert share > 0.005 and colours > 5
-        in_space = data["position"].values
-        if data.attrs["kind"] == "chain":
-            in_space = np.stack([in_space[..., 1], 0 * in_space[..., 0], -in_space[..., 0]], axis=-1)
-        for row in (0, 5, len(in_space) - 1):
+        places = in_space(data)
+        for row in (0, 5, len(places) - 1):
             page.evaluate(f"player.clock.seek({float(data.time[row])!r})")
             # Coordinates are kept in float32 from the middle of the scene.
-            np.testing.assert_allclose(shown_places(page), in_space[row].reshape(-1, 3), atol=1e-5)
+            np.testing.assert_allclose(shown_places(page), places[row], atol=1e-5)
 
 
 @pytest.mark.parametrize("written", ["bodies"], indirect=True)
@@ -164,3 +142,45 @@ def test_rows_are_thinned_evenly_and_keep_both_sides_of_jumps():
     assert len(rows) <= 14 and rows[0] == 0 and rows[-1] == data.sizes["time"] - 1
     side = data["jump_side"].values[rows]
     assert side.tolist().count(-1) == side.tolist().count(1) == 1
+
+
+def test_the_page_of_an_ensemble_plays_its_samples(browser, tmp_path):
+    nothing = {name: () for name in ("outcomes", "parameters", "columns", "sensitivity", "curves")}
+    facts = {
+        "store": "a.zarr",
+        "kind": "sliding",
+        "done": 9,
+        "samples": 9,
+        "design": "random",
+        "seed": 1,
+        "remarks": [],
+    }
+    runs = [("least run out", document(MADE["sliding"]())), ("largest run out", document(MADE["bodies"](), 0.5))]
+    summary = types.SimpleNamespace(facts=facts, **nothing)
+    path = tmp_path / "ensemble.html"
+    path.write_text(ensemble.page(summary, ensemble.Pictured(samples=runs)), "utf-8")
+    with opened(browser, path.as_uri(), width=1000, height=800) as page:
+        assert page.locator(".choices button").count() == 2
+        assert drawn_share(page)[0] > 0.005
+        page.locator(".choices button").nth(1).click()
+        until(page, "player.data.kind === 'bodies'")
+        page.keyboard.press("n")
+        assert page.evaluate("player.clock.t") == JUMP
+        assert drawn_share(page)[0] > 0.005
+        assert page.locator(".choices [aria-pressed=true]").text_content().endswith("largest run out")
+
+
+def test_a_column_is_named_in_words():
+    assert ensemble.label_of("final_position.1.2 [m]") == "final position, 1, z [m]"
+    assert ensemble.label_of("largest_speed [m s-1]") == "largest speed [m/s]"
+    assert ensemble.label_of("events") == "events"
+
+
+def test_averages_that_were_not_measured_are_left_out():
+    data = MADE["bodies"]().assign(
+        pressure=((), 2.5, {"units": "Pa", "long_name": "pressure"}),
+        pressure_error=((), 0.125, {"units": "Pa"}),
+        order=((), np.nan, {"units": "1", "long_name": "nematic order"}),
+    )
+    told = dict(document(data)["facts"])
+    assert told["pressure"] == "2.5 ± 0.12 Pa" and "nematic order" not in told

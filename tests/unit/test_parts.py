@@ -71,6 +71,16 @@ def test_parts_are_one_array_and_back():
     assert float(jnp.sum(jax.tree.map(lambda x: x[0], place))) == 6.0 and float(place[1, 0]) == 4.0
 
 
+def test_arithmetic_with_parts_is_that_of_their_array():
+    place = Place(jnp.asarray(-1.0), jnp.asarray([2.0, -3.0]))
+    flat = np.array([-1.0, 2.0, -3.0])
+    for ours, theirs in (
+        (abs(place), abs(flat)), (-place, -flat), (0.5 * place, 0.5 * flat), (place * 0.5, 0.5 * flat),
+        (place / 2.0, flat / 2.0), (1.0 + place, 1.0 + flat), (1.0 - place, 1.0 - flat), (flat - place, 0 * flat),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def test_a_run_with_names_finds_its_events_and_keeps_the_form_of_its_state():
     run = sl.simulate(BALL, start(), until=0.7)
     assert [(pytest.approx(event.t, rel=1e-13), event.index) for event in run.events] == HITS

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.hybrid import AbstractSystem, Rate, State
 from saltus.hybrid.parts import as_array, refill
+from saltus.hybrid.seen import Seen
 from saltus.hybrid.system import checked_guards
 from saltus.programs.facts import remembered
 from saltus.programs.text import is_data, shape_of
@@ -21,6 +22,7 @@ Scalar = Float[Array, ""]
 
 FORMS = 256  # forms of systems whose numbers of guard values are remembered
 _guard_sizes: dict[Any, tuple[int, ...]] = {}
+_last_sizes: Seen[tuple[tuple, tuple[int, ...]]] = Seen()
 
 
 class Marks(NamedTuple):
@@ -54,7 +56,7 @@ def _guard_values(system: AbstractSystem, state: State) -> list[Array]:
     return [jnp.atleast_1d(guard.function(state)) for guard in system.guards()]
 
 
-def unflattened(like: State, t: Scalar, y: Flat) -> State:
+def unpack(like: State, t: Scalar, y: Flat) -> State:
     """The state of the form and in the mode of `like` with these flowing parts."""
     nq, nv = like.q.size, like.v.size
     return State(
@@ -71,6 +73,16 @@ def guard_sizes(system: AbstractSystem, like: State) -> tuple[int, ...]:
 
     For systems of one form it is found once, and their guards are checked then.
     """
+    shapes = tuple(getattr(part, "shape", ()) for part in (like.q, like.v, like.ledger, like.mode))
+    last = _last_sizes.get(system)
+    if last is not None and last[0] == shapes:
+        return last[1]
+    sizes = _sizes_of_form(system, like)
+    _last_sizes.put(system, (shapes, sizes))
+    return sizes
+
+
+def _sizes_of_form(system: AbstractSystem, like: State) -> tuple[int, ...]:
     leaves, form = jax.tree.flatten((system, like))
     key = form, tuple(shape_of(leaf) if is_data(leaf) else (type(leaf), leaf) for leaf in leaves)
     try:
@@ -101,7 +113,7 @@ class FlatSystem(eqx.Module):
 
     def state(self, t: Scalar, y: Flat) -> State:
         """The state with these flowing parts."""
-        return unflattened(self.like, t, y)
+        return unpack(self.like, t, y)
 
     def vector(self, state: State) -> Flat:
         """The flowing parts of a state."""

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from jaxtyping import Array
 
-from saltus.hybrid.crowd import Again, Plan
 from saltus.hybrid.event import Event
+from saltus.hybrid.members import Again, Plan
 from saltus.hybrid.state import State
 from saltus.hybrid.system import HybridSystem
 

@@ -1,4 +1,4 @@
-"""Plain facts that only tracing tells, such as how many values a guard has: found once, kept beside the programs."""
+"""Plain facts that take long to find, such as how many values a guard has: found once, kept beside the programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from saltus._jax_settings import programs_directory
 from saltus.programs import store
-from saltus.programs.text import UnwritableError, settings, surroundings, written
+from saltus.programs.sources import sources, versions
 
 
 def remembered(name: str, given: Any, find: Callable[[], list[int]]) -> list[int]:
@@ -19,14 +19,24 @@ def remembered(name: str, given: Any, find: Callable[[], list[int]]) -> list[int
         given: All that the answer depends on.
         find: Gives the answer where nobody has asked before, or where `given` holds code of a user.
     """
+    from saltus.programs.text import UnwritableError, settings, surroundings, written
+
+    if programs_directory() is None:
+        return find()
+    try:
+        told = (surroundings(), settings(), written(given))
+    except UnwritableError:
+        return find()
+    return found_once(name, told, find)
+
+
+def found_once(name: str, told: tuple[str, ...], find: Callable[[], list[int]]) -> list[int]:
+    """Whole numbers that depend on these words and on the code of saltus; without JAX."""
     folder = programs_directory()
     if folder is None:
         return find()
-    try:
-        told = chr(0).join((surroundings(), settings(), written(given)))
-    except UnwritableError:
-        return find()
-    file = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:40]}"
+    words = chr(0).join((sources(), *versions(), *told))
+    file = f"{name}-{hashlib.sha256(words.encode()).hexdigest()[:40]}"
     known = store.read(folder, file, store.FACTS)
     if known is not None and _whole_numbers(known[0]):
         return known[0]

@@ -112,9 +112,9 @@ class Builder:
         import jax
         import jax.numpy as jnp
 
-        own = jnp.asarray([[float(value_at(self.scenario, key)) for key in self.keys]])
+        own = [float(value_at(self.scenario, key)) for key in self.keys]
         try:
-            jax.vmap(self._made)(own)
+            jax.vmap(self._made)(jnp.asarray([own] * BLOCK))  # of the size of the chunks, whose programs it is to share
         except (TypeError, ValueError, jax.errors.JAXTypeError):
             return False
         return True

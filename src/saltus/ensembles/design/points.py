@@ -8,11 +8,14 @@ number of points as well.
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from saltus.programs.facts import found_once
 
 # Uniform numbers are the middles of 2**52 equal cells: neither 0 nor 1 comes up, and all are exact.
 CELLS = 52
@@ -53,15 +56,12 @@ class Sobol:
     """
 
     def __init__(self, dimensions: int, seed: int, samples: int):
-        from scipy.stats import qmc
-
-        draws: dict[str, Any] = {"seed": np.random.default_rng(seed)}  # `rng` in the hints, since SciPy 1.15
-        engine = qmc.Sobol(dimensions, scramble=True, bits=SOBOL_CELLS, **draws)
-        self._origin = _cells(engine.random(1))
-        self._directions = []
-        for digit in range(max(samples - 1, 0).bit_length()):
-            engine.fast_forward(2**digit - engine.num_generated)
-            self._directions.append(_cells(engine.random(1)) ^ self._origin)
+        digits = max(samples - 1, 0).bit_length()
+        # Loading scipy.stats takes longer than most runs; what is needed of it are a few whole numbers.
+        told = ("sobol", importlib.metadata.version("scipy"), str(dimensions), str(seed), str(digits))
+        cells = found_once("sobol", told, lambda: _sobol_cells(dimensions, seed, digits))
+        self._origin, *directions = np.array(cells, np.uint64).reshape(digits + 1, 1, dimensions)
+        self._directions = list(directions)
 
     def draw(self, first: int, last: int) -> np.ndarray:
         number = np.arange(first, last, dtype=np.uint64)[:, None]
@@ -147,6 +147,20 @@ def _mixed(numbers: np.ndarray) -> np.ndarray:
     numbers = (numbers ^ numbers >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ numbers >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     return numbers ^ numbers >> np.uint64(31)
+
+
+def _sobol_cells(dimensions: int, seed: int, digits: int) -> list[int]:
+    """The first point of a sequence, and the direction of each binary digit, in cells."""
+    from scipy.stats import qmc
+
+    draws: dict[str, Any] = {"seed": np.random.default_rng(seed)}  # `rng` in the hints, since SciPy 1.15
+    engine = qmc.Sobol(dimensions, scramble=True, bits=SOBOL_CELLS, **draws)
+    origin = _cells(engine.random(1))
+    found = [origin]
+    for digit in range(digits):
+        engine.fast_forward(2**digit - engine.num_generated)
+        found.append(_cells(engine.random(1)) ^ origin)
+    return [int(cell) for cell in np.concatenate(found).ravel()]
 
 
 def _cells(points: np.ndarray) -> np.ndarray:

@@ -75,7 +75,7 @@ PAPER = Paper(
         Discovery("Case 2 with friction stops for good", _last_swing, "located stops", slow=True),
         Discovery(f"Example 1 (μ = {MUS_1[-1]:g}) rests", _example_1_rest, "located stop", slow=True),
         Discovery(
-            "Example 2 sticks, is torn loose, and rests", _example_2_rest, "continued to the final rest", slow=True
+            "Example 2 sticks, is pulled loose, and rests", _example_2_rest, "continued to the final rest", slow=True
         ),
         Discovery("What Part 1 neglects", _tangent, "formulation “tangent” of the library"),
     ),

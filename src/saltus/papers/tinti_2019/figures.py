@@ -303,5 +303,5 @@ DRAWINGS = (
     Drawing("misprint", "The pendulum with friction, printed and corrected", NOT_SHOWN + "The printed equation drives one half "
             "of each swing.", misprint, slow=True),
     Drawing("to-rest", "Example 2 continued to rest", NOT_SHOWN + "μ = 0.015. The heavy mass sticks three times (shaded) and is "
-            "torn loose twice before everything rests.", to_rest, slow=True),
+            "pulled loose twice before everything rests.", to_rest, slow=True),
 )  # fmt: skip

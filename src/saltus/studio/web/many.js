@@ -48,7 +48,7 @@ saltus.Many = class {
       if (this.current !== job.number || !this.root.isConnected) return;
       this.show(job);
       if (job.state !== "waiting" && job.state !== "running") break;
-      await new Promise((done) => setTimeout(done, 250));
+      await new Promise((done) => setTimeout(done, 400));
     }
     this.finish(job);
   }

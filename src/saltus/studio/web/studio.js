@@ -129,10 +129,10 @@ saltus.Studio = class {
   async waitFor(job, given) {
     this.current = job.number;
     this.progress.hidden = this.stopButton.hidden = false;
-    while (job.state === "waiting" || job.state === "running") {
+    for (let pause = 8; job.state === "waiting" || job.state === "running"; pause = Math.min(1.4 * pause, 120)) {
       if (job.until > 0 && job.time > 0) this.progress.value = Math.min(job.time / job.until, 1); else this.progress.removeAttribute("value");
       this.status.textContent = job.time > 0 ? `t = ${saltus.number(job.time)} s, ${job.events} events` : "preparing the run";
-      await new Promise((done) => setTimeout(done, 60));
+      await new Promise((done) => setTimeout(done, pause));
       job = await this.ask(`run/${job.number}`);
     }
     if (this.current !== job.number) return;

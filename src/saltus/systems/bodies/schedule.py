@@ -9,7 +9,7 @@ import numpy as np
 
 from saltus.contacts.classify import LABELS
 from saltus.hybrid import Outcome, State
-from saltus.hybrid.crowd import Change, Upcoming
+from saltus.hybrid.members import Change, Upcoming
 from saltus.laws.impact import Elastic
 from saltus.numerics import rotation
 from saltus.systems.bodies import ahead as flight
@@ -423,7 +423,7 @@ class Schedule:
         found = groups(self.bonds, self.bodies_of)
         return [band_of(self, bodies, contacts, q, v) for bodies, contacts in found if {*bodies} & {*members}]
 
-    def banded(self, band: Bond | Lying, name, index, t, q, v, mode) -> Change:
+    def happen_within(self, band: Bond | Lying, name, index, t, q, v, mode) -> Change:
         """A release, a body that lies down or comes to rest, or a change of friction: slip begins or ends."""
         contact = band.contacts.names[index]
         if name == "release":

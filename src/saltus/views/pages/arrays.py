@@ -52,6 +52,6 @@ def as_texts(values: np.ndarray) -> list[str]:
 
 def unit_text(units: str) -> str:
     """Units as they are printed: "m s-1" is "m/s"."""
-    known = {"1": "", "m s-1": "m/s", "rad s-1": "rad/s", "m s-2": "m/s²", "N s": "N s", "kg m s-1": "kg m/s",
-             "kg m2 s-1": "kg m²/s", "m-2": "1/m²", "s-1": "1/s", "N m": "N m", "m2": "m²"}  # fmt: skip
+    known = {"1": "", "m s-1": "m/s", "rad s-1": "rad/s", "m s-2": "m/s²", "kg m s-1": "kg m/s",
+             "kg m2 s-1": "kg m²/s", "m-2": "1/m²", "s-1": "1/s", "m2": "m²", "m2 s-1": "m²/s"}  # fmt: skip
     return known.get(units, units)

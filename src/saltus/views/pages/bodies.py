@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from saltus.views.ground import ground
 from saltus.views.motion import rotation_matrix
 from saltus.views.pages.arrays import pack
 from saltus.views.pages.panels import Panel, each, energies, labels, of_each, speeds
 from saltus.views.pages.scene import Scene, add_ground, inks, of_attribute
 
 NEEDS = ("position", "quaternion")
+COIN = 0.03  # half of the thickness with which a disc is drawn, in radii
 FEW = 12  # bodies that are drawn with arrows and trails
 
 
@@ -31,7 +34,7 @@ def scene(dataset: xr.Dataset, rows: np.ndarray) -> Scene:
     else:
         drawn.around(position, margin=reach)
     if "ground_height" in dataset:
-        add_ground(drawn, dataset, exaggerate=False)
+        _ground(drawn, dataset, reach)
     elif walls.size:
         _walls(drawn, walls)
     place, few = position[rows], count <= FEW
@@ -79,7 +82,20 @@ def _drawn_shapes(dataset: xr.Dataset, count: int) -> tuple[list[dict[str, Any]]
         return shapes, which, max(max(shape["axes"]) for shape in shapes)
     pieces = [np.asarray(piece, float) for piece in json.loads(dataset.attrs["mesh"])]
     reach = max(float(np.linalg.norm(piece, axis=-1).max()) for piece in pieces)
+    pieces = [_with_thickness(piece, reach) for piece in pieces]
     return [{"pieces": [pack(piece) for piece in pieces]}], [0] * count, reach
+
+
+def _with_thickness(piece: np.ndarray, reach: float) -> np.ndarray:
+    """A disc without thickness is drawn as a thin coin, so that it is seen edge-on and from behind."""
+    spans = np.ptp(piece.reshape(-1, 3), axis=0)
+    flat = int(np.argmin(spans))
+    if spans[flat] > 1e-6 * reach:
+        return piece
+    rim = piece[len(piece) // 2]
+    middle, up = np.broadcast_to(rim[:-1].mean(axis=0), rim.shape), COIN * reach * np.eye(3)[flat]
+    # Each edge twice, so that the faces stay flat and the rim is shaded apart from them.
+    return np.stack([middle + up, rim + up, rim + up, rim - up, rim - up, middle - up])
 
 
 def view_of(dataset: xr.Dataset) -> tuple[float, float]:
@@ -98,6 +114,28 @@ def _broadside(axes: list[float], quaternion: np.ndarray) -> float:
     azimuths = np.arange(-150.0, 30.0, 10.0)
     towards = np.stack([np.cos(np.radians(azimuths)), np.sin(np.radians(azimuths))])
     return float(azimuths[int(np.argmin(np.mean((longest[:, :2] @ towards) ** 2, axis=0)))])
+
+
+def _ground(drawn: Scene, dataset: xr.Dataset, reach: float) -> None:
+    """The surface under one body; a plane reaches beyond the body, however little that has moved."""
+    found = ground(dataset)
+    if found is None:
+        return
+    known = np.isfinite(found.z)
+    x, y, z = found.x[known], found.y[known], found.z[known]
+    plane = np.linalg.lstsq(np.stack([x, y, np.ones(len(x))], axis=1), z, rcond=None)[0]
+    if np.abs(plane[0] * x + plane[1] * y + plane[2] - z).max() > 1e-9 * (np.ptp(x) + np.ptp(y)):
+        add_ground(drawn, dataset, exaggerate=False)
+        return
+    low, high = drawn.low[:2] - 0.6 * reach, drawn.high[:2] + 0.6 * reach
+
+    def on_plane(at: np.ndarray) -> np.ndarray:
+        return np.array([*at, plane[0] * at[0] + plane[1] * at[1] + plane[2]])
+
+    corner = on_plane(low)
+    sides = on_plane(np.array([high[0], low[1]])) - corner, on_plane(np.array([low[0], high[1]])) - corner
+    drawn.add("sheet", corner=corner.tolist(), along=sides[0].tolist(), across=sides[1].tolist())
+    drawn.around(np.array([corner, corner + sides[0] + sides[1]]))
 
 
 def _walls(drawn: Scene, walls: np.ndarray) -> None:
@@ -151,7 +189,10 @@ def panels(dataset: xr.Dataset) -> list[Panel | None]:
     for name in ("slip", "spin"):
         if name in dataset:
             vector = dataset[name].ndim > 1
-            found.append(speeds(dataset, "", name, name) if vector else of_each(dataset, name, name, ""))
+            panel = speeds(dataset, "", name, name) if vector else of_each(dataset, name, name, "")
+            if panel is not None and name == "slip":  # of a body that rolls, rounding
+                panel = dataclasses.replace(panel, scale=float(np.nanmax(np.abs(dataset["velocity"].values))))
+            found.append(panel)
     for name, title in (("contact_force", "force of sustained contact"), ("normal_force", "normal force")):
         if name in dataset and np.nan_to_num(dataset[name].values).any():
             found.append(of_each(dataset, name, title, "body"))

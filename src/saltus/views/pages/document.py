@@ -81,6 +81,21 @@ def _row_limit(dataset: xr.Dataset, share: float) -> int:
     return int(np.clip(share * BYTES // max(per_row, 1), 120, max(share * MOST_ROWS, 300)))
 
 
+def _measured(dataset: xr.Dataset) -> list[tuple[str, str]]:
+    """Single numbers of a run, such as the averages of a gas, with their errors and units."""
+    found = []
+    for name, variable in dataset.data_vars.items():
+        if variable.ndim or variable.dtype.kind not in "fiu" or str(name).endswith("_error"):
+            continue
+        words = str(variable.attrs.get("long_name") or name).replace("_", " ")
+        scatter = float(dataset[f"{name}_error"]) if f"{name}_error" in dataset else np.nan
+        if np.isnan(float(variable)):  # it was not measured
+            continue
+        error = f" ± {scatter:.2g}" if np.isfinite(scatter) else ""
+        found.append((words, f"{float(variable):.6g}{error} {unit_text(str(variable.attrs.get('units', '')))}".strip()))
+    return found
+
+
 def _times(dataset: xr.Dataset, rows: np.ndarray) -> dict[str, Any]:
     return {"time": pack(dataset["time"].values[rows], "f8"), "side": pack(dataset["jump_side"].values[rows], "i1")}
 
@@ -112,6 +127,7 @@ def facts(dataset: xr.Dataset) -> list[list[str]]:
     drift = constraint_drift(dataset)
     if drift is not None:
         found.append(["constraints", f"kept to {drift:.1e}, relative"])
+    found += [[words, text] for words, text in _measured(dataset)]
     if "wall_time" in dataset.attrs:
         found.append(["wall time", f"{float(dataset.attrs['wall_time']):.3g} s"])
     found.append(["saltus", str(dataset.attrs.get("saltus_version", ""))])

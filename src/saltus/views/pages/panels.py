@@ -32,6 +32,7 @@ class Panel:
         lines: Values by name, one for each row of the dataset.
         inks: Number of the colour of each line; -1 is that of the text.
         note: What the reader should know, such as the sign.
+        scale: Size of what it is compared with, in its units: far smaller values are rounding.
     """
 
     title: str
@@ -39,6 +40,7 @@ class Panel:
     lines: Mapping[str, np.ndarray]
     inks: tuple[int, ...] = ()
     note: str = ""
+    scale: float = 0.0
 
     def packed(self, rows: np.ndarray) -> dict[str, Any]:
         """The panel for the player."""
@@ -53,6 +55,7 @@ class Panel:
         known = [values[np.isfinite(values)] for values in (np.asarray(one, float) for one in self.lines.values())]
         span = max((float(np.ptp(one)) for one in known if one.size), default=0.0)
         size = max((float(np.abs(one).max()) for one in known if one.size), default=0.0)
+        size = max(size, self.scale)
         return {
             "title": self.title,
             "units": unit_text(self.units),

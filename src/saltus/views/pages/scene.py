@@ -13,7 +13,10 @@ from saltus.views.ground import Ground, ground
 from saltus.views.pages.arrays import pack, unit_text
 
 RELIEF = 0.12  # ground that is flatter than this share of its width is drawn higher, which the page says
-SMALL = 22.0  # scenes larger than so many radii of their only body are followed
+SMALL, TINY = (
+    22.0,
+    150.0,
+)  # scenes as large as so many radii of their only body are followed; in larger ones it is marked
 STEPS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
@@ -53,7 +56,7 @@ class Scene:
 
     def follow_if_small(self, reach: float) -> None:
         """Let the camera stay with a body that would be hard to see from where all of its way is seen."""
-        self.follow, self.follows = reach, self.size() > SMALL * reach
+        self.follow, self.follows = reach, SMALL * reach < self.size() < TINY * reach
 
     def place(self, points: np.ndarray) -> dict[str, Any]:
         """Points relative to the origin, packed."""

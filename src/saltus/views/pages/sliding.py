@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import xarray as xr
 
@@ -71,8 +73,11 @@ def _largest(force: np.ndarray) -> float:
 
 def panels(dataset: xr.Dataset) -> list[Panel | None]:
     """Forces, speeds, heights and energies."""
+    rods = of_each(dataset, "rod_force", "rod force", "rod", "> 0 pushes the masses apart")
+    if rods is not None and "normal_force" in dataset:
+        rods = dataclasses.replace(rods, scale=_largest(dataset["normal_force"].values))
     found = [
-        of_each(dataset, "rod_force", "rod force", "rod", "> 0 pushes the masses apart"),
+        rods,
         of_each(dataset, "normal_force", "reaction of the surface", "mass", "along the upward normal"),
         speeds(dataset, "mass"),
         energies(dataset),

@@ -75,8 +75,8 @@ saltus.ticks = function (low, high, count) {
 // Digits after the point that tell ticks apart.
 saltus.tickText = function (value, step) {
   const size = Math.max(Math.abs(value), step);
-  if (size >= 1e5 || step < 1e-4) return saltus.number(value, 5);
-  return value.toFixed(Math.max(0, Math.min(6, -Math.floor(Math.log10(step) + 1e-9)))).replace("-", "−");
+  if (size >= 1e5 || size < 1e-3) return saltus.number(value, Math.max(5, Math.ceil(Math.log10(size / step)) + 2));
+  return value.toFixed(Math.max(0, Math.min(12, -Math.floor(Math.log10(step) + 1e-9)))).replace("-", "−");
 };
 
 // The last row at or before a time, the next one, and how far between them; `side` chooses at a jump.

@@ -16,6 +16,7 @@ saltus.Player = class {
     this.layout();
     this.openScene();
     this.clock.listen((clock) => this.show(clock));
+    this.root.classList.toggle("still", !(this.clock.end > this.clock.start));
     this.watch();
     this.theme();
   }
@@ -40,7 +41,7 @@ saltus.Player = class {
         element("button", { type: "button", class: "icon", title: "keys (?)", "aria-label": "keys", onclick: () => this.help.showModal() }, saltus.icon("help"))));
     this.help = this.keysDialog();
     this.root.append(header, element("main", {}, this.left, this.side), this.help);
-    this.open(tabs[0][0]);
+    this.open(this.clock.end > this.clock.start ? tabs[0][0] : "about");
   }
   openScene() {
     if (!this.data.scene) { this.root.classList.add("flat"); this.stage.remove(); return; }

@@ -135,9 +135,17 @@ saltus.Space = class {
     this.waiting = true;
     requestAnimationFrame(() => {
       this.waiting = false;
+      this.reach();
       this.renderer.render(this.scene, this.camera);
       this.player.onView?.();
     });
+  }
+  // What is near is not cut off, however small it is in the scene; what would be too small to see is marked.
+  reach() {
+    const distance = this.camera.position.distanceTo(this.controls.target);
+    this.camera.near = Math.min(0.01, 0.05 * distance);
+    this.camera.updateProjectionMatrix();
+    for (const part of this.parts) part.mark?.(this.pixelsPerMetre() / this.scale);
   }
   // Pixels on the screen for one metre near the middle of the scene.
   pixelsPerMetre() {

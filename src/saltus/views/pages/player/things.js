@@ -79,7 +79,7 @@ saltus.things.bodies = class {
     this.root = new THREE.Group();
     this.meshes = thing.shapes.map((shape, number) => {
       const members = thing.which.flatMap((which, body) => which === number ? [body] : []);
-      const material = new THREE.MeshStandardMaterial({ roughness: 0.5, vertexColors: true, transparent: thing.clear, opacity: thing.clear ? 0.8 : 1 });
+      const material = new THREE.MeshStandardMaterial({ roughness: 0.5, vertexColors: true, transparent: thing.clear, opacity: thing.clear ? 0.8 : 1, side: shape.pieces ? THREE.DoubleSide : 0 });
       const mesh = new THREE.InstancedMesh(shape.pieces ? saltus.patched(shape.pieces, space.scale) : saltus.superellipsoid(shape, space.scale, this.count > 60 ? 14 : 40), material, members.length);
       mesh.frustumCulled = false;
       this.root.add(mesh);
@@ -87,6 +87,18 @@ saltus.things.bodies = class {
     });
     this.trails = thing.trail ? thing.inks.map((ink, body) => this.trail(ink, body)) : [];
     for (const trail of this.trails) this.root.add(trail.root);
+    if (space.data.follow && this.count === 1) {
+      this.marker = new THREE.Mesh(new THREE.SphereGeometry(1, 20, 14), new THREE.MeshStandardMaterial({ roughness: 0.5 }));
+      this.root.add(this.marker);
+    }
+  }
+  // A ball of a few pixels in the place of a body that is smaller than that on the screen.
+  mark(pixels) {
+    if (!this.marker || !this.now) return;
+    const radius = 5 / pixels;
+    this.marker.visible = this.space.data.follow * this.space.scale < radius;
+    this.marker.scale.setScalar(radius);
+    this.space.point(this.now, 0, this.marker.position);
   }
   trail(ink, body) {
     const { values, width } = this.track, rows = values.length / width, places = new Float32Array(3 * rows), at = new THREE.Vector3();
@@ -113,6 +125,7 @@ saltus.things.bodies = class {
       members.forEach((body, index) => mesh.setColorAt(index, new THREE.Color(this.space.player.ink(this.thing.inks[body]))));
       mesh.instanceColor.needsUpdate = true;
     }
+    this.marker?.material.color.set(this.space.player.ink(this.thing.inks[0]));
     for (const trail of this.trails) trail.theme();
   }
   resize(width, height) { for (const trail of this.trails) trail.resize(width, height); }

@@ -10,9 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from saltus.engines.band_step import Leg
 from saltus.engines.drift import drift_once
 from saltus.engines.replay import Replay
-from saltus.engines.stepwise import Leg
 from saltus.hybrid import AbstractTrajectory, Event, Outcome, State
 from saltus.hybrid.parts import refill
 from saltus.hybrid.trajectory import SIDES, checked_times
@@ -30,7 +30,7 @@ class _Member:
     modes: list
 
 
-class Recollection(AbstractTrajectory):
+class QueueTrajectory(AbstractTrajectory):
     """The motion of all members.
 
     Between two changes a member's motion is the system's closed-form flow, so nothing is interpolated.
@@ -49,16 +49,16 @@ class Recollection(AbstractTrajectory):
         self._sides: dict[str, tuple[int, int, State]] = {}  # states beside some events
 
     @staticmethod
-    def begin(system, start: State) -> Recollection:
+    def begin(system, start: State) -> QueueTrajectory:
         """A memory of nothing but the start."""
-        return Recollection(system, start)
+        return QueueTrajectory(system, start)
 
     @property
     def count(self) -> int:
         """How many events are remembered."""
         return len(self._events)
 
-    def event(self, name: str, index: int, t: float, data: dict[str, Any], members: tuple[int, ...]) -> None:
+    def add_event(self, name: str, index: int, t: float, data: dict[str, Any], members: tuple[int, ...]) -> None:
         """Remember an event; its states are put together when asked for."""
         before, after = (functools.partial(self._beside, len(self._events), side) for side in SIDES)
         self._events.append(Event(name, index, t, before, after, data, members))
@@ -72,7 +72,7 @@ class Recollection(AbstractTrajectory):
         states = self._sides[side][2]
         return jax.tree.map(lambda x: jax.device_put(np.asarray(x)[number - first]), states)
 
-    def piece(self, t: float, members, q, v, mode, ledger) -> None:
+    def add_change(self, t: float, members, q, v, mode, ledger) -> None:
         """Remember a change of some members."""
         for k, member in enumerate(members):
             kept = self.pieces[member]
@@ -82,7 +82,7 @@ class Recollection(AbstractTrajectory):
         self.ledger.append((t, np.array(ledger)))
         self._until = t
 
-    def stretch(self, t: float, members, modes, leg: Leg) -> None:
+    def add_leg(self, t: float, members, modes, leg: Leg) -> None:
         """Remember that some members set off together."""
         for k, member in enumerate(members):
             kept = self.pieces[member]
@@ -91,19 +91,19 @@ class Recollection(AbstractTrajectory):
             kept.modes.append(np.array(modes[k]))
         self.steps += 1
 
-    def landed(self, t: float, leg: Leg, ledger) -> None:
+    def end_leg(self, t: float, leg: Leg, ledger) -> None:
         """Remember that a leg is over, perhaps before its time; the ledger now has what it has added."""
         self._landed[id(leg)] = t
         self.ledger.append((t, np.array(ledger)))
 
-    def close(self, t: float, outcome: Outcome) -> Recollection:
+    def close(self, t: float, outcome: Outcome) -> QueueTrajectory:
         """The memory of a run that has ended."""
         self.events, self.outcome, self._until = tuple(self._events), outcome, t
         return self
 
     def replay(self, system, start: State, times=None) -> Replay:
         """The run taken again with other numbers; `system` offers `check_replay` and `again` for its events."""
-        from saltus.engines.crowd_replay import replay
+        from saltus.engines.queue_replay import replay
 
         return replay(self, system, start, times)
 
@@ -162,7 +162,7 @@ class Recollection(AbstractTrajectory):
             q[rows, members], v[rows, members] = drift_once(self.system, *starts, which, lags)
         lost = np.zeros((len(times), *self.start.ledger.shape))
         for (row, _), (leg, concerned) in legs.items():
-            went_q, went_v, spent = leg.rows(times[row])
+            went_q, went_v, spent = leg.sampled(times[row])
             places = [leg.band.members.index(i) for i in concerned]
             q[row, concerned], v[row, concerned] = went_q[places], went_v[places]
             if side == "before" or times[row] < self._landed.get(id(leg), np.inf):

@@ -84,7 +84,7 @@ class Band(Protocol):
         """Time that has passed since the start [s]."""
         ...
 
-    def tidied(self, y: np.ndarray) -> np.ndarray:
+    def tidy(self, y: np.ndarray) -> np.ndarray:
         """The variables with what rounding has spoiled made good."""
         ...
 
@@ -157,7 +157,7 @@ class Plan(Protocol):
         """Those of the members that do not move on their own now, as they hang together."""
         ...
 
-    def banded(self, band: Band, name: str, index: int, t: float, q, v, mode) -> Change:
+    def happen_within(self, band: Band, name: str, index: int, t: float, q, v, mode) -> Change:
         """What an event within a band does."""
         ...
 
