@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from saltus.engines.stepwise import Leg
+from saltus.engines.band_step import Leg
 
 
 class Swing:
