@@ -262,3 +262,18 @@ def test_pairs_are_counted_as_by_looking_at_all_of_them():
 def test_bodies_that_overlap_at_the_start_are_refused(start):
     with pytest.raises(ValueError, match="overlap"):
         HardBodies(dataclasses.replace(start, axes=start.axes * 1.2), np.full(3, EDGE))
+
+
+def test_the_figure_of_a_packing_has_no_empty_panels():
+    from saltus.views.kinds import view_of
+
+    text = """
+        kind = "bodies"
+        box = { periodic = true }
+        fill = { shape = { axes = [0.5, 0.5, 0.5] }, count = 32, temperature = 1.0, seed = 1 }
+        compress = { rate = 0.5, compressibility = 20.0 }
+    """
+    data = scenarios.loads(text).simulate().to_dataset()
+    assert float(data["pair_correlation"].max()) > 1.0
+    drawn = [axes for axes in view_of(data).figure(data).axes if not hasattr(axes, "get_zlim")]
+    assert [axes.get_title() for axes in drawn] == ["pair correlation"]

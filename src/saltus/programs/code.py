@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import os
 import platform
+import stat
 import sys
 import threading
 import types

@@ -219,4 +219,6 @@ def compressed(scenario: BodiesScenario, report: Callable[[float, int], None] | 
         "contacts_per_body": ((), packing.contacts_per_body, units | {"long_name": "near contacts of a body"}),
         "compressibility": ((), packing.compressibility, units | {"long_name": "p V / (N kT) at the end"}),
     }
-    return GasRun(Gas(HardBodies(packing.bodies, packing.box)), Outcome(name, text), time.perf_counter() - began, more)
+    gas = Gas(HardBodies(packing.bodies, packing.box))
+    gas.pairs.add(packing.bodies.place, gas.hard.periodic)
+    return GasRun(gas, Outcome(name, text), time.perf_counter() - began, more)

@@ -18,8 +18,16 @@ MOST_DRAWN = 400  # bodies in the picture of the last state
 
 
 def figure(dataset: xr.Dataset) -> Figure:
-    """The bodies at the end, g(r), the mean squared displacement, autocorrelations, and the rate over time."""
+    """The bodies at the end, g(r), the mean squared displacement, autocorrelations, and the rate over time.
+
+    Of a packing, which is not followed in time, the bodies and g(r).
+    """
     drawing = new_figure(10.5, 6.4)
+    if not dataset.sizes["bin"]:
+        grid = drawing.add_gridspec(1, 2, width_ratios=[1.5, 1.0])
+        _bodies(drawing.add_subplot(grid[0], projection="3d"), dataset)
+        _structure(drawing.add_subplot(grid[1]), dataset)
+        return drawing
     grid = drawing.add_gridspec(2, 3, width_ratios=[1.5, 1.0, 1.0])
     scene = drawing.add_subplot(grid[:, 0], projection="3d")
     _bodies(scene, dataset)

@@ -54,6 +54,8 @@ class Ahead:
         turns = matrices(place.quaternion)
         spin = np.einsum("nij,ni->nj", turns, motion.turning)
         axes = round_axes(system.stock.shape)
+        if axes is None:
+            raise ValueError("The loop knows ellipsoids and balls alone. Ask `can_run` first.")
         bodies = Bodies(
             axes=axes,
             mass=self.mass,

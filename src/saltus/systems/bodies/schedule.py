@@ -82,7 +82,8 @@ class Schedule:
             self.flight = None
             return None
         if self.flight is None:
-            self.flight = flight.Ahead(self.system, t, *paths.at(range(self.system.n), t), self.until)
+            q, v = paths.at(range(self.system.n), t)
+            self.flight = flight.Ahead(self.system, t, q, v, self.until)
         changes, ended, goes_on = self.flight.next()
         self.grounded = not goes_on
         self.escapes, self.exhausted = {}, 0

@@ -70,7 +70,7 @@ class HardBodies:
         periodic: bool | Sequence[bool] = True,
         walls: Sequence[tuple[Sequence[float] | np.ndarray, float]] = (),
         closed: bool = True,
-        gravity: Sequence[float] = (0.0, 0.0, 0.0),
+        gravity: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
         law: AbstractImpactLaw | None = None,
         scale: float = 1.0,
         growth: float = 0.0,
@@ -271,32 +271,33 @@ def begun(arena: Arena, terms: Terms, rows, before: Fluid | None = None) -> Flui
     homes = np.clip(homes, 0, np.array(arena.cells) - 1)
     due = np.full(total, np.inf)
     due[:n] = 0.0
-    fluid = Fluid(
-        rows=rows,
-        due=tournament.tree(due),
-        waits=np.full(total, LEAVE, np.int32),
-        hints=np.full(total, 0.5),
-        near=np.full((total, arena.room), -1, np.int32),
-        count=np.zeros(total, np.int32),
-        anchors=anchors,
-        laps=more + (0.0 if before is None else np.asarray(before.laps)),
+    waits, near, count = _lists(arena, total)
+    laps = more if before is None else more + np.asarray(before.laps)
+    return Fluid(
+        rows=numbers(rows),
+        due=numbers(tournament.tree(due)),
+        waits=numbers(waits, None),
+        hints=numbers(np.full(total, 0.5)),
+        near=numbers(near, None),
+        count=numbers(count, None),
+        anchors=numbers(anchors),
+        laps=numbers(laps),
         grid=_grid(arena, homes, np.concatenate([rows[:, PLACE], forms], axis=1), total),
         tally=Tally.empty() if before is None else before.tally,
-        log=np.zeros((arena.log + 1, arena.log_width)) if before is None else before.log,
-        stop=np.asarray(RUNNING, np.int32),
+        log=numbers(np.zeros((arena.log + 1, arena.log_width))) if before is None else before.log,
+        stop=numbers(RUNNING, np.int32),
     )
-    if arena.everyone:
-        fluid = _acquainted(arena, fluid)
-    return jax.tree.map(lambda leaf: numbers(leaf, None), fluid)
 
 
-def _acquainted(arena: Arena, fluid: Fluid) -> Fluid:
-    """The fluid in which every body has all others in its list."""
+def _lists(arena: Arena, total: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What bodies wait for at first, the keys of their neighbours, and how many they are: none yet, or all."""
+    near, count = np.full((total, arena.room), -1, np.int32), np.zeros(total, np.int32)
+    if not arena.everyone:
+        return np.full(total, LEAVE, np.int32), near, count
     for i in range(arena.n):
-        others = np.delete(np.arange(arena.n), i)
-        fluid.near[i, : len(others)] = (others << BITS) | HOME
-    fluid.count[: arena.n], fluid.waits[:] = arena.n - 1, LOOK
-    return fluid
+        near[i, : arena.n - 1] = (np.delete(np.arange(arena.n), i) << BITS) | HOME
+    count[: arena.n] = arena.n - 1
+    return np.full(total, LOOK, np.int32), near, count
 
 
 def _grid(arena: Arena, homes: np.ndarray, seat: np.ndarray, total: int) -> Grid:
@@ -312,7 +313,7 @@ def _grid(arena: Arena, homes: np.ndarray, seat: np.ndarray, total: int) -> Grid
         cells[c, filled[c]], seats[c, :, filled[c]] = i, seat[i]
         place[i] = c * arena.cell_room + filled[c]
         filled[c] += 1
-    return Grid(cells, seats, place)
+    return Grid(numbers(cells, None), numbers(seats), numbers(place, None))
 
 
 @program
