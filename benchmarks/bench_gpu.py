@@ -25,7 +25,7 @@ from saltus.engines import EventDriven, FixedStep  # isort: skip
 from saltus.engines.trial import Status  # isort: skip
 from saltus.engines.flat import FlatSystem  # isort: skip
 from saltus.engines.kernel import flow_lanes  # isort: skip
-from saltus.engines.lanes import run_lanes  # isort: skip
+from saltus.engines.batch_constant import run_lanes  # isort: skip
 
 sl.configure()
 

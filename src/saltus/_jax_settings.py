@@ -6,7 +6,6 @@ Nothing here imports JAX: its settings are read from the environment when it sta
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import os
 import subprocess
@@ -171,6 +170,8 @@ def knows(flags: Sequence[str]) -> bool | None:
 
 def _memory(flags: Sequence[str]) -> Path | None:
     """The file that remembers which flags are known; None where nothing is kept."""
+    import importlib.metadata
+
     folder = cache_directory()
     if folder is None:
         return None

@@ -11,7 +11,7 @@ import pytest
 from tests.toys import FLIES, FLIES_HARD, playground, playground_start
 
 from saltus.engines import EventDriven, FixedStep, batch
-from saltus.engines.lanes import run_lanes
+from saltus.engines.batch_constant import run_lanes
 from saltus.engines.step_control import ConstantSteps, steps_of
 from saltus.engines.steppers import stepper
 from saltus.engines.trial import Status

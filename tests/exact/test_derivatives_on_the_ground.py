@@ -83,4 +83,5 @@ def test_speed_of_rolling_after_the_grip_depends_on_slope_and_friction_as_the_cl
 
     assert float(replayed(numbers)) == pytest.approx(float(speed(*numbers, 1.0)), rel=1e-10)
     wanted = jax.jacfwd(lambda numbers: speed(*numbers, 1.0))(numbers)
-    np.testing.assert_allclose(jax.jacfwd(replayed)(numbers), wanted, rtol=1e-6)
+    # How rough the plane is does not matter for the speed in the end: that derivative is zero to rounding.
+    np.testing.assert_allclose(jax.jacfwd(replayed)(numbers), wanted, rtol=1e-6, atol=1e-12)

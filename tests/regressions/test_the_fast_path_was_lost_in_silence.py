@@ -11,7 +11,7 @@ from jax.extend import core as jex
 from tests.toys import BouncingBall, Oscillator
 
 from saltus.engines import batch, kernel
-from saltus.engines.lanewise import Lanewise
+from saltus.engines.scalar_system import ScalarSystem
 from saltus.engines.step_control import steps_of
 from saltus.engines.steppers import stepper
 from saltus.hybrid import State
@@ -62,7 +62,7 @@ def test_a_rate_that_is_nowhere_but_undefined_beyond_a_border_ends_a_step_of_the
             return eqx.tree_at(lambda r: r.q, flat, 0.0 * jnp.sqrt(1.0 - state.q))
 
     state = State.of(q=[0.5], v=[0.0])
-    assert Lanewise(Bordered(), state, (), None, _nothing).flowing == [0, 1]
+    assert ScalarSystem(Bordered(), state, (), None, _nothing).flowing == [0, 1]
 
 
 def test_errors_of_jax_itself_are_not_taken_for_a_program_that_cannot_be_written_out(monkeypatch):

@@ -9,8 +9,8 @@ from tests.toys import BouncingBall, Oscillator, ball
 
 import saltus as sl
 from saltus.engines import EventDriven, FixedStep, batch
+from saltus.engines.batch_constant import run_lanes
 from saltus.engines.kernel import flow_lanes
-from saltus.engines.lanes import run_lanes
 from saltus.engines.step_control import ConstantSteps, steps_of
 from saltus.engines.steppers import stepper
 from saltus.engines.trial import Status

@@ -120,3 +120,10 @@ def test_no_system_counts_through_its_state():
         if counts.search(line)
     ]
     assert not found, found
+
+
+def test_a_copy_of_parts_as_an_array_can_be_written_to():
+    parts = Place(along=jnp.zeros(2), height=jnp.ones((2, 3)))
+    rows = np.array(parts)
+    rows[0] = 5.0
+    assert rows[0, 0] == 5.0 and float(parts.along[0]) == 0.0

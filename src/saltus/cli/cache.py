@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from saltus import checks
 from saltus.cli.console import Progress, note, print_json, print_pairs, progress
 from saltus.cli.options import Debug, Json, Quiet
 from saltus.errors import ScenarioError
@@ -54,6 +53,8 @@ def command(
 
 def checked(what: str, word: str, known: tuple[str, ...]) -> None:
     """Refuse a word that is not known, as an error of the input."""
+    from saltus import checks  # which loads NumPy
+
     try:
         checks.one_of(what, word, known)
     except ValueError as problem:

@@ -13,7 +13,7 @@ import numpy as np
 
 from saltus.engines import EventDriven
 from saltus.hybrid import AbstractSystem, Guard, State
-from saltus.hybrid.parts import shifted
+from saltus.hybrid.parts import shift
 from saltus.hybrid.system import jump_of
 from saltus.hybrid.trajectory import Trajectory
 
@@ -189,7 +189,7 @@ def _slope(system: AbstractSystem, name: str, state: State, index):
     rate = system.rate(state)
 
     def value(h):
-        later = {part: shifted(getattr(state, part), getattr(rate, part), h) for part in PARTS}
+        later = {part: shift(getattr(state, part), getattr(rate, part), h) for part in PARTS}
         moved = state.replace(t=state.t + h, **later)
         return jnp.atleast_1d(guard.function(moved))[index]
 

@@ -6,7 +6,7 @@ import jax
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.bounded import BoundedRun, simulate_bounded
-from saltus.engines.flat import pack, unflattened
+from saltus.engines.flat import pack, unpack
 from saltus.hybrid import AbstractSystem, State
 
 Vector = Float[Array, " n"]
@@ -20,7 +20,7 @@ def vector_of(state: State) -> Vector:
 
 def state_of(like: State, t, vector: Vector, mode: Mode) -> State:
     """A state of the form of `like` with these flowing parts."""
-    return unflattened(like.replace(mode=mode), t, vector)
+    return unpack(like.replace(mode=mode), t, vector)
 
 
 def moved(system: AbstractSystem, like: State, t, vector: Vector, mode: Mode, until, **bounds) -> BoundedRun:

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.flat import FlatSystem, Marks
-from saltus.engines.search import GLANCES, cubic, earliest_event, suspicious
+from saltus.engines.search import GLANCES, cubic, earliest_event, may_fall
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import EPS, AbstractSteps, Stepper
 from saltus.engines.steppers import Scalar
@@ -114,8 +114,8 @@ def flow(
     )
     end = jax.lax.while_loop(
         lambda carry: carry.status == Status.going,
-        lambda carry: judged(
-            tried(flat, stepper, control, until, carry), carry, armed, marks, stepper.order, control, until, capacity
+        lambda carry: judge_step(
+            try_step(flat, stepper, control, until, carry), carry, armed, marks, stepper.order, control, until, capacity
         ),
         start,
     )
@@ -125,7 +125,7 @@ def flow(
     )  # fmt: skip
 
 
-def crossed(armed: Array, borders: np.ndarray, g: Array) -> tuple[Bool[Array, ""], Int[Array, ""]]:
+def beyond_border(armed: Array, borders: np.ndarray, g: Array) -> tuple[Bool[Array, ""], Int[Array, ""]]:
     """Whether a border of the system is crossed here, and the flat index of its guard."""
     if not borders.any():
         return jnp.asarray(False), jnp.asarray(0)
@@ -133,7 +133,7 @@ def crossed(armed: Array, borders: np.ndarray, g: Array) -> tuple[Bool[Array, ""
     return over.any(), jnp.argmax(over)
 
 
-def tried(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: Scalar, carry: Carry) -> Trial:
+def try_step(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: Scalar, carry: Carry) -> Trial:
     """One step and the looks along it."""
     t_new = control.target(carry.t, carry.h, until)
     h = t_new - carry.t
@@ -145,7 +145,7 @@ def tried(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: Sca
     return Trial(t_new, y_new, step, times, vectors, jax.vmap(flat.guards)(times, vectors))
 
 
-def judged(
+def judge_step(
     trial: Trial, carry: Carry, armed, marks: Marks, order: int, control: AbstractSteps, until, capacity: int
 ) -> Carry:
     """The step kept, rejected, or left for the search."""
@@ -155,17 +155,17 @@ def judged(
     if armed.size:
         g = trial.guards.at[0].set(signs.at_start(trial.guards[0]))
         sinks = signs.sunk(g[0], g[-1], (g > 0.0).any(axis=0))
-        doubt = keep & (suspicious(g, armed) | (armed & sinks)).any()
-        beyond, over = crossed(armed, marks.border, trial.guards[0])
+        doubt = keep & (may_fall(g, armed) | (armed & sinks)).any()
+        beyond, over = beyond_border(armed, marks.border, trial.guards[0])
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
         h_next = control.after_doubt(h_next, doubt)
-        signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.stepped(g), signs.seen(g))
+        signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.after_step(g), signs.after_rejection(g))
     carry = dataclasses.replace(carry, h=h_next, status=status, over=over, signs=signs)
-    return _kept(carry, keep, trial.t, trial.y, until, capacity)
+    return _accept_step(carry, keep, trial.t, trial.y, until, capacity)
 
 
-def _kept(carry: Carry, keep, t_new, y_new, until, capacity: int) -> Carry:
+def _accept_step(carry: Carry, keep, t_new, y_new, until, capacity: int) -> Carry:
     """Go to the new point and record it, where `keep` says so."""
     count = carry.count + keep
     status = jnp.where(keep & (t_new >= until), Status.reached, carry.status)

@@ -20,11 +20,20 @@ from jaxtyping import Array
 
 from saltus.engines import steppers
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import judged
+from saltus.engines.advance import judge_step
+from saltus.engines.batch_lane import (
+    Lanes,
+    Watch,
+    accept_flow,
+    each,
+    end_at_limit,
+    first_carry,
+    flow_one,
+    larger,
+    search_lane,
+)
 from saltus.engines.flat import FlatSystem
 from saltus.engines.loop import FOREVER
-from saltus.engines.one_of_many import Lanes, Watch, each, first_carry, flow_one, larger, limited, moved
-from saltus.engines.one_of_many import look as look_into
 from saltus.engines.search import GLANCES, cubic
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps, ConstantSteps
@@ -38,6 +47,7 @@ from saltus.numerics.scalars import CannotScalariseError
 from saltus.programs import program
 
 LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
+LANES_WITH_TABLES = 8  # the same for long rates that look up tables: a block costs no more than one run alone
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
 PATIENCE = 64  # steps between two looks at who has ended
 LOOKS = 64  # doubtful steps that are looked into in one call
@@ -96,7 +106,7 @@ def run(
             return _by_kernel(varying, shared, start, until, plan, progress, goes)
         except CannotScalariseError as error:
             warn_of_slow_path(type(shared).__name__, error)
-    programs = _made(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
+    programs = _programs(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
     lanes = _numpy(programs.begin(varying, shared, start, until))
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
     size = -(-len(lanes.number) // LANES) * LANES
@@ -104,14 +114,14 @@ def run(
     while (lanes.status == Status.going).any():
         going = np.flatnonzero(lanes.status == Status.going)
         room = size if on_cpu else _room(going.size, size)
-        moved = programs.flow(_rows(lanes, _filled(going, room), going.size), shared, plan.control)
+        moved = programs.flow(_rows(lanes, _pad(going, room), going.size), shared, plan.control)
         _put(lanes, going, moved)
         doubtful = np.flatnonzero(lanes.status == Status.doubtful)
         for some in np.split(doubtful, range(looks, doubtful.size, looks)):
             if some.size:
                 room = looks if on_cpu else _room(some.size, looks)
-                looked = programs.look(_rows(lanes, _filled(some, room), some.size), shared, plan.control)
-                _put(lanes, some, looked)
+                searched = programs.search(_rows(lanes, _pad(some, room), some.size), shared, plan.control)
+                _put(lanes, some, searched)
         if progress is not None:
             progress(going.size - int((lanes.status == Status.going).sum()))
     return lanes
@@ -124,15 +134,14 @@ def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), (varying, start))
     some, state = one
     # The kernel's lanes each have all numbers of the system to themselves: large tables have no room there.
-    small = sum(_sizes(shared)) <= MANY
-    return small and _taken_apart(shared, state, plan.stepper) and _smooth(some, state, shared)
+    return not _looks_up(shared) and _fits_scalars(shared, state, plan.stepper) and _smooth(some, state, shared)
 
 
 def _by_kernel(
     varying, shared, start: State, until, plan: Plan, progress=None, goes: np.ndarray | bool = True
 ) -> Lanes:
     """The runs with constant steps, the whole loop over time in one program."""
-    from saltus.engines.lanes import run_lanes
+    from saltus.engines.batch_constant import run_lanes
 
     if not isinstance(plan.control, ConstantSteps):
         raise TypeError(f"The kernel takes constant steps, not {type(plan.control).__name__}.")
@@ -162,7 +171,7 @@ def _numpy(lanes: Lanes) -> Lanes:
     return jax.tree.map(np.array, lanes)
 
 
-def _filled(rows: np.ndarray, size: int) -> np.ndarray:
+def _pad(rows: np.ndarray, size: int) -> np.ndarray:
     return np.concatenate([rows, np.repeat(rows[:1], size - rows.size)])
 
 
@@ -187,11 +196,11 @@ class _Programs:
 
     begin: Callable
     flow: Callable
-    look: Callable
+    search: Callable
 
 
 @functools.lru_cache(maxsize=64)
-def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> _Programs:
+def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> _Programs:
     """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
 
     def begin(varying, shared, start, until):
@@ -217,7 +226,7 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
                 block = flow_one(some, shared, control, stepper, watch, PATIENCE)
             else:
                 block = _flow_together(some, shared, control, stepper, watch)
-            return limited(block, max_steps)
+            return end_at_limit(block, max_steps)
 
         if width is None:
             return each(some_steps, lanes, one_by_one)
@@ -227,9 +236,9 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
         moved = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 1), jax.lax.map(some_steps, last))
         return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), moved)
 
-    def look(lanes, shared, control):
+    def search(lanes, shared, control):
         one = functools.partial(
-            look_into, shared=shared, control=control, stepper=stepper, watch=watch, max_events=max_events,
+            search_lane, shared=shared, control=control, stepper=stepper, watch=watch, max_events=max_events,
             one_by_one=one_by_one,
         )  # fmt: skip
 
@@ -238,16 +247,16 @@ def _made(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> 
                 return lane.status == Status.doubtful
 
             def on(lane):
-                return limited(flow_one(one(lane), shared, control, stepper, watch, CALM), max_steps)
+                return end_at_limit(flow_one(one(lane), shared, control, stepper, watch, CALM), max_steps)
 
             return jax.lax.while_loop(doubtful, on, lane)
 
         return each(until_calm if one_by_one else one, lanes, one_by_one)
 
-    return _Programs(*(_kept(function) for function in (begin, flow, look)))
+    return _Programs(*(_keep(function) for function in (begin, flow, search)))
 
 
-def _kept(function: Callable[..., Lanes]) -> Callable[..., Lanes]:
+def _keep(function: Callable[..., Lanes]) -> Callable[..., Lanes]:
     """The program of a function of lanes, or of the systems of lanes, that leaves these systems as they are.
 
     They do not come out of the program: what they hold beside numbers has no name by which a later process finds it.
@@ -275,7 +284,8 @@ def _width(lanes: Lanes, shared, stepper, control: AbstractSteps, one_by_one: bo
         return None
     if not one_by_one:
         return lanes.number.size
-    return LANES if _taken_apart(shared, state, stepper) else None
+    lanes_of_block = LANES_WITH_TABLES if _looks_up(shared) else LANES
+    return lanes_of_block if _fits_scalars(shared, state, stepper) else None
 
 
 def _smooth(varying, state: State, shared) -> bool:
@@ -287,11 +297,16 @@ def _smooth(varying, state: State, shared) -> bool:
     return eqx.filter_eval_shape(rough, varying, state) is None
 
 
-def _taken_apart(shared, state: State, stepper) -> bool:
+def _fits_scalars(shared, state: State, stepper) -> bool:
     """Whether such a system is small enough to be taken apart into single numbers; tables (terrain) are looked up."""
     numbers = state.q.size + state.v.size + state.ledger.size
     single = sum(size for size in _sizes(shared) if size <= MANY)
     return single <= MANY and 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL
+
+
+def _looks_up(shared) -> bool:
+    """Whether the system looks up large tables (terrain)."""
+    return any(size > MANY for size in _sizes(shared))
 
 
 def _sizes(shared) -> list[int]:
@@ -333,8 +348,8 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, stepper, watch)
         guards, seen = jax.lax.map(lambda look: together(looks)(*look), (times, vectors))
         return Trial(t_new, y_new, step, times, vectors, guards), seen
 
-    def decided(trial, carry, armed, until):
-        return judged(trial, carry, armed, marks, stepper.order, control, until, 0)
+    def decide(trial, carry, armed, until):
+        return judge_step(trial, carry, armed, marks, stepper.order, control, until, 0)
 
     def going_on(value):
         carry, _, count = value
@@ -343,7 +358,7 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, stepper, watch)
     def step(value):
         carry, largest, count = value
         trial, seen = one_step(carry)
-        after = jax.vmap(decided, in_axes=-1, out_axes=-1)(trial, carry, armed, lanes.until)
+        after = jax.vmap(decide, in_axes=-1, out_axes=-1)(trial, carry, armed, lanes.until)
         going = carry.status == Status.going
         after = jax.tree.map(lambda new, old: jnp.where(going, new, old), after, carry)
         return after, larger(largest, seen, after.count > carry.count), count + 1
@@ -352,4 +367,4 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, stepper, watch)
     start = first_carry(lanes, vector(lanes.state.t), control)
     end, largest, _ = jax.lax.while_loop(going_on, step, (start, lanes.largest, jnp.asarray(0)))
     state = together(lambda flat, t, y: flat.state(t, y))(end.t, end.y)
-    return moved(lanes, state, end, owner, largest)
+    return accept_flow(lanes, state, end, owner, largest)

@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from saltus.engines.advance import judged, search, tried
+from saltus.engines.advance import judge_step, search, try_step
 from saltus.engines.choice import Options, parts_for
-from saltus.engines.fire import jumped, slopes, still_due, turn
+from saltus.engines.fire import apply_jump, slopes, still_due, turn
 from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import at_zero
 from saltus.engines.signs import Signs
@@ -134,16 +134,16 @@ def _find(
 
     def one_more(found: _Found) -> _Found:
         # A further jump at the same instant is an event without a step before it.
-        moved = _stepped(system, found, until, rule, control)
+        moved = _try_step(system, found, until, rule, control)
         if not none.size:
             return moved
         moved = jax.lax.cond(found.due.any(), lambda: found, lambda: moved)
-        return jax.lax.cond(moved.due.any(), lambda: _fired(system, moved, until, control, max_events), lambda: moved)
+        return jax.lax.cond(moved.due.any(), lambda: _fire(system, moved, until, control, max_events), lambda: moved)
 
     return jax.lax.while_loop(going_on, one_more, begin)
 
 
-def _stepped(system, found: _Found, until, rule: Stepper, control: AbstractSteps) -> _Found:
+def _try_step(system, found: _Found, until, rule: Stepper, control: AbstractSteps) -> _Found:
     """One step tried: kept, rejected, or searched for an event."""
     state = found.state
     flat = FlatSystem(system, state)
@@ -154,7 +154,7 @@ def _stepped(system, found: _Found, until, rule: Stepper, control: AbstractSteps
         status=jnp.asarray(Status.going), t_next=state.t, over=zero, signs=found.signs, times=jnp.zeros(1),
         vectors=jnp.zeros((1, 1)), count=zero, steps=zero,
     )  # fmt: skip
-    went = judged(tried(flat, rule, control, until, carry), carry, armed, marks, rule.order, control, until, 0)
+    went = judge_step(try_step(flat, rule, control, until, carry), carry, armed, marks, rule.order, control, until, 0)
     kept, now, due = went.count > 0, flat.state(went.t, went.y), found.due
     h, signs, status, ended_by = went.h, went.signs, went.status, found.ended_by
     if armed.size:
@@ -184,12 +184,12 @@ def _stepped(system, found: _Found, until, rule: Stepper, control: AbstractSteps
     )  # fmt: skip
 
 
-def _fired(system, found: _Found, until, control: AbstractSteps, max_events: int) -> _Found:
+def _fire(system, found: _Found, until, control: AbstractSteps, max_events: int) -> _Found:
     """The first guard that is due jumps; it is written into the slot of the step that led to it, or its own."""
     flat = FlatSystem(system, found.state)
     owner, element = flat.guard_numbers()
     which = jnp.argmax(found.due)
-    after = _jumped(system, found.state, owner[which], element[which])
+    after = _apply_jump(system, found.state, owner[which], element[which])
     ends = jnp.asarray([guard.ends is not None for guard in system.guards()])[owner[which]]
     last = jnp.maximum(found.slots - 1, 0)
     taken_already = (found.slots == 0) | (found.guards[last] >= 0)
@@ -209,10 +209,10 @@ def _fired(system, found: _Found, until, control: AbstractSteps, max_events: int
     )  # fmt: skip
 
 
-def _jumped(system, state: State, owner, index) -> State:
+def _apply_jump(system, state: State, owner, index) -> State:
     """The state after the event of the guard with this number."""
     numbers = range(len(system.guards()))
-    jumps = [lambda s, k, number=number: jumped(system, s, number, k) for number in numbers]
+    jumps = [lambda s, k, number=number: apply_jump(system, s, number, k) for number in numbers]
     return jax.lax.switch(owner, jumps, state, index)
 
 
@@ -228,7 +228,7 @@ def _take(system, start: State, until, found: _Found, rule: Stepper, control: Ab
         def event(number):
             def one(state, index):
                 there = at_zero(system, state, number, index)
-                return jumped(system, there, number, index), there.t
+                return apply_jump(system, there, number, index), there.t
 
             return one
 

@@ -15,11 +15,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from saltus.engines.drift import drift
-from saltus.engines.recollection import Recollection
-from saltus.engines.stepwise import Leg
+from saltus.engines.band_step import Leg
+from saltus.engines.drift import drift, drift_once
+from saltus.engines.queue_trajectory import QueueTrajectory
 from saltus.hybrid import AbstractQueuedSystem, Outcome, State
-from saltus.hybrid.crowd import Change, Upcoming
+from saltus.hybrid.members import Change, Upcoming
 
 STEP_OF_PROGRESS = 25  # events between two reports
 AT_ONCE = 1000  # events at one instant, for each member, after which they are taken to pile up
@@ -46,7 +46,7 @@ class EventQueue:
         """Relative error allowed per step of members in contact."""
         return min(self.rtol, FINEST)
 
-    def run(self, system: AbstractQueuedSystem, start: State, until: float, progress=None) -> Recollection:
+    def run(self, system: AbstractQueuedSystem, start: State, until: float, progress=None) -> QueueTrajectory:
         """Event after event from `start` to time `until`."""
         if math.isinf(until):
             raise ValueError("This system has no end of its own. Give `until` as a time in seconds.")
@@ -55,7 +55,7 @@ class EventQueue:
             crowd.next()
             if progress is not None and crowd.memory.count % STEP_OF_PROGRESS == 0:
                 progress(crowd.t, crowd.memory.count)
-        return crowd.memory.close(crowd.t, crowd.judged(crowd.outcome))
+        return crowd.memory.close(crowd.t, crowd.judge(crowd.outcome))
 
 
 class _Crowd:
@@ -74,7 +74,7 @@ class _Crowd:
         self.outcome: Outcome | None = None
         self.at_once = 0
         self.plan = system.plan(start, until)
-        self.memory = Recollection.begin(system, start)
+        self.memory = QueueTrajectory.begin(system, start)
         self.foreseen = False  # whether the queue knows what comes
 
     # ---- where the members are ----------------------------------------------------------------
@@ -144,7 +144,7 @@ class _Crowd:
 
     def _rush(self) -> bool:
         """Take over what the plan has found ahead of the queue; False if it has nothing."""
-        found = self.plan.ahead(self.t, *self._all_at(self.t))
+        found = self.plan.ahead(self.t, self)
         if found is None:
             return False
         changes, ended = found
@@ -164,10 +164,17 @@ class _Crowd:
         self.t = self.until
         self.outcome = Outcome("finished", f"Reached t = {self.until:g} s.")
 
-    def judged(self, outcome: Outcome) -> Outcome:
+    def judge(self, outcome: Outcome) -> Outcome:
         """How the run has ended, however it has: a last state that cannot be says more than the reason to end."""
-        wrong = self.plan.judge(self.t, *self._all_at(self.t))
+        wrong = self.plan.judge(self.t, *self._ends())
         return outcome if wrong is None else wrong
+
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """All members now, for the last time."""
+        if self.legs:
+            return self._all_at(self.t)
+        everyone = np.arange(len(self.q))
+        return drift_once(self.system, everyone, self.q, self.v, everyone, self.t - self.clock)
 
     def _count(self, t: float) -> None:
         """Events that pile up end the run; time that stands still is the last sign of it."""
@@ -179,7 +186,7 @@ class _Crowd:
     # ---- members that move together -----------------------------------------------------------
 
     def _end_of_leg(self, leg: Leg) -> None:
-        members = self._landed(leg, self.t)
+        members = self._end_leg(leg, self.t)
         if leg.event is None:
             if self.t < self.until:
                 self._set_off(leg.onward(self.settings.finest, self.until))
@@ -187,9 +194,9 @@ class _Crowd:
                 self._foresee(members)
             return
         q, v = self._all_at(self.t)
-        self._apply(self.plan.banded(leg.band, *leg.event, self.t, q, v, self.mode), q, v)
+        self._apply(self.plan.happen_within(leg.band, *leg.event, self.t, q, v, self.mode), q, v)
 
-    def _landed(self, leg: Leg, t: float) -> list[int]:
+    def _end_leg(self, leg: Leg, t: float) -> list[int]:
         """The members of a leg put where it has brought them; it is over."""
         members = list(leg.band.members)
         q, v, lost = leg.rows(t)
@@ -198,12 +205,12 @@ class _Crowd:
         self.changes[members] += 1
         for member in members:
             del self.legs[member]
-        self.memory.landed(t, leg, self.ledger)
+        self.memory.end_leg(t, leg, self.ledger)
         return members
 
     def _set_off(self, leg: Leg) -> None:
         members = list(leg.band.members)
-        self.memory.stretch(leg.begin, members, self.mode[members], leg)
+        self.memory.add_leg(leg.begin, members, self.mode[members], leg)
         self.legs.update(dict.fromkeys(members, leg))
         self._push(Upcoming(leg.end, "leg", tuple(members), leg))
         if self.memory.steps > MAX_STEPS:
@@ -215,7 +222,7 @@ class _Crowd:
         if change.name is None:
             self._foresee(members)
             return
-        landed = [self._landed(leg, self.t) for leg in self._legs_of(members)]
+        landed = [self._end_leg(leg, self.t) for leg in self._legs_of(members)]
         concerned = sorted({*members, *itertools.chain(*landed)})
         self._record(change)
         if self.outcome is None and self.t < self.until:
@@ -225,11 +232,12 @@ class _Crowd:
         """Remember an event, and put its members where it leaves them."""
         members = list(change.members)
         self.ledger = self.ledger + change.ledger
-        self.memory.event(change.name, change.index, self.t, change.data, tuple(change.members))
+        if change.name is not None:
+            self.memory.add_event(change.name, change.index, self.t, change.data, tuple(change.members))
         self.q[members], self.v[members], self.mode[members] = change.q, change.v, change.mode
         self.clock[members] = self.t
         self.changes[members] += 1
-        self.memory.piece(self.t, members, change.q, change.v, change.mode, self.ledger)
+        self.memory.add_change(self.t, members, change.q, change.v, change.mode, self.ledger)
         if change.outcome is not None:
             self.outcome = change.outcome
         elif self.memory.count >= self.settings.max_events:
@@ -242,7 +250,7 @@ class _Crowd:
         q, v = self._all_at(self.t)
         for band in self.plan.bands(members, self.t, q, v):
             for other in self._legs_of(band.members):
-                members = sorted({*members, *self._landed(other, self.t)})
+                members = sorted({*members, *self._end_leg(other, self.t)})
             members = sorted({*members, *band.members})
             self._set_off(Leg(band, self.t, self.until, self.settings.finest))
         if self.outcome is None:

@@ -24,12 +24,12 @@ SHORT = 1e-8  # share of the time over which a guard is seen to rise or fall
 PASSES = 1e-6  # share of its fall that a guard keeps after a jump that does not turn it back
 
 
-def jumped(system: AbstractSystem, state: State, number: int, index) -> State:
+def apply_jump(system: AbstractSystem, state: State, number: int, index) -> State:
     """The state after the jump of a guard, given by its number."""
     return same_types(state, jump_of(system, system.guards()[number])(state, index))
 
 
-def settled(system: AbstractSystem, state: State, number: int, index) -> State | None:
+def apply_settle(system: AbstractSystem, state: State, number: int, index) -> State | None:
     """The state that follows when events of a guard pile up; None if nothing is known."""
     after = settle_of(system, system.guards()[number])(state, index)
     return None if after is None else same_types(state, after)
@@ -155,7 +155,7 @@ def fire(
 
 
 def _may_settle(system: AbstractSystem, state: State, number: int) -> bool:
-    like = eqx.filter_eval_shape(functools.partial(settled, number=number), system, state, index=jnp.asarray(0))
+    like = eqx.filter_eval_shape(functools.partial(apply_settle, number=number), system, state, index=jnp.asarray(0))
     return like is not None
 
 
@@ -165,10 +165,10 @@ def _after(system: AbstractSystem, state: State, owner, index, limit, one_by_one
     at_limit = at_time(state, jnp.where(piles, limit, state.t))
 
     def settle(state, index, number):
-        after = settled(system, state, number, index)
+        after = apply_settle(system, state, number, index)
         return state if after is None else after
 
-    jumps = [functools.partial(lambda state, index, n: jumped(system, state, n, index), n=n) for n in range(count)]
+    jumps = [functools.partial(lambda state, index, n: apply_jump(system, state, n, index), n=n) for n in range(count)]
     known = [number for number in range(count) if _may_settle(system, state, number)]
     branches = [*jumps, *(functools.partial(settle, number=number) for number in known)]
     places = jnp.asarray([count + known.index(n) if n in known else n for n in range(count)])

@@ -56,7 +56,7 @@ def _guard_values(system: AbstractSystem, state: State) -> list[Array]:
     return [jnp.atleast_1d(guard.function(state)) for guard in system.guards()]
 
 
-def unflattened(like: State, t: Scalar, y: Flat) -> State:
+def unpack(like: State, t: Scalar, y: Flat) -> State:
     """The state of the form and in the mode of `like` with these flowing parts."""
     nq, nv = like.q.size, like.v.size
     return State(
@@ -73,7 +73,7 @@ def guard_sizes(system: AbstractSystem, like: State) -> tuple[int, ...]:
 
     For systems of one form it is found once, and their guards are checked then.
     """
-    shapes = tuple(shape_of(part) for part in (like.t, like.q, like.v, like.ledger, like.mode) if is_data(part))
+    shapes = tuple(getattr(part, "shape", ()) for part in (like.q, like.v, like.ledger, like.mode))
     last = _last_sizes.get(system)
     if last is not None and last[0] == shapes:
         return last[1]
@@ -113,7 +113,7 @@ class FlatSystem(eqx.Module):
 
     def state(self, t: Scalar, y: Flat) -> State:
         """The state with these flowing parts."""
-        return unflattened(self.like, t, y)
+        return unpack(self.like, t, y)
 
     def vector(self, state: State) -> Flat:
         """The flowing parts of a state."""

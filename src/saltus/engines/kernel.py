@@ -1,6 +1,6 @@
 """Constant steps of many lanes at once, as one GPU kernel with the whole loop over time inside.
 
-The kernel is made from the system's own rate, guards and watched quantities (`Lanewise`): one lane per
+The kernel is made from the system's own rate, guards and watched quantities (`ScalarSystem`): one lane per
 thread, all its numbers in registers. It does the steps of `FixedStep` with "rk4", halves those that may hold
 an event, and hands back a lane when the shortest one may; the search and the jump are done outside, by the
 same code as for a single run. On a machine without a GPU the same steps run as a plain XLA program.
@@ -19,8 +19,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from saltus.engines.lane_steps import block_flow
-from saltus.engines.lanewise import Lanewise, Watch
+from saltus.engines.block_steps import block_flow
+from saltus.engines.scalar_system import ScalarSystem, Watch
 from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.parts import as_array, refill
@@ -92,7 +92,7 @@ def flow_lanes(
     status = jnp.asarray(status, jnp.int32)
     until = jnp.broadcast_to(jnp.asarray(until, float), status.shape)
     flowed = Flowed(state, status, state.t, largest, jnp.zeros(status.shape, jnp.int32))
-    sorts, some = _sorted_out(as_array(state.mode), status)
+    sorts, some = _sort_by_mode(state.mode, status)
     for which, any_of_it, known in zip(sorts, np.asarray(some), (True, False), strict=True):
         if any_of_it:
             program = lanes_program(system, state, like, varying, known, watch)
@@ -101,8 +101,9 @@ def flow_lanes(
 
 
 @jax.jit
-def _sorted_out(mode, status):
+def _sort_by_mode(mode, status):
     """Which lanes go in mode 0, and which go in another; and whether there are any."""
+    mode = as_array(mode)
     home = (mode.reshape(mode.shape[0], -1) == 0).all(axis=1)
     going = status == Status.going
     sorts = going & home, going & ~home
@@ -112,8 +113,8 @@ def _sorted_out(mode, status):
 class _Program:
     """A program for lanes of one kind, with what it needs to find its inputs; compared by `key`."""
 
-    def __init__(self, key, lanewise: Lanewise, varying):
-        self.key, self.lanewise, self.varying = key, lanewise, varying
+    def __init__(self, key, scalar: ScalarSystem, varying):
+        self.key, self.scalar, self.varying = key, scalar, varying
 
     def __hash__(self):
         return hash(self.key)
@@ -141,7 +142,7 @@ def lanes_program(system, state: State, like, varying, home: bool, watch: Watch)
         one = like if like is not None else eqx.combine(first, static)
         mode = np.zeros_like(np.asarray(begin.mode)) if home else None
         try:
-            _PROGRAMS[key] = _Program(key, Lanewise(one, begin, varying, mode, watch), varying)
+            _PROGRAMS[key] = _Program(key, ScalarSystem(one, begin, varying, mode, watch), varying)
         except CannotScalariseError as error:  # remembered: to find it out takes seconds
             _PROGRAMS[key] = error
     _PROGRAMS.move_to_end(key)
@@ -158,12 +159,12 @@ def _run(
     program: _Program, system, before: Flowed, which, until, step, origin, max_steps: int, device: str, threads: int
 ) -> Flowed:
     """The lanes in `which`, packed together: rows of numbers in, rows of numbers out."""
-    lanewise, state, count = program.lanewise, before.state, which.shape[0]
+    scalar, state, count = program.scalar, before.state, which.shape[0]
     leaves = jax.tree.leaves(eqx.filter(system, eqx.is_array))
     parameters = [x.reshape(count, -1) for x, varies in zip(leaves, program.varying, strict=True) if varies]
-    modes = [as_array(state.mode).reshape(count, -1).astype(jnp.int32)] if lanewise.modes else []
+    modes = [as_array(state.mode).reshape(count, -1).astype(jnp.int32)] if scalar.modes else []
     flat = [as_array(x).reshape(count, -1) for x in (state.q, state.v, state.ledger)]
-    slot = _packed(which)
+    slot = _slots(which)
     times = [state.t[:, None], until[:, None]]
     groups = (parameters, modes, flat, times, [before.largest])
     width = threads if device != "cpu" else LANES
@@ -175,7 +176,7 @@ def _run(
     grid = jnp.stack([jnp.asarray(x, float) for x in (step, origin)])
     numbers, modes, vectors, times, largest = rows
     advance = _kernel if device != "cpu" else _blocks
-    ends = advance(lanewise, grid, numbers, modes, vectors, times, largest, status, max_steps, device, width)
+    ends = advance(scalar, grid, numbers, modes, vectors, times, largest, status, max_steps, device, width)
     y, t, t_next, status, largest, steps = (x[..., slot] for x in ends)
     nq, nv = flat[0].shape[1], flat[1].shape[1]
     moved = State(
@@ -189,7 +190,7 @@ def _run(
     return jax.tree.map(lambda a, b: jnp.where(which.reshape(-1, *(1,) * (a.ndim - 1)), a, b), after, before)
 
 
-def _packed(which) -> Int[Array, " lanes"]:
+def _slots(which) -> Int[Array, " lanes"]:
     """A place for each lane, those in `which` first."""
     first = jnp.cumsum(which)
     return jnp.where(which, first - 1, first[-1] + jnp.cumsum(~which) - 1)
@@ -203,12 +204,12 @@ def _rows(parts: list, count: int) -> Array:
 # ---- all blocks: as a kernel, or as plain XLA ------------------------------------------------------
 
 
-def _typed(lanewise: Lanewise, modes) -> list:
+def _cast_modes(scalar: ScalarSystem, modes) -> list:
     """Modes in the type that the system gave them."""
-    return [row.astype(node.dtype) for row, node in zip(modes, lanewise.modes, strict=True)]
+    return [row.astype(node.dtype) for row, node in zip(modes, scalar.modes, strict=True)]
 
 
-def _kernel(lanewise: Lanewise, grid, parameters, modes, y, t, largest, status, max_steps, device, width):
+def _kernel(scalar: ScalarSystem, grid, parameters, modes, y, t, largest, status, max_steps, device, width):
     """The blocks as a Triton kernel: one lane per thread."""
     from jax.experimental import pallas as pl
     from jax.experimental.pallas import triton
@@ -221,9 +222,9 @@ def _kernel(lanewise: Lanewise, grid, parameters, modes, y, t, largest, status, 
             return [ref[k, :] for k in range(count)]
 
         block = block_flow(
-            lanewise, (t[1, :], grid[0], grid[1]), rows(parameters, len(lanewise.parameters)),
-            _typed(lanewise, rows(modes, len(lanewise.modes))), rows(y, len(lanewise.y)), t[0, :],
-            rows(largest, len(lanewise.watched)), status[:], max_steps, operations,
+            scalar, (t[1, :], grid[0], grid[1]), rows(parameters, len(scalar.parameters)),
+            _cast_modes(scalar, rows(modes, len(scalar.modes))), rows(y, len(scalar.y)), t[0, :],
+            rows(largest, len(scalar.watched)), status[:], max_steps, operations,
         )  # fmt: skip
         for k, row in enumerate(block[0]):
             y_end[k, :] = row
@@ -255,15 +256,15 @@ def _kernel(lanewise: Lanewise, grid, parameters, modes, y, t, largest, status, 
     )(grid, parameters, modes, y, t, largest, status)  # fmt: skip
 
 
-def _blocks(lanewise: Lanewise, grid, parameters, modes, y, t, largest, status, max_steps, device, width):
+def _blocks(scalar: ScalarSystem, grid, parameters, modes, y, t, largest, status, max_steps, device, width):
     """The blocks one after the other, as plain XLA."""
 
     def one(block):
         parameters, modes, y, t, largest, status = block
-        typed = _typed(lanewise, modes[: len(lanewise.modes)])
+        typed = _cast_modes(scalar, modes[: len(scalar.modes)])
         ends = block_flow(
-            lanewise, (t[1], grid[0], grid[1]), list(parameters[: len(lanewise.parameters)]), typed,
-            list(y), t[0], list(largest[: len(lanewise.watched)]), status, max_steps, roll=True,
+            scalar, (t[1], grid[0], grid[1]), list(parameters[: len(scalar.parameters)]), typed,
+            list(y), t[0], list(largest[: len(scalar.watched)]), status, max_steps, roll=True,
         )  # fmt: skip
         y_end, t_end, t_next, status, largest, steps = ends
         return jnp.stack(y_end), t_end, t_next, status, jnp.stack(largest or [t_end]), steps

@@ -15,7 +15,7 @@ import numpy as np
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Flow, Searched, flow, search
 from saltus.engines.budget import Budget, crawling
-from saltus.engines.fire import at_time, jumped, settled, still_due, turn
+from saltus.engines.fire import apply_jump, apply_settle, at_time, still_due, turn
 from saltus.engines.flat import FlatSystem, guard_sizes
 from saltus.engines.replay import Replay, labels, replay
 from saltus.engines.signs import SUNK, Signs
@@ -64,7 +64,7 @@ class _Record:
         times, vectors = np.concatenate(self.times[-4:]), np.concatenate(self.vectors[-4:])
         return times[-RECENT:], vectors[-RECENT:, : like.q.size + like.v.size], like.q.size
 
-    def jumped(self, guard: int, after: State):
+    def add_jump(self, guard: int, after: State):
         """Add the state after an event of guard number `guard`."""
         self.jumps.append(self.count)
         self.guards.append(guard)
@@ -111,7 +111,7 @@ def run(
     progress: Progress | None = None,
 ) -> Trajectory:
     """Flow, jump, flow on, from `start` to time `until`."""
-    start = _typed(start)
+    start = _with_types(start)
     end_time = min(until, FOREVER)
     vector = _vector(start)
     capacity = min(max(RECORD // max(vector.size, 1), 16), 512)
@@ -181,8 +181,8 @@ _flow = program(flow)
 _search = program(search)
 _still_due = program(still_due)
 _turn = program(turn)
-_jump = program(jumped)
-_settle = program(settled)
+_jump = program(apply_jump)
+_settle = program(apply_settle)
 _with_event = program(PileUp.with_event)
 
 
@@ -223,7 +223,7 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
         if not seems:
             name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
             events.append(_event(system, name, index, float(moment), before, after))
-            record.jumped(number, after)
+            record.add_jump(number, after)
             state, memory.last[which] = after, (before, after)
             if rule.ends is not None:
                 return _ended_by(rule, index, float(before.t)), state
@@ -246,7 +246,7 @@ def _ended_by(rule: Guard, index: int, t: float) -> Outcome:
     return Outcome(rule.ends or "finished", rule.message.format(t=t, index=index) or f"{rule.name} at t = {t:g} s.")
 
 
-def _typed(start: State) -> State:
+def _with_types(start: State) -> State:
     """A start of arrays whose types no number of Python has left open."""
     leaves = jax.tree.leaves(start)
     known = all(isinstance(leaf, jax.Array) and not leaf.weak_type for leaf in leaves)
@@ -362,7 +362,7 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     knots = State(**kept)
 
     def flow(states: State, times) -> State:
-        return _moved_on(system, stepper, control, states, np.asarray(times))
+        return _move_on(system, stepper, control, states, np.asarray(times))
 
     def replayed(other: AbstractSystem, start: State, wanted=None) -> Replay:
         known = labels(system)
@@ -372,7 +372,7 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     return Trajectory(knots, tuple(events), outcome, flow, record.steps, replayed)
 
 
-def _moved_on(system, stepper, control, states: State, times) -> State:
+def _move_on(system, stepper, control, states: State, times) -> State:
     """Each state moved on to its time by one step, in blocks of two sizes so that little is compiled."""
     n = len(times)
     size = max(states.q.size // max(n, 1), 1)

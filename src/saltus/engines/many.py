@@ -73,7 +73,7 @@ def simulate_many(
     )
     options = Options(method, rtol, atol, step)
     system, rule, control = parts_for(system, options, float(np.min(start.t)))
-    varying, shared = _parted(system, parameters or {}, count)
+    varying, shared = _partition(system, parameters or {}, count)
     plan = batch.Plan(rule, control, _nothing, max_events, max_steps)
     lanes = batch.run(varying, shared, start, until, plan)
     counts = np.asarray(lanes.events), np.asarray(lanes.steps), np.asarray(lanes.t_event)
@@ -98,7 +98,7 @@ def _count(start: State, until, parameters) -> int:
     return next(iter(found.values()))
 
 
-def _parted(system: AbstractSystem, parameters: Mapping[str, Any], count: int) -> tuple[Any, Any]:
+def _partition(system: AbstractSystem, parameters: Mapping[str, Any], count: int) -> tuple[Any, Any]:
     """The system's numbers that differ, stacked, and the rest."""
     if not parameters:
         return eqx.filter(system, False), system

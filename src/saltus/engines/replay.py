@@ -14,7 +14,7 @@ from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from saltus.engines.fire import jumped
+from saltus.engines.fire import apply_jump
 from saltus.engines.flat import FlatSystem, pack
 from saltus.engines.step_control import AbstractSteps, Stepper
 from saltus.hybrid import AbstractSystem, Event, State
@@ -77,7 +77,7 @@ def replay(
     looks = None if wanted is None or not len(wanted) else _Looks(times, np.asarray(wanted, float))
     for event, jump, number in zip((*events, None), (*jumps, len(times)), (*numbers, -1), strict=True):
         asked = None if looks is None else looks.within(at, jump)
-        state, seen = _along(system, state, _padded(times[at + 1 : jump]), asked, stepper, control)
+        state, seen = _along(system, state, _pad(times[at + 1 : jump]), asked, stepper, control)
         found.append(seen)
         if event is not None:
             (state, fired), at = _through(system, state, number, jnp.asarray(event.index)), jump
@@ -86,9 +86,9 @@ def replay(
             after.append(state)
     return Replay(
         end=state,
-        event_times=_stacked(event_times) if event_times else jnp.zeros(0),
-        after=_stacked(after) if after else None,
-        states=None if looks is None else looks.gathered(found),
+        event_times=_stack(event_times) if event_times else jnp.zeros(0),
+        after=_stack(after) if after else None,
+        states=None if looks is None else looks.gather(found),
     )
 
 
@@ -122,30 +122,30 @@ class _Looks:
         self.rows.append(rows)
         if not rows.size:
             return None
-        return _padded(self.base[rows] - first), _padded(self.wanted[rows])
+        return _pad(self.base[rows] - first), _pad(self.wanted[rows])
 
-    def gathered(self, found: list[State | None]) -> State:
+    def gather(self, found: list[State | None]) -> State:
         """The states in the order in which they were asked for."""
         parts = [states for states in found if states is not None]
         place, before = np.zeros(len(self.wanted), int), 0
         for rows, states in zip((rows for rows in self.rows if rows.size), parts, strict=True):
             place[rows] = before + np.arange(len(rows))
             before += states.t.shape[0]  # with those that only fill it up
-        return _chosen(parts, place)
+        return _select(parts, place)
 
 
 # Compiled as a whole: number by number, each of the many shapes would be compiled for itself.
 @eqx.filter_jit
-def _stacked(parts: list):
+def _stack(parts: list):
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts)
 
 
 @eqx.filter_jit
-def _chosen(parts: list[State], place) -> State:
+def _select(parts: list[State], place) -> State:
     return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[place], *parts)
 
 
-def _padded(times: np.ndarray) -> np.ndarray:
+def _pad(times: np.ndarray) -> np.ndarray:
     """The times with the last one repeated, so that few lengths are compiled."""
     if times.size == 0:
         return times
@@ -157,11 +157,11 @@ def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper,
     """The state after steps that end at these times, and the states that are asked for on the way."""
     if times.size == 0 and asked is None:  # XLA aborts on the derivative of a program that only moves empty parts
         return state, None
-    return _stepped(system, state, times, asked, stepper, control)
+    return _take_steps(system, state, times, asked, stepper, control)
 
 
 @eqx.filter_jit
-def _stepped(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps):
+def _take_steps(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps):
     flat = FlatSystem(system, state)
 
     def moved(t, y, t_new):
@@ -198,11 +198,11 @@ def _through(system: AbstractSystem, state: State, number: int, index) -> tuple[
     about = jax.lax.stop_gradient(numbers)
     fixed_system, fixed = eqx.combine(about, rest)
     slope, (y, mode) = _event_jacobian(fixed_system, fixed, which, number, index)
-    return _moved(system, eqx.tree_at(lambda s: s.mode, state, mode), y, slope, numbers, about)
+    return _follow_slope(system, eqx.tree_at(lambda s: s.mode, state, mode), y, slope, numbers, about)
 
 
 @eqx.filter_jit
-def _moved(system: AbstractSystem, state: State, y: Array, slope: Array, numbers, about) -> tuple[State, Array]:
+def _follow_slope(system: AbstractSystem, state: State, y: Array, slope: Array, numbers, about) -> tuple[State, Array]:
     """The state and the time of the guard's zero, `y`, as they depend on the numbers."""
     y = y + slope @ (ravel_pytree(numbers)[0] - ravel_pytree(about)[0])
     return FlatSystem(system, state).state(y[-2], y[:-2]), y[-1]
@@ -221,7 +221,7 @@ def _event_jacobian(system: AbstractSystem, state: State, which, number: int, in
     def event(x):
         system, state = eqx.combine(unpacked(x), rest)
         state = at_zero(system, state, number, index)
-        after = jumped(system, state, number, index)
+        after = apply_jump(system, state, number, index)
         y = jnp.concatenate([pack(after), jnp.stack([after.t, state.t])])
         return y, (y, after.mode)
 

@@ -55,7 +55,7 @@ def cubic(y0: Array, slope0: Array, y1: Array, slope1: Array, x: Array | np.ndar
     return y0 + x * (slope0 + x * ((3 * (y1 - y0) - 2 * slope0 - slope1) + x * (2 * (y0 - y1) + slope0 + slope1)))
 
 
-def suspicious(g: Float[Array, "5 g"], armed: Bool[Array, " g"]) -> Bool[Array, " g"]:
+def may_fall(g: Float[Array, "5 g"], armed: Bool[Array, " g"]) -> Bool[Array, " g"]:
     """Which guards may fall through zero inside a step, from five equal looks at them.
 
     Between two looks a guard is at most about an eighth of its second difference below them; the
@@ -97,7 +97,7 @@ def _looks(look, armed: Bool[Array, " g"]):
         k, simple, kept = carry
         kept = jax.tree.map(lambda x, new: x.at[slots[k]].set(new), kept, look(places[k]))
         g = kept[0][-n_few:]
-        shows_all = jnp.all(~armed | ~suspicious(g, armed) | plain(g))
+        shows_all = jnp.all(~armed | ~may_fall(g, armed) | plain(g))
         return k + 1, jnp.where(k == n_few - 1, shows_all, simple), kept
 
     like = jax.eval_shape(look, places[0])

@@ -39,15 +39,15 @@ class Signs(eqx.Module):
         """
         return jnp.where((self.last > 0.0) & (g <= 0.0) & (self.last - g <= SUNK), TINY, g)
 
-    def seen(self, g: Float[Array, "k g"]) -> Signs:
+    def after_rejection(self, g: Float[Array, "k g"]) -> Signs:
         """With the values at the start of a step, from looks along it."""
         return Signs(g[0], self.fired)
 
-    def stepped(self, g: Float[Array, "k g"]) -> Signs:
+    def after_step(self, g: Float[Array, "k g"]) -> Signs:
         """After a step without an event, from looks along it."""
         return Signs(g[-1], self.fired & ~(g > 0.0).any(axis=0))
 
-    def flowed(self) -> Signs:
+    def after_flow(self) -> Signs:
         """After many steps in which no guard has passed zero: of their values only the signs are known."""
         return Signs(jnp.minimum(self.last, 0.5 * SUNK), self.fired)
 

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.collocation import CollocationStepper
 from saltus.engines.flat import FlatSystem, Marks
-from saltus.engines.search import suspicious
+from saltus.engines.search import may_fall
 from saltus.engines.steppers import ExplicitStepper, Flat, ImplicitStepper, Scalar, Step
 from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import AbstractSystem
@@ -175,11 +175,11 @@ class ConstantSteps(AbstractSteps):
         return n + jnp.maximum(1e-6, 8 * EPS * n)
 
     def judge(self, trial: Trial, carry: Carry, finite, armed, marks: Marks, order: int, until) -> Verdict:
-        halved = self._to_be_halved(trial, carry, armed, marks, finite)
+        halved = self._needs_halving(trial, carry, armed, marks, finite)
         h_next = jnp.where(halved, 0.5 * carry.h, self._longer(trial.t, carry.h))
         return Verdict(finite & ~halved, h_next, jnp.where(finite | halved, Status.going, Status.not_finite))
 
-    def _to_be_halved(self, trial: Trial, carry: Carry, armed, marks: Marks, finite) -> Bool[Array, ""]:
+    def _needs_halving(self, trial: Trial, carry: Carry, armed, marks: Marks, finite) -> Bool[Array, ""]:
         """Whether a step is too long: it leaves the domain, or the rate may have turned quickly within it."""
         shortest = jnp.maximum(self.step * 0.5**DEEPEST, 64 * EPS * jnp.abs(carry.t))
         bad = ~finite
@@ -187,7 +187,7 @@ class ConstantSteps(AbstractSteps):
             g = trial.guards
             falls = (g[0] > 0.0) & (g.min(axis=0) < LEFT * g[0])
             watched = armed & marks.singular
-            bad = bad | (watched & (falls | suspicious(g, armed))).any() | (watched.any() & stiff(trial, carry, marks))
+            bad = bad | (watched & (falls | may_fall(g, armed))).any() | (watched.any() & stiff(trial, carry, marks))
         return bad & (carry.h > shortest)
 
     def _longer(self, t: Scalar, h: Scalar) -> Scalar:

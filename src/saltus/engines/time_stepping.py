@@ -168,7 +168,7 @@ class _Record:
         knots = jax.tree.map(lambda *leaves: np.concatenate(leaves), *self.parts)
 
         def flow(states: State, times) -> State:
-            return _moved_on(system, states, np.asarray(times), step)
+            return _move_on(system, states, np.asarray(times), step)
 
         return Trajectory(knots, tuple(events), outcome, flow, len(self.places) - 1)
 
@@ -187,7 +187,7 @@ def _events(system, record: _Record, went: _March, count: int) -> list[Event]:
     return found
 
 
-def _moved_on(system, states: State, times: np.ndarray, step: float) -> State:
+def _move_on(system, states: State, times: np.ndarray, step: float) -> State:
     """Each state moved on to its time by one shorter step; a knot is itself, and so is what rests."""
     lags = times - np.asarray(states.t)
     # Times that differ by rounding from that of a knot are that of the knot.

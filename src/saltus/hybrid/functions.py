@@ -44,7 +44,7 @@ class Held(eqx.Module):
         return jax.tree.unflatten(self.structure, leaves)(*arguments)
 
 
-def _held(function: Callable | None) -> Held | None:
+def _hold(function: Callable | None) -> Held | None:
     return None if function is None else Held.of(function)
 
 
@@ -96,7 +96,7 @@ class FunctionSystem(AbstractSystem):
             mode: Name of the mode at the start; the first one if None.
         """
         number = self.first_mode if mode is None else _number_of(mode, self.mode_names)
-        vector = self.first if y is None else self.form.vector(self._completed(y), "The start")
+        vector = self.first if y is None else self.form.vector(self._complete(y), "The start")
         return State(
             t=self.first_time if t is None else jnp.asarray(t, float),
             q=vector,
@@ -105,7 +105,7 @@ class FunctionSystem(AbstractSystem):
             mode=jnp.asarray(number, int),
         )
 
-    def _completed(self, y: Any) -> Any:
+    def _complete(self, y: Any) -> Any:
         """`y`, with what a mapping leaves out taken from the system's own start."""
         own = self.form.tree(self.first)
         if not isinstance(y, Mapping) or not isinstance(own, dict):
@@ -266,7 +266,7 @@ def system(
     made = FunctionSystem(
         mode_names=modes, form=form, rates=tuple(Held.of(one) for one in rates.values()), rules=rules,
         parameters=parameters, first=form.vector(start, "The start"), first_time=jnp.asarray(t, float), first_mode=0,
-        observes=_held(observe), energies=_held(energy), units=(),
+        observes=_hold(observe), energies=_hold(energy), units=(),
     )  # fmt: skip
     return dataclasses.replace(made, units=_quantities(made, units or {}))
 
@@ -319,7 +319,7 @@ def _rule(guard: Guard, modes: tuple[str, ...]) -> _Rule:
     follows = next((part for part in parts if callable(part)), None)
     rest = next((_number_of(part, modes) for part in parts if isinstance(part, str)), None)
     return _Rule(
-        function=Held.of(guard.function), jump=_held(guard.jump), settle=_held(follows),
+        function=Held.of(guard.function), jump=_hold(guard.jump), settle=_hold(follows),
         chosen=Held.of(guard.to) if callable(guard.to) else None,
         to=_number_of(guard.to, modes) if isinstance(guard.to, str) else None, rest=rest, modes=armed, name=guard.name,
         ends=guard.ends, message=guard.message, border=guard.border, singular=guard.singular,
@@ -354,7 +354,7 @@ def _quantities(made: FunctionSystem, units: Mapping[str, str | Quantity]) -> tu
     if made.observes is None:
         shapes = dict(zip(made.form.names, made.form.shapes, strict=True))
     else:
-        shapes = {name: value.shape for name, value in eqx.filter_eval_shape(_observed, made, made.start()).items()}
+        shapes = {name: value.shape for name, value in eqx.filter_eval_shape(_observe, made, made.start()).items()}
     for name in shapes:
         if name in RESERVED or name.startswith("event_"):
             raise ValueError(f"A part of the state or a result cannot be called {name!r}: that name is taken.")
@@ -377,5 +377,5 @@ def _quantities(made: FunctionSystem, units: Mapping[str, str | Quantity]) -> tu
     return tuple(found.items())
 
 
-def _observed(made: FunctionSystem, state: State) -> dict[str, Array]:
+def _observe(made: FunctionSystem, state: State) -> dict[str, Array]:
     return made.observe(state)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from collections.abc import Iterator
 from typing import Any, Self
 
 import equinox as eqx
@@ -34,29 +34,13 @@ class Parts(eqx.Module):
     array([0.1, 0.2, 3. ])
     """
 
-    def _axes(self) -> Iterator[tuple[str, int]]:
-        """Name and number of axes of each field that is there."""
-        for field in dataclasses.fields(self):
-            if getattr(self, field.name) is not None:
-                yield field.name, field.metadata["axes"]
-
     def array(self) -> Array:
         """All fields, one after the other along the last axis; whole numbers for flags."""
-        values = [(getattr(self, name), axes) for name, axes in self._axes()]
-        xp: Any = np if all(isinstance(value, np.ndarray | np.generic) for value, _ in values) else jnp
-        rows = [xp.asarray(value) if axes else xp.asarray(value)[..., None] for value, axes in values]
-        return xp.concatenate([row.astype(int) if row.dtype == bool else row for row in rows], axis=-1)
+        return as_array(self)
 
     def refill(self, array: Any) -> Self:
         """Parts of this form and these types whose array is the given one; it may have further axes in front."""
-        values, begin = {}, 0
-        for name, axes in self._axes():
-            old = getattr(self, name)
-            end = begin + (old.shape[-1] if axes else 1)
-            piece = array[..., begin:end] if axes else array[..., begin]
-            values[name] = piece.astype(old.dtype) if piece.dtype != old.dtype else piece
-            begin = end
-        return self.replace(**values)
+        return refill(self, array)
 
     def replace(self, **fields: Any) -> Self:
         """The same parts with other values in some fields."""
@@ -65,25 +49,25 @@ class Parts(eqx.Module):
     # ---- as an array -------------------------------------------------------------------------------
 
     def __jax_array__(self) -> Array:
-        return jnp.asarray(self.array())
+        return jnp.asarray(as_array(self))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.array(), dtype) if copy else np.asarray(self.array(), dtype)
+        return np.asarray(_join(self, np), dtype)  # by NumPy: JAX would compile it; a copy in any case
 
     def __getitem__(self, index: Any) -> Array:
-        return self.array()[index]
+        return as_array(self)[index]
 
     def __len__(self) -> int:
-        return len(self.array())
+        return self.shape[0]
 
     def __add__(self, other: Any) -> Array:
-        return self.array() + as_array(other)
+        return as_array(self) + as_array(other)
 
     def __sub__(self, other: Any) -> Array:
-        return self.array() - as_array(other)
+        return as_array(self) - as_array(other)
 
     def __mul__(self, other: Any) -> Array:
-        return self.array() * as_array(other)
+        return as_array(self) * as_array(other)
 
     def __truediv__(self, other: Any) -> Array:
         return self.array() / as_array(other)
@@ -106,7 +90,7 @@ class Parts(eqx.Module):
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the array."""
-        shapes = [(getattr(self, name).shape, axes) for name, axes in self._axes()]
+        shapes = [(value.shape, axes) for value, axes in _fields(self)]
         (first, axes), *_ = shapes
         return *first[: len(first) - axes], sum(shape[-1] if axes else 1 for shape, axes in shapes)
 
@@ -123,19 +107,51 @@ class Parts(eqx.Module):
     @property
     def dtype(self) -> np.dtype:
         """Type of the numbers."""
-        return np.result_type(*(getattr(self, name).dtype for name, _ in self._axes()))
+        return np.result_type(*(value.dtype for value, _ in _fields(self)))
 
 
-def as_array(part: Any) -> Array:
+# Functions, not methods: equinox makes an object of every method that is asked for, which would be most of their time.
+
+
+@functools.cache
+def _axes(kind: type) -> tuple[tuple[str, int], ...]:
+    """Name and number of axes of each field of a class of parts."""
+    return tuple((field.name, field.metadata["axes"]) for field in dataclasses.fields(kind))
+
+
+def _fields(parts: Parts) -> list[tuple[Any, int]]:
+    """Value and number of axes of each field that is there."""
+    values = vars(parts)
+    return [(values[name], axes) for name, axes in _axes(type(parts)) if values[name] is not None]
+
+
+def _join(parts: Parts, xp: Any) -> Any:
+    values = [(xp.asarray(value), axes) for value, axes in _fields(parts)]
+    rows = [value if axes else value[..., None] for value, axes in values]
+    return xp.concatenate([row.astype(int) if row.dtype == bool else row for row in rows], axis=-1)
+
+
+def as_array(part: Any) -> Any:
     """A part of a state as one array, whether it has names or not."""
-    return part.array() if isinstance(part, Parts) else part
+    if not isinstance(part, Parts):
+        return part
+    known = all(isinstance(value, np.ndarray | np.generic) for value, _ in _fields(part))
+    return _join(part, np if known else jnp)
 
 
 def refill(like: Any, array: Any) -> Any:
-    """An array as a part of a state of the form of `like`."""
-    return like.refill(array) if isinstance(like, Parts) else array
+    """An array as a part of a state of the form of `like`; it may have further axes in front."""
+    if not isinstance(like, Parts):
+        return array
+    pieces, begin = [], 0
+    for old, axes in _fields(like):
+        end = begin + (old.shape[-1] if axes else 1)
+        piece = array[..., begin:end] if axes else array[..., begin]
+        pieces.append(piece.astype(old.dtype) if piece.dtype != old.dtype else piece)
+        begin = end
+    return jax.tree.unflatten(jax.tree.structure(like), pieces)
 
 
-def shifted(part: Any, rate: Any, h: Any) -> Any:
+def shift(part: Any, rate: Any, h: Any) -> Any:
     """`part + h rate`, name by name."""
     return jax.tree.map(lambda value, slope: value + h * slope, part, rate)

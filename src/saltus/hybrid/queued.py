@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import abc
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
 from jaxtyping import Array
 
-from saltus.hybrid.crowd import Again, Plan
 from saltus.hybrid.event import Event
+from saltus.hybrid.members import Again, Plan
 from saltus.hybrid.state import State
 from saltus.hybrid.system import HybridSystem
 
@@ -22,6 +23,18 @@ class AbstractQueuedSystem(HybridSystem):
     @abc.abstractmethod
     def flow(self, index: Array, q: Array, v: Array, duration: Array, compact: bool = False) -> tuple[Array, Array]:
         """Motion of one member on its own; traced by JAX. `compact`: quick to compile."""
+
+    def flown(self, members: np.ndarray, q: np.ndarray, v: np.ndarray, which: np.ndarray, durations: np.ndarray) -> Any:
+        """Members after motion on their own for many times, as `flow` has it, in NumPy; None if that is not known.
+
+        Args:
+            members: Some members.
+            q: Their configurations.
+            v: Their velocities.
+            which: Which of these is asked for; one row of the answer for each entry.
+            durations: After how long, >= 0 [s].
+        """
+        return None
 
     @abc.abstractmethod
     def only(self, members: Array) -> Self:

@@ -17,7 +17,7 @@ from jaxtyping import Array
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Vec:
-    """A vector (x, y, z); the components are numbers or arrays of one shape."""
+    """A vector (x, y, z); the components are numbers or arrays of one shape, of JAX or NumPy."""
 
     x: Any
     y: Any
@@ -42,12 +42,12 @@ class Vec:
     def __sub__(self, other: Vec) -> Vec:
         return Vec(self.x - other.x, self.y - other.y, self.z - other.z)
 
-    def __mul__(self, factor: Array | float) -> Vec:
+    def __mul__(self, factor: Any) -> Vec:
         return Vec(self.x * factor, self.y * factor, self.z * factor)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, divisor: Array | float) -> Vec:
+    def __truediv__(self, divisor: Any) -> Vec:
         return Vec(self.x / divisor, self.y / divisor, self.z / divisor)
 
     def __neg__(self) -> Vec:
@@ -61,7 +61,7 @@ class Vec:
         """Quotient component by component."""
         return Vec(self.x / other.x, self.y / other.y, self.z / other.z)
 
-    def dot(self, other: Vec) -> Array:
+    def dot(self, other: Vec) -> Any:
         """Scalar product."""
         return self.x * other.x + self.y * other.y + self.z * other.z
 
@@ -150,7 +150,7 @@ class Turn:
     e3: Vec
 
     @staticmethod
-    def of_quaternion(q: Array) -> Turn:
+    def of_quaternion(q: Any) -> Turn:
         """From a unit quaternion (w, x, y, z), body to lab."""
         w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
         return Turn(

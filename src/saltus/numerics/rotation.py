@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from saltus.numerics.components import Turn, Vec
@@ -20,17 +22,7 @@ MOST_STEPS = 50_000  # of one turn
 
 def multiply(p: Float[Array, "*n 4"], q: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
     """Product of two quaternions: first the turn `q`, then the turn `p`."""
-    a, b, c, d = p[..., 0], p[..., 1], p[..., 2], p[..., 3]
-    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
-    return jnp.stack(
-        [
-            a * w - b * x - c * y - d * z,
-            a * x + b * w + c * z - d * y,
-            a * y + c * w + d * x - b * z,
-            a * z + d * w + b * y - c * x,
-        ],
-        axis=-1,
-    )
+    return jnp.stack(_product(*([part[..., k] for k in range(4)] for part in (p, q))), axis=-1)
 
 
 def normalised(q: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
@@ -117,10 +109,88 @@ def free_rotation(
     return turned, rotate(turned, rotate_back(turned, momentum) / inertia)
 
 
+def free_rotations(
+    q: np.ndarray, omega: np.ndarray, inertia: np.ndarray, which: np.ndarray, duration: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """`free_rotation` of some bodies to many times, in NumPy: nothing is compiled, and no derivatives are known.
+
+    Each body takes its steps of at most 0.1 rad once; a time between two of them is one more, shorter step.
+
+    Args:
+        q: Unit quaternions of the bodies (n, 4), body to lab.
+        omega: Their angular velocities in the lab (n, 3) [rad s-1].
+        inertia: Their principal moments of inertia (n, 3).
+        which: Which of the bodies is asked for (m,).
+        duration: For how long it has turned, >= 0 (m,) [s].
+    """
+    moments = Vec(*inertia.T)
+    spin = Turn.of_quaternion(q).to_body(Vec(*omega.T))
+    momentum = moments.times(spin)
+    # The angular speed never exceeds what all energy about the freest axis would give.
+    fastest = np.sqrt(spin.dot(momentum) / inertia.min(axis=1))
+    stride = STEP / np.maximum(fastest, 1e-300)
+    count = np.minimum(np.floor(duration / stride[which]), MOST_STEPS).astype(int)
+    most = np.zeros(len(q), int)
+    np.maximum.at(most, which, count)
+    turned, lost = np.zeros((2, 4, len(duration)))
+    for group in _groups(most):
+        rows = np.flatnonzero(np.isin(which, group))
+        place = np.searchsorted(group, which[rows])
+        mass, load = (Vec(*(part[group] for part in whole)) for whole in (moments, momentum))
+        knots = _knots(load, mass, stride[group], int(most[group].max()))
+        turned[:, rows], lost[:, rows] = (part[count[rows], :, place].T for part in knots)
+    mass, load = (Vec(*(part[which] for part in whole)) for whole in (moments, momentum))
+    turned, _ = _stepped(turned, lost, load, mass, duration - count * stride[which])
+    turned = np.where(count < MOST_STEPS, turned / np.sqrt(np.sum(turned * turned, axis=0)), np.nan)
+    turned = np.stack(_product(q[which].T, turned))
+    turn = Turn.of_quaternion(turned.T)
+    spin = turn.to_lab(turn.to_body(Turn.of_quaternion(q[which]).to_lab(load)).over(mass))
+    return turned.T, np.stack([spin.x, spin.y, spin.z], axis=1)
+
+
+def _groups(most: np.ndarray) -> list[np.ndarray]:
+    """Bodies that are stepped together, so that neither steps nor memory are wasted; each group in rising order."""
+    order = np.argsort(most, kind="stable")
+    room = np.cumsum(most[order] + 1) // 200_000
+    return [np.sort(order[room == part]) for part in np.unique(room)]
+
+
+def _knots(momentum: Vec, moments: Vec, stride: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Turns after 0, 1, ... steps, and what rounding has lost of them (steps, 4, bodies)."""
+    here, lost = np.zeros((2, 4, len(stride)))
+    here[0] = 1.0
+    turned, missing = [here], [lost]
+    for _ in range(most):
+        here, lost = _stepped(here, lost, momentum, moments, stride)
+        turned.append(here)
+        missing.append(lost)
+    return np.stack(turned), np.stack(missing)
+
+
+def _stepped(q: np.ndarray, lost: np.ndarray, momentum: Vec, moments: Vec, step: np.ndarray):
+    """Turns (4, n) one step later, by Kahan's summation."""
+    spin = Turn.of_quaternion(q.T).to_body(momentum).over(moments)
+    change = np.stack(_series_by_component(q, tuple(spin), tuple(moments), step)) + lost
+    new = q + change
+    return new, change - (new - q)
+
+
+def _product(p, q) -> list:
+    """The components of a product of quaternions."""
+    a, b, c, d = p
+    w, x, y, z = q
+    return [
+        a * w - b * x - c * y - d * z,
+        a * x + b * w + c * z - d * y,
+        a * y + c * w + d * x - b * z,
+        a * z + d * w + b * y - c * x,
+    ]
+
+
 @functools.partial(jax.custom_jvp, nondiff_argnums=(3,))
 def _relative_turn(body_omega: Array, inertia: Array, duration: Array, compact: bool) -> Float[Array, " 4"]:
     """The turn made since the start, seen from the body at the start."""
-    return _turn(body_omega, inertia, duration, _series_by_array if compact else _series_by_component)
+    return _turn(body_omega, inertia, duration, _series_by_array if compact else _stacked_series)
 
 
 @_relative_turn.defjvp
@@ -164,15 +234,20 @@ def _turn(body_omega: Array, inertia: Array, duration: Array, series: Callable) 
     return jnp.where(left == 0.0, normalised(q), jnp.nan)
 
 
-def _series_by_component(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
+def _stacked_series(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
     """How the quaternion changes in one step; quick in batches."""
+    return jnp.stack(_series_by_component(q, body_omega, inertia, step))
+
+
+def _series_by_component(q, body_omega, inertia, step) -> list:
+    """The four components of that change; of numbers, or of the rows of arrays, of JAX or NumPy."""
     w = [[body_omega[i]] for i in range(3)]
     p = [[q[i]] for i in range(4)]
     ratios = [(inertia[(i + 1) % 3] - inertia[(i + 2) % 3]) / inertia[i] for i in range(3)]
     for k in range(ORDER):
 
         def product(a, b, k=k):
-            return functools.reduce(jnp.add, (a[i] * b[k - i] for i in range(k + 1)))
+            return functools.reduce(operator.add, (a[i] * b[k - i] for i in range(k + 1)))
 
         scale = step / (k + 1)
         turn = [
@@ -186,11 +261,11 @@ def _series_by_component(q: Array, body_omega: Array, inertia: Array, step: Arra
             terms.append(new)
         for terms, new in zip(p, turn, strict=True):
             terms.append(0.5 * scale * new)
-    return jnp.stack([functools.reduce(jnp.add, reversed(terms[1:])) for terms in p])
+    return [functools.reduce(operator.add, reversed(terms[1:])) for terms in p]
 
 
 def _series_by_array(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
-    """The same as `_series_by_component` from few, larger operations: quick to compile."""
+    """The same as `_stacked_series` from few, larger operations: quick to compile."""
     ratios = (jnp.roll(inertia, -1) - jnp.roll(inertia, -2)) / inertia
     w, p = body_omega[:, None], q[:, None]
     for k in range(ORDER):

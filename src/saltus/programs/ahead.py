@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from saltus._jax_settings import programs_directory
@@ -38,7 +39,7 @@ def expected(form: str) -> Iterator[None]:
     file = f"used-{hashlib.sha256(told.encode()).hexdigest()[:40]}"
     known = store.read(folder, file, store.FACTS)
     names = [name for name in known[0] if _is_name(name)] if known and isinstance(known[0], list) else []
-    pool = _begin(names) if names else None
+    pool = _begin(folder, names) if names else None
     used: list[str] = []
     _used.append(used)
     try:
@@ -57,12 +58,11 @@ def _is_name(name: Any) -> bool:
     return isinstance(name, str) and NAME.fullmatch(name) is not None
 
 
-def _begin(names: list[str]) -> ThreadPoolExecutor:
+def _begin(folder: Path, names: list[str]) -> ThreadPoolExecutor:
     """Start to load these programs, one after the other, in the order in which they will be asked for."""
     # Imported here, not in the thread: two threads must not import parts of one package.
     from saltus.programs import code
 
-    folder = programs_directory()
     pool = ThreadPoolExecutor(1, thread_name_prefix="saltus programs")
     for name in names:
         _loading[name] = pool.submit(code.read, folder, name)

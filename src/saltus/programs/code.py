@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.core
 import jax.monitoring
 import jax.stages
 import numpy as np

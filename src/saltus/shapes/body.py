@@ -82,7 +82,7 @@ class Body(eqx.Module):
             self.inertia = numbers(principal_inertia)
         self.center = numbers(center)
         self.velocity = numbers(velocity)
-        self.quaternion = _unit(quaternion)
+        self.quaternion = unit(quaternion)
         self.angular_velocity = numbers(angular_velocity)
 
     def turn(self) -> Turn:
@@ -148,7 +148,8 @@ def _product(first, second) -> Array | np.ndarray:
     return _plain(first) * _plain(second)
 
 
-def _unit(quaternion) -> Array:
+def unit(quaternion) -> Array:
+    """A quaternion of length 1 in the direction of the given one."""
     known = checks.concrete(quaternion)
     if known is None:
         return rotation.normalised(jnp.asarray(quaternion, float))

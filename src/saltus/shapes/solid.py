@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.numerics import rotation
+from saltus.programs import program
 from saltus.programs.arrays import numbers
 from saltus.shapes.alike import alike
 from saltus.shapes.base import AbstractShape
@@ -67,15 +68,14 @@ class Solid(eqx.Module):
         checks.positive("mass", 1.0 if mass is None else mass)
         self.n_pieces = len(shapes)
         self.pieces = alike(shapes)
-        self.offsets = jnp.asarray(centers, float) - jnp.asarray(center_of_mass, float)
+        self.offsets = _difference(centers, center_of_mass)
         self.mass = numbers(mass if density is None else shapes[0].volume() * density)
         if principal_inertia is None:
             moments = self.mass * shapes[0].gyration()
         else:
             check_inertia(principal_inertia)
-            moments = jnp.asarray(principal_inertia, float)
-        axes = rotation.matrix(rotation.normalised(jnp.asarray(principal_axes, float)))
-        self.inertia = (axes * moments) @ axes.T
+            moments = numbers(principal_inertia)
+        self.inertia = _turned(numbers(principal_axes), moments)
 
     def piece(self, index: Array | int) -> tuple[AbstractShape, Array]:
         """One of the shapes, and where its centre lies from the centre of mass."""
@@ -86,12 +86,35 @@ class Solid(eqx.Module):
 
     def radius(self) -> Array:
         """Radius of a ball about the centre of mass that holds the body [m]."""
-        reach = [self.piece(i)[0].radius() + jnp.sqrt(jnp.sum(self.offsets[i] ** 2)) for i in range(self.n_pieces)]
-        return jnp.max(jnp.stack(reach))
+        return _radius(self)
 
     def lab_inertia(self, turn: Float[Array, "3 3"]) -> tuple[Float[Array, "3 3"], Float[Array, "3 3"]]:
         """Inertia tensor in the lab and its inverse, for a rotation matrix body to lab."""
         return turn @ self.inertia @ turn.T, turn @ inverse_symmetric(self.inertia) @ turn.T
+
+
+@program
+def _radius(solid: Solid) -> Array:
+    reach = []
+    for i in range(solid.n_pieces):
+        shape, offset = solid.piece(i)
+        reach.append(shape.radius() + jnp.sqrt(jnp.sum(offset**2)))
+    return jnp.max(jnp.stack(reach))
+
+
+@program
+def _turned(principal_axes: Float[Array, " 4"], moments: Float[Array, " 3"]) -> Float[Array, "3 3"]:
+    """The tensor with these principal moments along the axes that a quaternion, of any length, turns to."""
+    axes = rotation.matrix(rotation.normalised(principal_axes))
+    return (axes * moments) @ axes.T
+
+
+def _difference(a, b) -> Array:
+    """The first less the second, by NumPy where both are known: JAX would compile it."""
+    known = checks.concrete(a), checks.concrete(b)
+    if known[0] is None or known[1] is None:
+        return jnp.asarray(a, float) - jnp.asarray(b, float)
+    return numbers(np.asarray(known[0], float) - np.asarray(known[1], float))
 
 
 def inverse_symmetric(m: Float[Array, "3 3"]) -> Float[Array, "3 3"]:

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import AbstractSystem, Guard, Parts, Quantity, Rate, State, part
-from saltus.hybrid.parts import shifted
+from saltus.hybrid.parts import shift
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
 from saltus.programs import program
@@ -417,8 +417,8 @@ def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
         state,
         t=state.t + left,
         q=state.q.replace(centre=state.q.centre + left * (rate.q.centre + 0.5 * left * rate.v.centre)),
-        v=shifted(state.v, rate.v, left),
-        ledger=shifted(state.ledger, rate.ledger, 0.5 * left),
+        v=shift(state.v, rate.v, left),
+        ledger=shift(state.ledger, rate.ledger, 0.5 * left),
     )
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.hybrid import Guard, State
-from saltus.hybrid.parts import shifted
+from saltus.hybrid.parts import shift
 from saltus.laws.friction import PointLimit, SpotLimit
 from saltus.systems.ball_common import changed, choose, size
 from saltus.systems.ball_on_rails import creep, forces
@@ -234,7 +234,7 @@ def _run_out(ball: BallOnRails, state: State) -> State:
     rate = ball.rate(state)
     scaled, gain = ball.speeds(state.v), ball.speeds(rate.v)
     left = -jnp.sum(scaled * scaled) / jnp.minimum(jnp.sum(scaled * gain), -1e-300)
-    q, ledger = (shifted(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
+    q, ledger = (shift(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
     return changed(state, t=state.t + left, q=q, ledger=ledger)
 
 
@@ -253,9 +253,9 @@ def _slip_run_out(ball: BallOnRails, state: State, index) -> State:
     return changed(
         state,
         t=state.t + left,
-        q=shifted(state.q, rate.q, left),
-        v=shifted(state.v, rate.v, left),
-        ledger=shifted(state.ledger, rate.ledger, 0.5 * left),
+        q=shift(state.q, rate.q, left),
+        v=shift(state.v, rate.v, left),
+        ledger=shift(state.ledger, rate.ledger, 0.5 * left),
     )
 
 
@@ -317,7 +317,7 @@ class _Look:
         state = jax.lax.stop_gradient(state)
         momentum = creep.momentum(ball, state.v)
         growth = creep.momentum(ball, gain) / jnp.where(momentum == 0.0, 1.0, momentum)
-        off = ball.speeds(shifted(gain, state.v, -growth))
+        off = ball.speeds(shift(gain, state.v, -growth))
         about_x, rolling, about_z = state.v.turning
         # Slip relaxes in about the time in which friction would take away the rim speed.
         rim = creep.spot_radius(ball) * jnp.sin(ball.half_angle) * rolling

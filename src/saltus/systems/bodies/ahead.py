@@ -16,12 +16,11 @@ from jaxtyping import Array
 from saltus.contacts.classify import LABELS, LENGTH_ERROR, code_of, tolerances_of
 from saltus.contacts.first_contact import TOUCH
 from saltus.contacts.local import body_side, fixed_side, meet
-from saltus.hybrid.crowd import Change
+from saltus.hybrid.members import Change
 from saltus.laws.impact import Elastic
 from saltus.programs import program
-from saltus.shapes.ball import Ball
-from saltus.shapes.ellipsoid import Ellipsoid
-from saltus.systems.bodies.searches import pair_index
+from saltus.systems.bodies.searches import pair_index, round_axes
+from saltus.systems.bodies.state import motion_of, place_of
 from saltus.systems.gas.arena import BRIEF
 from saltus.systems.gas.bodies import Bodies, matrices
 from saltus.systems.gas.hard_bodies import HardBodies
@@ -34,7 +33,7 @@ ROW = 13  # place, velocity, orientation, angular momentum
 
 def can_run(system) -> bool:
     """Whether the loop knows the shapes, and there is something to meet."""
-    return isinstance(system.stock.shape, Ball | Ellipsoid) and system.n + system.n_walls > 1
+    return round_axes(system.stock.shape) is not None and system.n + system.n_walls > 1
 
 
 class Ahead:
@@ -51,17 +50,17 @@ class Ahead:
     def __init__(self, system, t: float, q: np.ndarray, v: np.ndarray, until: float):
         self.system, self.until = system, until
         self.mass, self.inertia = np.asarray(system.stock.mass), np.asarray(system.stock.inertia)
-        turns = matrices(q[:, 3:])
-        spin = np.einsum("nij,ni->nj", turns, v[:, 3:6])
-        shape = system.stock.shape
-        axes = np.asarray(shape.axes) if isinstance(shape, Ellipsoid) else np.tile(np.asarray(shape.size)[:, None], 3)
+        place, motion = place_of(q), motion_of(v)
+        turns = matrices(place.quaternion)
+        spin = np.einsum("nij,ni->nj", turns, motion.turning)
+        axes = round_axes(system.stock.shape)
         bodies = Bodies(
             axes=axes,
             mass=self.mass,
             inertia=self.inertia,
-            place=q[:, :3],
-            velocity=v[:, :3],
-            quaternion=q[:, 3:],
+            place=place.centre,
+            velocity=motion.velocity,
+            quaternion=place.quaternion,
             momentum=np.einsum("nij,nj->ni", turns, spin * self.inertia),
         )
         walls = [] if system.walls is None else list(zip(*(np.asarray(part) for part in _sides(system)), strict=True))
@@ -78,7 +77,7 @@ class Ahead:
             told=True,
             began=t,
             # As `first_contact` has it, but for the rounding of places.
-            touching=2.0 * TOUCH * float(axes.max()) + 4.0 * float(np.spacing(np.abs(q[:, :3]).max())),
+            touching=2.0 * TOUCH * float(axes.max()) + 4.0 * float(np.spacing(np.abs(place.centre).max())),
             checked=True,
         )
         self.last = t

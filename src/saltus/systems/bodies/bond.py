@@ -81,7 +81,7 @@ class Pressed:
 
 @dataclasses.dataclass(frozen=True)
 class Bond:
-    """A few bodies of a crowd that press on each other (`hybrid.crowd.Band`).
+    """A few bodies of a crowd that press on each other (`hybrid.members.Band`).
 
     The normal forces keep the second derivative of every closed gap at zero and do no work. With friction, a contact
     either slips against mu times its normal force, or sticks: its slip stays zero. The contact points are followed with
@@ -281,7 +281,7 @@ class Bond:
         """Time since the start [s]."""
         return float(y[0])
 
-    def tidied(self, y: np.ndarray) -> np.ndarray:
+    def tidy(self, y: np.ndarray) -> np.ndarray:
         """With quaternions of length one."""
         rows, _ = self._unpacked(y)
         rows[:, 3:7] /= np.sqrt(np.sum(rows[:, 3:7] ** 2, axis=1, keepdims=True))

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from saltus import checks
 from saltus.contacts.gap import gap
-from saltus.contacts.wall import Wall, wall_gap
+from saltus.contacts.round_gaps import ellipsoid_gaps, forms_of, overlap_deeply
+from saltus.contacts.wall import Wall
+from saltus.programs.arrays import numbers
 from saltus.shapes.base import AbstractShape
-from saltus.shapes.body import Body
+from saltus.shapes.body import Body, unit
+from saltus.systems.bodies.searches import round_axes
+from saltus.systems.bodies.touch import wall_gap_of
 
 TRIES = 4000  # random places per body before the box counts as full
 CLEARANCE = 1e-3  # of the radius, between any two bodies at the start
@@ -49,12 +52,13 @@ def filled(
     edges = np.asarray(size, float)
     radius = float(shape.radius())
     placed = [(np.asarray(body.center), body) for body in among]
+    first = Body(shape, density=density)
     found: list[Body] = []
     while len(found) < count:
         for _ in range(TRIES):
             center = (random.random(3) - 0.5) * edges
             quaternion = random.standard_normal(4)
-            candidate = Body(shape, density=density, center=center, quaternion=quaternion)
+            candidate = eqx.tree_at(lambda b: (b.center, b.quaternion), first, (center, unit(quaternion)))
             if _fits(candidate, placed, edges, radius, periodic):
                 break
         else:
@@ -62,11 +66,9 @@ def filled(
                 f"Only {len(found)} of {count} bodies fit into the box of {edges.tolist()} m at random places. "
                 "Take a larger box or fewer bodies."
             )
+        motion = speed * random.standard_normal(3), spin * random.standard_normal(3)
         body = candidate.moved(
-            candidate.center,
-            jnp.asarray(speed * random.standard_normal(3)),
-            candidate.quaternion,
-            jnp.asarray(spin * random.standard_normal(3)),
+            *(numbers(part) for part in (candidate.center, motion[0], candidate.quaternion, motion[1]))
         )
         found.append(body)
         placed.append((center, body))
@@ -79,8 +81,8 @@ def _fits(body: Body, placed, size: np.ndarray, radius: float, periodic: bool) -
     if not periodic and (np.abs(center) > size / 2 - radius).any():
         for axis in range(3):
             for sign in (1.0, -1.0):
-                wall = Wall(jnp.asarray(sign * np.eye(3)[axis]), jnp.asarray(-size[axis] / 2))
-                if float(_wall_gap(wall, body)) < clear:
+                wall = Wall(numbers(sign * np.eye(3)[axis]), numbers(-size[axis] / 2))
+                if _wall_gap(wall, body) < clear:
                     return False
     for place, other in placed:
         apart = place - center
@@ -89,17 +91,37 @@ def _fits(body: Body, placed, size: np.ndarray, radius: float, periodic: bool) -
         distance = float(np.linalg.norm(apart))
         if distance > radius + float(other.shape.radius()) + clear:
             continue
-        near = eqx.tree_at(lambda b: b.center, other, jnp.asarray(center + apart))
-        if type(near.shape) is not type(body.shape) or float(_gap(near, body)) < clear:
+        near = eqx.tree_at(lambda b: b.center, other, center + apart)
+        if type(near.shape) is not type(body.shape) or _gap(near, body) < clear:
             return False
     return True
 
 
-@jax.jit
-def _gap(one: Body, two: Body):
-    return gap(one, two).gap
+def _form(body: Body) -> np.ndarray | None:
+    """The form of an ellipsoid; None for other shapes."""
+    axes = round_axes(body.shape)
+    return None if axes is None else forms_of(axes[None], np.asarray(body.quaternion)[None])
 
 
-@jax.jit
-def _wall_gap(wall: Wall, body: Body):
-    return wall_gap(wall, body).gap
+def _gap(one: Body, two: Body) -> float:
+    first, second = _form(one), _form(two)
+    if first is not None and second is not None:
+        pair = first, second, (np.asarray(two.center) - np.asarray(one.center))[None]
+        if overlap_deeply(*pair)[0]:
+            return -np.inf
+        found, sure = ellipsoid_gaps(*pair)
+        if sure[0]:
+            return float(found[0])
+    return float(gap(_numbered(one), _numbered(two)).gap)
+
+
+def _wall_gap(wall: Wall, body: Body) -> float:
+    form = _form(body)
+    if form is None:
+        return float(wall_gap_of(wall, _numbered(body)).gap)
+    normal = np.asarray(wall.normal)
+    return float(normal @ np.asarray(body.center) - np.asarray(wall.offset) - np.sqrt(normal @ form[0] @ normal))
+
+
+def _numbered(body: Body) -> Body:
+    return jax.tree.map(numbers, body)

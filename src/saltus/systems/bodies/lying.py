@@ -130,7 +130,7 @@ class Face:
 
 @dataclasses.dataclass(frozen=True)
 class Lying:
-    """A body that lies on a face (`hybrid.crowd.Band`), sliding and turning or at rest.
+    """A body that lies on a face (`hybrid.members.Band`), sliding and turning or at rest.
 
     Friction force and moment are those of an elliptic limit surface: with c = 2/3 of the radius of the spot and
     s^2 = v^2 + (c w)^2 they are mu N v / s and mu N c^2 w / s. Slip and turning end together. The tilt with which the
@@ -206,7 +206,7 @@ class Lying:
         """Time since the start [s]."""
         return float(y[0])
 
-    def tidied(self, y: np.ndarray) -> np.ndarray:
+    def tidy(self, y: np.ndarray) -> np.ndarray:
         """With a quaternion of length one."""
         y[5:9] /= np.sqrt(np.sum(y[5:9] ** 2))
         return y

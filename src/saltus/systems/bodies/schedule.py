@@ -9,7 +9,7 @@ import numpy as np
 
 from saltus.contacts.classify import LABELS
 from saltus.hybrid import Outcome, State
-from saltus.hybrid.crowd import Change, Upcoming
+from saltus.hybrid.members import Change, Upcoming
 from saltus.laws.impact import Elastic
 from saltus.numerics import rotation
 from saltus.systems.bodies import ahead as flight
@@ -73,7 +73,7 @@ class Schedule:
 
     # ---- what is to come ----------------------------------------------------------------------
 
-    def ahead(self, t: float, q, v) -> tuple[list[tuple[float, Change]], bool] | None:
+    def ahead(self, t: float, paths) -> tuple[list[tuple[float, Change]], bool] | None:
         """The next impacts of bodies that all fly freely, found together, and whether the end is reached.
 
         None where the loop of `systems.bodies.ahead` cannot go on: events are then to be foreseen one by one.
@@ -82,7 +82,7 @@ class Schedule:
             self.flight = None
             return None
         if self.flight is None:
-            self.flight = flight.Ahead(self.system, t, q, v, self.until)
+            self.flight = flight.Ahead(self.system, t, *paths.at(range(self.system.n), t), self.until)
         changes, ended, goes_on = self.flight.next()
         self.grounded = not goes_on
         self.escapes, self.exhausted = {}, 0
@@ -423,7 +423,7 @@ class Schedule:
         found = groups(self.bonds, self.bodies_of)
         return [band_of(self, bodies, contacts, q, v) for bodies, contacts in found if {*bodies} & {*members}]
 
-    def banded(self, band: Bond | Lying, name, index, t, q, v, mode) -> Change:
+    def happen_within(self, band: Bond | Lying, name, index, t, q, v, mode) -> Change:
         """A release, a body that lies down or comes to rest, or a change of friction: slip begins or ends."""
         contact = band.contacts.names[index]
         if name == "release":

@@ -11,10 +11,13 @@ import numpy as np
 
 from saltus.contacts.first_contact import first_contact
 from saltus.contacts.gap import gap
+from saltus.contacts.round_gaps import ellipsoid_gaps, forms_of
 from saltus.contacts.wall import wall_contact, wall_gap
 from saltus.hybrid import State
 from saltus.programs import program
 from saltus.programs.arrays import numbers
+from saltus.shapes.ball import Ball
+from saltus.shapes.ellipsoid import Ellipsoid
 from saltus.systems.bodies.state import place_of
 
 CHUNK = 32  # pairs that are searched together: one size, so that one program is compiled
@@ -109,7 +112,7 @@ def close_pairs(system, state: State) -> list[tuple[tuple[int, int], float, floa
     for i, j, g in zip(first, second, _gaps(system, first, second, q, v, shifts), strict=True):
         found.append(((int(i), int(j)), float(g), radius[i] + radius[j]))
     if system.n_walls:
-        gaps = np.asarray(_wall_gaps(system, state))
+        gaps = _gaps_of_walls(system, state)
         for i, wall in itertools.product(range(system.n), range(system.n_walls)):
             found.append(((system.n + wall, i), float(gaps[i, wall]), radius[i]))
     return found
@@ -123,7 +126,25 @@ def image_shift(period, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return -period * np.round((second - first) / period)
 
 
+def round_axes(shape) -> np.ndarray | None:
+    """Semi-axes of stacked balls or ellipsoids; None for other shapes."""
+    if isinstance(shape, Ball):
+        return np.repeat(np.asarray(shape.size)[..., None], 3, axis=-1)
+    return np.asarray(shape.axes) if isinstance(shape, Ellipsoid) else None
+
+
 def _gaps(system, first, second, q, v, shifts) -> np.ndarray:
+    axes = round_axes(system.stock.shape)
+    if axes is None or not len(first):
+        return _compiled_gaps(system, first, second, q, v, shifts)
+    forms = forms_of(axes, q[:, 3:])
+    found, sure = ellipsoid_gaps(forms[first], forms[second], q[second, :3] - q[first, :3] - shifts)
+    left = np.flatnonzero(~sure)
+    found[left] = _compiled_gaps(system, first[left], second[left], q, v, shifts[left])
+    return found
+
+
+def _compiled_gaps(system, first, second, q, v, shifts) -> np.ndarray:
     if len(first) <= 1:
         pairs = zip(first, second, shifts, strict=True)
         return np.array([float(gap(*placed_pair(system, i, j, q, v, shift)).gap) for i, j, shift in pairs])
@@ -140,6 +161,16 @@ def _pair_gaps(system, first, second, q, v, shifts):
         return gap(*placed_pair(system, i, j, q, v, shift)).gap
 
     return jax.vmap(one)(*(jnp.asarray(x) for x in (first, second, shifts)))
+
+
+def _gaps_of_walls(system, state: State) -> np.ndarray:
+    """Gaps of every body to every wall."""
+    axes = round_axes(system.stock.shape)
+    if axes is None:
+        return np.asarray(_wall_gaps(system, state))
+    q, normals = np.asarray(state.q), np.asarray(system.walls.normal)
+    heights = np.sqrt(np.einsum("wi,nij,wj->nw", normals, forms_of(axes, q[:, 3:]), normals))
+    return q[:, :3] @ normals.T - np.asarray(system.walls.offset) - heights
 
 
 @program

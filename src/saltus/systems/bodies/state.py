@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from jaxtyping import Array, Float
 
 from saltus.hybrid import Parts, part
 
@@ -16,8 +17,8 @@ class BodyPlace(Parts):
         quaternion: Orientations, body to lab.
     """
 
-    centre: Float[Array, "*n 3"] = part(1)
-    quaternion: Float[Array, "*n 4"] = part(1)
+    centre: Any = part(1)  # of NumPy in the queue, of JAX in programs
+    quaternion: Any = part(1)
 
 
 class BodyMotion(Parts):
@@ -29,15 +30,15 @@ class BodyMotion(Parts):
         contact_force: Sums of the forces of sustained contact on them [N].
     """
 
-    velocity: Float[Array, "*n 3"] = part(1)
-    turning: Float[Array, "*n 3"] = part(1)
-    contact_force: Float[Array, " *n"] = part()
+    velocity: Any = part(1)
+    turning: Any = part(1)
+    contact_force: Any = part()
 
 
 class ImpactLosses(Parts):
     """Energy lost in impacts and sustained contact since the start [J]."""
 
-    lost: Float[Array, ""] = part()
+    lost: Any = part()
 
 
 _PLACE = BodyPlace(np.zeros(3), np.zeros(4))

@@ -13,17 +13,21 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
-from saltus.contacts.gap import gap
+from saltus.contacts.gap import ellipsoid_gap, gap
 from saltus.contacts.wall import Wall, wall_gap
 from saltus.hybrid import AbstractQueuedSystem, Quantity, State
 from saltus.laws.impact import AbstractImpactLaw, Elastic
+from saltus.numerics import rotation
 from saltus.numerics.differentiable import linear_part
 from saltus.programs.arrays import joined, numbers, stacked
 from saltus.shapes.alike import alike
+from saltus.shapes.ball import Ball
 from saltus.shapes.body import Body, stack
+from saltus.shapes.ellipsoid import Ellipsoid
 from saltus.systems.bodies.state import BodyMotion, BodyPlace, ImpactLosses, motion_of, place_of
 
 PARADOX_POLICIES = ("sustain", "pass", "stop")
+SLENDER = 10.0  # longest over shortest semi-axis up to which gaps are found the quick way
 NEAREST = 6  # neighbours among which the smallest gap of a body is looked for
 
 
@@ -60,6 +64,7 @@ class RigidBodies(AbstractQueuedSystem):
     settle_speed: Array
     rocking_limit: Array
     paradox: str = eqx.field(static=True)
+    quick_gaps: bool = eqx.field(static=True)  # whether the gaps of what never overlaps can be found the quick way
 
     def __init__(
         self,
@@ -91,6 +96,7 @@ class RigidBodies(AbstractQueuedSystem):
         self.period = _period(period)
         self.law = Elastic() if law is None else law
         self.paradox = paradox
+        self.quick_gaps = paradox != "pass" and not _slender(shapes)
         self.settle_speed = numbers(settle_speed)
         self.rocking_limit = numbers(rocking_limit)
 
@@ -183,6 +189,14 @@ class RigidBodies(AbstractQueuedSystem):
         motion = BodyMotion(moved.velocity, moved.angular_velocity, jnp.zeros(()))
         return BodyPlace(moved.center, moved.quaternion).array(), motion.array()
 
+    def flown(self, members: np.ndarray, q: np.ndarray, v: np.ndarray, which: np.ndarray, durations: np.ndarray):
+        gravity, since, inertia = np.asarray(self.gravity), durations[:, None], np.asarray(self.stock.inertia)
+        velocity = v[which, :3] + since * gravity
+        place = q[which, :3] + since * (v[which, :3] + 0.5 * since * gravity)
+        turned, omega = rotation.free_rotations(q[:, 3:], v[:, 3:6], inertia[members], which, durations)
+        none = np.zeros((len(which), 1))
+        return np.concatenate([place, turned], axis=1), np.concatenate([velocity, omega, none], axis=1)
+
     def nearest_image(self, first: Array, second: Array) -> Array:
         """Centre `second` moved by whole periods to where it is nearest to `first`."""
         if self.period is None:
@@ -239,7 +253,8 @@ class RigidBodies(AbstractQueuedSystem):
             order = jnp.argsort(jnp.where(jnp.arange(self.n) == i, jnp.inf, away))[: min(NEAREST, self.n - 1)]
 
             def one(j):
-                return gap(eqx.tree_at(lambda b: b.center, self.body(state, j), centers[j]), body).gap
+                other = eqx.tree_at(lambda b: b.center, self.body(state, j), centers[j])
+                return ellipsoid_gap(other, body) if self.quick_gaps else gap(other, body).gap
 
             found.append(jnp.min(jax.vmap(one)(order)))
         if self.n_walls:
@@ -295,16 +310,25 @@ def _list_of_bodies(bodies) -> list[Body]:
     return bodies
 
 
+def _slender(shapes) -> bool:
+    """Whether shapes are no ellipsoids, or such that the quick search for their gaps may not converge."""
+    if isinstance(shapes, Ball):
+        return False
+    axes = checks.concrete(shapes.axes) if isinstance(shapes, Ellipsoid) else None
+    return axes is None or bool((axes.max(axis=-1) > SLENDER * axes.min(axis=-1)).any())
+
+
 def _walls(walls: Sequence[tuple[Any, float]]) -> Wall | None:
     walls = list(walls)
     if not walls:
         return None
-    normals = jnp.asarray([normal for normal, _ in walls], float)
+    normals, offsets = [normal for normal, _ in walls], [offset for _, offset in walls]
+    xp = jnp if checks.concrete(normals) is None or checks.concrete(offsets) is None else np
+    normals, offsets = xp.asarray(normals, float), xp.asarray(offsets, float)
     checks.finite("wall normals", normals)
-    lengths = jnp.sqrt(jnp.sum(normals * normals, axis=1))
+    lengths = xp.sqrt(xp.sum(normals * normals, axis=1))
     checks.positive("length of a wall's normal", lengths)
-    offsets = jnp.asarray([offset for _, offset in walls], float) / lengths
-    return Wall(normals / lengths[:, None], offsets)
+    return Wall(numbers(normals / lengths[:, None]), numbers(offsets / lengths))
 
 
 def _period(period) -> Array | None:

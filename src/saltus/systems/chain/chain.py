@@ -233,15 +233,15 @@ class Chain(AbstractSystem):
         """
         place, velocity, regime = state.q, state.v, state.mode
         edge = Edge.of(place, velocity)
-        stuck = regime.stuck if stuck is None else stuck
+        held: Array = regime.stuck if stuck is None else stuck
         along, across = units(place.angle)
         carrying = jnp.where(self.taut(regime)[:, None], along, 0.0)
         on_table = regime.hanging < self.links
         directions = edge_last(carrying, jnp.where(on_table, edge.direction, 0.0), regime.hanging)
         table = jnp.where(on_table, self.table_mass(regime.hanging), 1.0)
         capstan = self.capstan(edge.angle)
-        compliance = jnp.where(stuck, 0.0, 1.0 / (capstan * table))
-        drag = jnp.where(stuck, 0.0, self.table_friction * self.gravity)
+        compliance = jnp.where(held, 0.0, 1.0 / (capstan * table))
+        drag = jnp.where(held, 0.0, self.table_friction * self.gravity)
         pull = Pull(compliance, self.gravity * edge.direction[0] + edge.centrifugal + drag)
         demand = self.lengths(place) * velocity.angle**2
         tension = forces(directions, demand, pull, self.mass, regime.hanging)

@@ -12,7 +12,7 @@ from jaxtyping import Array
 from saltus import checks
 from saltus.hybrid import State
 from saltus.programs import program
-from saltus.systems.chain.state import Losses, Motion, Regime
+from saltus.systems.chain.state import PULLS, Losses, Motion, Regime
 
 if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
@@ -137,11 +137,13 @@ def hung(chain: Chain, k: Any, angles: Any, edge: Any, rates: Any, edge_velocity
     xp = _arrays(k, angles, edge, rates, edge_velocity, t, chain.length)
     angles, rates = xp.where(np.arange(n) < k, angles, np.pi / 2), xp.asarray(rates)
     edge, edge_velocity = xp.asarray(edge, float), xp.asarray(edge_velocity, float)
-    zero, no = np.zeros(()), np.asarray(False)
+    zero: Any = np.zeros(())
+    no: Any = np.asarray(False)
+    pull: Any = np.full(n, PULLS)
     lengths, stretching = (xp.asarray(chain.length), np.zeros(n)) if chain.strings else (None, None)
     place = Motion(angles, lengths, edge, zero, xp.asarray(t, float))
     velocity = Motion(rates, stretching, edge_velocity, zero, zero)
-    regime = Regime(xp.asarray(k, int), no, no, no, no, np.zeros(n, int))
+    regime = Regime(xp.asarray(k, int), no, no, no, no, pull)
     return State.of(t, place, velocity, Losses(zero, zero, zero), regime)
 
 

@@ -89,7 +89,7 @@ def _spread(row: Array) -> Array:
     return jnp.sqrt(jnp.max(squares)) - jnp.sqrt(jnp.min(squares))
 
 
-def shifted(pose: Pose, terms: Terms, key: Array) -> Pose:
+def shift(pose: Pose, terms: Terms, key: Array) -> Pose:
     """The image of a partner that a key names."""
     image = image_of(key)
     edges = Vec.of(jnp.where(jnp.isfinite(terms.box), terms.box, 0.0))
@@ -122,7 +122,7 @@ def looked(
     """
     gravity = terms.pull()
     mine = arena.flight.pose(row, t, gravity)
-    theirs = shifted(arena.flight.pose(other, t, gravity), terms, key)
+    theirs = shift(arena.flight.pose(other, t, gravity), terms, key)
     wall = wall_of(arena, terms, partner_of(key))
     size, growth = terms.size(t)
     apart = separation(mine, theirs, (size, growth), weight, turns, wall)

@@ -11,7 +11,7 @@ from saltus.laws.impact import Elastic
 from saltus.numerics.components import Turn, Vec
 from saltus.systems.gas.arena import Arena, Terms, partner_of
 from saltus.systems.gas.flight import FREEDOM, LIGHTNESS, MOMENTUM, PLACE, QUATERNION, VELOCITY, moved, vector
-from saltus.systems.gas.forecast import shifted, wall_of
+from saltus.systems.gas.forecast import shift, wall_of
 from saltus.systems.gas.separation import separation
 
 TURNS = 3
@@ -31,7 +31,7 @@ def struck(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: 
     """Both rows, with their clocks put forward to `t`, after the contact, and what happened; `settled` must follow."""
     gravity = terms.pull()
     mine, theirs = (arena.flight.pose(body, t, gravity) for body in (row, other))
-    theirs = shifted(theirs, terms, key)
+    theirs = shift(theirs, terms, key)
     apart = separation(mine, theirs, terms.size(t), weight, TURNS, wall_of(arena, terms, partner_of(key)))
     row, other = before = tuple(moved(arena.flight, body, t, gravity) for body in (row, other))
     normal = apart.normal

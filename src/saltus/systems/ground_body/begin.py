@@ -14,6 +14,7 @@ from saltus.hybrid import State
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
 from saltus.programs import program
+from saltus.programs.arrays import numbers
 from saltus.systems.ball_common import changed, choose, of_type, size
 from saltus.systems.ground_body import jumps
 from saltus.systems.ground_body.mechanics import FLIGHT, REST, SLIDE, active_piece, look, wrench
@@ -41,10 +42,10 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
     margin = checks.concrete(system.surface.margin(position[0], position[1]))
     if margin is not None and not margin > 0.0:
         raise ValueError(f"The body starts at x, y = {list(position)}, where the ground is not defined.")
-    numbers = (position, velocity, quaternion, angular_velocity, 0.0 if height is None else height)
-    state = _begin(system, *(jnp.asarray(part, float) for part in numbers))
-    finite = checks.concrete(jnp.isfinite(state.q.array()).all())
-    if finite is not None and not finite:
+    given = (position, velocity, quaternion, angular_velocity, 0.0 if height is None else height)
+    state = _begin(system, *(numbers(part) for part in given))
+    placed = [checks.concrete(part) for part in jax.tree.leaves(state.q)]
+    if any(part is not None and not np.isfinite(part).all() for part in placed):
         raise ValueError(
             f"The body cannot be put on the ground at x, y = {list(position)}: the ground is not defined under it."
         )

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.hybrid import State
-from saltus.hybrid.parts import shifted
+from saltus.hybrid.parts import shift
 from saltus.numerics import rotation
 from saltus.systems.ball_common import changed, choose, of_type, size
 from saltus.systems.ground_body.mechanics import (
@@ -179,7 +179,7 @@ def _moment(system: BodyOnGround, state: State, now: Wrench, slides: Array, turn
 def _nudged(state: State, now: Wrench, moment: Array) -> State:
     """The state a moment later, when what begins to move does so."""
     gained = jax.tree.map(lambda part: moment * part, _accelerations(now))
-    mean = shifted(state.v, gained, 0.5)
+    mean = shift(state.v, gained, 0.5)
     turned = rotation.multiply(rotation.from_rotation_vector(moment * mean.turning), state.q.quaternion)
     q = state.q.replace(centre=state.q.centre + moment * mean.velocity, quaternion=turned)
     return changed(state, t=state.t + moment, q=q, v=state.v.add(gained.velocity, gained.turning))
@@ -288,8 +288,8 @@ def time_left(system: BodyOnGround, state: State, of_slip: bool) -> Array:
 def _run_out(system: BodyOnGround, state: State, left: Array) -> State:
     """The last stretch before some speeds vanish together."""
     rate = system.rate(state)
-    q, v = shifted((state.q, state.v), (rate.q, rate.v), left)
-    return State(state.t + left, q, v, shifted(state.ledger, rate.ledger, 0.5 * left), state.mode)
+    q, v = shift((state.q, state.v), (rate.q, rate.v), left)
+    return State(state.t + left, q, v, shift(state.ledger, rate.ledger, 0.5 * left), state.mode)
 
 
 def slips(system: BodyOnGround, state: State, index: Array) -> State:
@@ -324,7 +324,7 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
         growth = jnp.maximum(growth, 1e-9)
         longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
         longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, SMALL_TURN / quickness))
-        return longer, later, changed(later, v=shifted(later.v, gained, 0.5 * moment)), now.load
+        return longer, later, changed(later, v=shift(later.v, gained, 0.5 * moment)), now.load
 
     # First for a short time, which tells how long the moment may be, then for that moment.
     start = (jnp.minimum(PROBE, SMALL_TURN / quickness), state, state, jnp.zeros(()))

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import judged, search, tried
+from saltus.engines.advance import judge_step, search, try_step
 from saltus.engines.fire import fire
 from saltus.engines.flat import FlatSystem
 from saltus.engines.search import GLANCES, cubic
@@ -95,15 +95,15 @@ def flow_one(
 
     def step(carry):
         before, largest = carry
-        trial = tried(flat, stepper, control, lane.until, before)
-        after = judged(trial, before, armed, marks, stepper.order, control, lane.until, 0)
+        trial = try_step(flat, stepper, control, lane.until, before)
+        after = judge_step(trial, before, armed, marks, stepper.order, control, lane.until, 0)
         seen = jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(trial.times, trial.vectors)
         return after, larger(largest, seen, after.count > before.count)
 
     end, largest = jax.lax.while_loop(
         going_on, step, (first_carry(lane, flat.vector(lane.state), control), lane.largest)
     )
-    return moved(lane, flat.state(end.t, end.y), end, flat.guard_numbers()[0], largest)
+    return accept_flow(lane, flat.state(end.t, end.y), end, flat.guard_numbers()[0], largest)
 
 
 def larger(largest, seen, kept):
@@ -111,7 +111,7 @@ def larger(largest, seen, kept):
     return jnp.where(kept, jnp.maximum(largest, highest(seen)), largest)
 
 
-def moved(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes:
+def accept_flow(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes:
     ended_by = lanes.ended_by
     if owner.size:
         ended_by = jnp.where(end.status == Status.over, owner[end.over], ended_by)
@@ -121,13 +121,15 @@ def moved(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes:
     )  # fmt: skip
 
 
-def limited(lanes: Lanes, max_steps: int) -> Lanes:
+def end_at_limit(lanes: Lanes, max_steps: int) -> Lanes:
     """With the status of a run that has used up its steps."""
     full = (lanes.status == Status.going) & (lanes.steps >= max_steps)
     return dataclasses.replace(lanes, status=jnp.where(full, Status.full, lanes.status))
 
 
-def look(lane: Lanes, shared, control: AbstractSteps, stepper, watch, max_events: int, one_by_one: bool) -> Lanes:
+def search_lane(
+    lane: Lanes, shared, control: AbstractSteps, stepper, watch, max_events: int, one_by_one: bool
+) -> Lanes:
     """The search in a doubtful step, and the jumps that are due."""
     system = eqx.combine(lane.varying, shared)
     found = search(system, lane.state, lane.t_next, lane.signs, stepper, control)

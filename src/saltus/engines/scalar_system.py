@@ -44,7 +44,7 @@ class Guarded:
     singular: bool
 
 
-class Lanewise:
+class ScalarSystem:
     """Rate, guards and watched quantities of one lane, written out as scalars.
 
     Args:
@@ -105,11 +105,11 @@ class Lanewise:
         singular = FlatSystem(system, state).marks().singular
         self.rate: list[Node] = list(rate)
         self.watched: list[Node] = list(seen.ravel())
-        self.guards = _undominated(
+        self.guards = _drop_dominated(
             [Guarded(*one) for one in zip(guards, armed, singular, strict=True) if not one[1].equals(0)]
         )
 
-    def fixed(self) -> list[Node]:
+    def constants(self) -> list[Node]:
         """What does not change along a flow, and is needed at each step."""
         changing = {self.t, *self.y}
         for node in self._everything:
@@ -118,10 +118,10 @@ class Lanewise:
         outer = [node for node in self._everything if node not in changing and not node.known]
         return [*outer, *(g.armed for g in self.guards if not g.armed.known)]
 
-    def given(self, parameters, modes, like) -> Values:
+    def constant_values(self, parameters, modes, like) -> Values:
         """Values of all that does not change along a flow."""
         values = {**dict(zip(self.parameters, parameters, strict=True)), **dict(zip(self.modes, modes, strict=True))}
-        evaluate(self.fixed(), values, like)
+        evaluate(self.constants(), values, like)
         return values
 
     def at(self, values: Values, t, y, nodes: list[Node], like, operations=None) -> list:
@@ -132,8 +132,8 @@ class Lanewise:
         return evaluate(nodes, here, like, operations)
 
 
-def _undominated(guards: list[Guarded]) -> list[Guarded]:
-    """Without those that are another one, always watched, plus something positive: they fall later or with it."""
+def _drop_dominated(guards: list[Guarded]) -> list[Guarded]:
+    """Drop guards g + c with c > 0 where g is always armed: g fires first."""
     always = {g.value for g in guards if g.armed.known}
 
     def later(g: Guarded) -> bool:

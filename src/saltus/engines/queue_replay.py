@@ -12,13 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from saltus.engines.replay import Replay, _padded
+from saltus.engines.replay import Replay, _pad
 from saltus.hybrid import State
 from saltus.hybrid.parts import as_array, refill
 from saltus.numerics.differentiable import linear_part
 
 if TYPE_CHECKING:
-    from saltus.engines.recollection import Recollection
+    from saltus.engines.queue_trajectory import QueueTrajectory
 
 
 @dataclasses.dataclass
@@ -37,7 +37,7 @@ class _Pieces:
         self.v.append(v)
 
 
-def replay(memory: Recollection, system, start: State, times=None) -> Replay:
+def replay(memory: QueueTrajectory, system, start: State, times=None) -> Replay:
     """The motion of `system` from `start` through the events of an earlier run.
 
     Args:
@@ -67,8 +67,8 @@ def replay(memory: Recollection, system, start: State, times=None) -> Replay:
     fired = jnp.stack(event_times) if event_times else jnp.zeros(0)
     now = jnp.concatenate([fired, jnp.asarray(wanted), end_time[None]])
     # All states in one go, their number filled up with the end so that few are compiled.
-    more = _padded(were).size - were.size
-    were, now = _padded(were), jnp.concatenate([now, jnp.broadcast_to(now[-1], (more,))])
+    more = _pad(were).size - were.size
+    were, now = _pad(were), jnp.concatenate([now, jnp.broadcast_to(now[-1], (more,))])
     states = _states(memory, system, pieces, jnp.stack(ledger), moments, were, now)
 
     def part(rows) -> State:
@@ -91,14 +91,14 @@ def _states(memory, system, pieces: list[_Pieces], ledger: Array, moments, were,
         jnp.stack([entry for kept in pieces for entry in getattr(kept, name)])[row] for name in ("since", "q", "v")
     )
     members = np.broadcast_to(np.arange(len(pieces)), row.shape)
-    q, v = _flown(system, jnp.asarray(members), q, v, now[:, None] - since)
+    q, v = _fly(system, jnp.asarray(members), q, v, now[:, None] - since)
     place = np.array([bisect.bisect_right(moments, t) for t in were], int)
     like = memory.start
     mode = jnp.broadcast_to(like.mode, row.shape)
     return State(now, refill(like.q, q), refill(like.v, v), refill(like.ledger, ledger[place]), mode)
 
 
-def _flown(system, members, q, v, durations) -> tuple[Array, Array]:
+def _fly(system, members, q, v, durations) -> tuple[Array, Array]:
     """All rows after their free motion, each member a system for itself."""
     shape = durations.shape
     alone, *rows = _one_by_one(system, (members, q, v, durations))

@@ -21,7 +21,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import lax
 
-from saltus.engines.lanewise import Lanewise, Values
+from saltus.engines.scalar_system import ScalarSystem, Values
 from saltus.engines.step_control import AGREE, ALIKE, DEEPEST, EPS, LEFT
 from saltus.engines.trial import Status
 from saltus.numerics.runge_kutta import RK4
@@ -49,17 +49,17 @@ class Moving(eqx.Module):
 
 
 def block_flow(
-    lanewise: Lanewise, times, parameters, modes, y, t, largest, status, max_steps: int, operations=None, roll=False
+    scalar: ScalarSystem, times, parameters, modes, y, t, largest, status, max_steps: int, operations=None, roll=False
 ):
     """Steps of a block of lanes until none goes on; everything is a vector over the lanes but step and origin.
 
     With `roll` the stages of a step are a loop: little to compile, and quicker on a CPU.
     """
     until, step, origin = times
-    values = lanewise.given(parameters, modes, t)
-    rate, guards, _ = _looks(lanewise, values, t, y, operations)
+    values = scalar.constant_values(parameters, modes, t)
+    rate, guards, _ = _evaluate(scalar, values, t, y, operations)
     status = jnp.where((status == Status.going) & (t >= until), int(Status.reached), status)
-    if lanewise.autonomous:
+    if scalar.autonomous:
         still = _all([part == 0.0 for part in rate], status == status)
         resting = still & (status == Status.going)
         t, status = jnp.where(resting, until, t), jnp.where(resting, int(Status.reached), status)
@@ -73,7 +73,7 @@ def block_flow(
 
     def turn(carry):
         number, moving = carry
-        taken = lax.fori_loop(0, TURNS, lambda _, m: _one_step(lanewise, values, times, m, operations, roll), moving)
+        taken = lax.fori_loop(0, TURNS, lambda _, m: _one_step(scalar, values, times, m, operations, roll), moving)
         return number + 1, taken
 
     _, end = lax.while_loop(going_on, turn, (jnp.int32(0), start))
@@ -96,31 +96,29 @@ def _all(conditions: list, true):
     return functools.reduce(lambda a, b: a & b, conditions, true)
 
 
-def _one_step(lanewise: Lanewise, values: Values, times, moving: Moving, operations, roll: bool) -> Moving:
+def _one_step(scalar: ScalarSystem, values: Values, times, moving: Moving, operations, roll: bool) -> Moving:
     """One step of `RK4`, whose stages each follow from the one before; kept where nothing may happen in it."""
     until, step, origin = times
-    t, y, flowing = moving.t, moving.y, lanewise.flowing
+    t, y, flowing = moving.t, moving.y, scalar.flowing
     n_new = _next(moving)
     t_new = jnp.minimum(origin + n_new * step, until)
     h = t_new - t
-    # From stage 1 on: how far the slope before carries it, and what its own slope counts for.
     lengths, weights = _scaled([row[-1] for row in RK4.a], h), _scaled(RK4.b, h)
 
     def stage(i, carry):
         """Stage i from 1 to 3, of which the rates before are known; 4 is the end of the step."""
         whole, k, middle, reached, k2, k3, _, _ = carry
-        length = _among(i, [h, *lengths])
-        time = _pick(i < 3, t + lengths[0], t_new)
+        length, time = _among(i, [h, *lengths]), _pick(i < 3, t + lengths[0], t_new)
         place = list(y)
         for p, slope in zip(flowing, k, strict=True):
             place[p] = _pick(i == 4, whole[p], y[p] + length * slope)
-        k, guards, seen = _looks(lanewise, values, time, place, operations)
+        k, guards, seen = _evaluate(scalar, values, time, place, operations)
         whole = list(whole)
         for p, slope in zip(flowing, k, strict=True):
             whole[p] = _pick(i == 4, whole[p], whole[p] + _among(i, weights) * slope)
         middle = [_pick(i == 1, new, old) for new, old in zip(guards, middle, strict=True)]
         reached = [_pick(i == 3, new, old) for new, old in zip(guards, reached, strict=True)]
-        accelerations = _accelerations(lanewise, k)
+        accelerations = _accelerations(scalar, k)
         k2 = [_pick(i == 1, new, old) for new, old in zip(accelerations, k2, strict=True)]
         k3 = [_pick(i == 2, new, old) for new, old in zip(accelerations, k3, strict=True)]
         return whole, k, middle, reached, k2, k3, guards, seen
@@ -128,7 +126,7 @@ def _one_step(lanewise: Lanewise, values: Values, times, moving: Moving, operati
     whole = list(y)
     for p, slope in zip(flowing, moving.rate, strict=True):
         whole[p] = y[p] + weights[0] * slope
-    k1 = _accelerations(lanewise, moving.rate)
+    k1 = _accelerations(scalar, moving.rate)
     begin = (whole, moving.rate, moving.guards, moving.guards, k1, k1, moving.guards, moving.largest)
     if roll:
         done = lax.fori_loop(1, 5, stage, begin)
@@ -137,9 +135,9 @@ def _one_step(lanewise: Lanewise, values: Values, times, moving: Moving, operati
     whole, rate, middle, reached, k2, k3, guards, seen = done
 
     deepest = (moving.depth >= DEEPEST) | (h <= 64 * EPS * jnp.abs(t))
-    safe = _safe(lanewise, values, deepest, moving.guards, middle, reached, guards)
-    if lanewise.accelerations:
-        safe.append(_follows(lanewise, values, k1, k2, k3, _accelerations(lanewise, rate)))
+    safe = _safe(scalar, values, deepest, moving.guards, middle, reached, guards)
+    if scalar.accelerations:
+        safe.append(_follows(scalar, values, k1, k2, k3, _accelerations(scalar, rate)))
     going = moving.status == Status.going
     accept = _all([*safe, _finite(_once([*(whole[p] for p in flowing), *rate]))], going)
     ended = jnp.where(accept & (t_new >= until), int(Status.reached), int(Status.going))
@@ -154,7 +152,7 @@ def _one_step(lanewise: Lanewise, values: Values, times, moving: Moving, operati
         guards=chosen(guards, moving.guards),
         t=jnp.where(accept, t_new, t),
         n=jnp.where(accept, n_new, moving.n),
-        depth=jnp.where(accept, _risen(n_new, moving.depth), jnp.where(deepest, moving.depth, moving.depth + 1)),
+        depth=jnp.where(accept, _depth_after(n_new, moving.depth), jnp.where(deepest, moving.depth, moving.depth + 1)),
         status=jnp.where(going, ended, moving.status),
         largest=[jnp.where(accept & (new > old), new, old) for new, old in zip(seen, moving.largest, strict=True)],
         steps=moving.steps + accept.astype(jnp.int32),
@@ -183,16 +181,16 @@ def _among(i, values: list):
     return chosen
 
 
-def _risen(n, depth):
+def _depth_after(n, depth):
     """One halving less, where the lane is on a point of the coarser grid."""
     coarser = n * _power(depth - 1)
     return jnp.where((depth > 0) & (jnp.floor(coarser) == coarser), depth - 1, depth)
 
 
-def _looks(lanewise: Lanewise, values: Values, t, y: list, operations) -> tuple[list, list, list]:
+def _evaluate(scalar: ScalarSystem, values: Values, t, y: list, operations) -> tuple[list, list, list]:
     """Rates, guards (in single precision: they are only compared with zero) and watched quantities at a state."""
-    rates, guards = [lanewise.rate[p] for p in lanewise.flowing], [g.value for g in lanewise.guards]
-    found = lanewise.at(values, t, y, [*rates, *guards, *lanewise.watched], t, operations)
+    rates, guards = [scalar.rate[p] for p in scalar.flowing], [g.value for g in scalar.guards]
+    found = scalar.at(values, t, y, [*rates, *guards, *scalar.watched], t, operations)
     n, m = len(rates), len(rates) + len(guards)
     return found[:n], [g.astype(jnp.float32) for g in found[n:m]], found[m:]
 
@@ -208,10 +206,10 @@ def _once(values: list) -> list:
     return list({id(value): value for value in values}.values())
 
 
-def _safe(lanewise: Lanewise, values: Values, deepest, before: list, middle: list, reached: list, after: list) -> list:
+def _safe(scalar: ScalarSystem, values: Values, deepest, before, middle, reached, after) -> list:
     """For each guard, whether it surely stays on its side of zero, or is not armed."""
     safe = []
-    for guard, a, b, r, c in zip(lanewise.guards, before, middle, reached, after, strict=True):
+    for guard, a, b, r, c in zip(scalar.guards, before, middle, reached, after, strict=True):
         doubt = CAUTION * jnp.abs((a + c) - 2.0 * b) + jnp.abs(c - r)
         lowest, highest = jnp.minimum(jnp.minimum(a, b), c), jnp.maximum(jnp.maximum(a, b), c)
         high = lowest > doubt
@@ -222,13 +220,13 @@ def _safe(lanewise: Lanewise, values: Values, deepest, before: list, middle: lis
     return safe
 
 
-def _accelerations(lanewise: Lanewise, rate: list) -> list:
+def _accelerations(scalar: ScalarSystem, rate: list) -> list:
     """The rates of velocities, in single precision, if there is a singular guard."""
-    of = dict(zip(lanewise.flowing, rate, strict=True))
-    return [of[k].astype(jnp.float32) for k in lanewise.accelerations]
+    of = dict(zip(scalar.flowing, rate, strict=True))
+    return [of[k].astype(jnp.float32) for k in scalar.accelerations]
 
 
-def _follows(lanewise: Lanewise, values: Values, before: list, second: list, third: list, after: list):
+def _follows(scalar: ScalarSystem, values: Values, before: list, second: list, third: list, after: list):
     """Whether the stages agree as the engine wants it where a singular guard is armed (`advance.stiff`)."""
 
     def largest(parts):
@@ -238,7 +236,7 @@ def _follows(lanewise: Lanewise, values: Values, before: list, second: list, thi
         return largest([x - y for x, y in zip(a, b, strict=True)])
 
     agree = difference(third, second) <= AGREE * difference(after, before) + ALIKE * largest([*before, *after])
-    armed = [guard.armed for guard in lanewise.guards if guard.singular]
+    armed = [guard.armed for guard in scalar.guards if guard.singular]
     if any(node.known for node in armed):
         return agree
     return _all([~values[node] for node in armed[1:]], ~values[armed[0]]) | agree

@@ -7,15 +7,18 @@ import dataclasses
 import functools
 from typing import Any
 
+import jax
 import numpy as np
 
-from saltus.engines.drift import drift
+from saltus.engines.band_step import Leg
+from saltus.engines.drift import drift_once
 from saltus.engines.replay import Replay
-from saltus.engines.stepwise import Leg
 from saltus.hybrid import AbstractTrajectory, Event, Outcome, State
 from saltus.hybrid.parts import refill
 from saltus.hybrid.trajectory import SIDES, checked_times
 from saltus.programs.arrays import numbers
+
+TOGETHER = 64  # events whose states are computed together
 
 
 @dataclasses.dataclass
@@ -27,7 +30,7 @@ class _Member:
     modes: list
 
 
-class Recollection(AbstractTrajectory):
+class QueueTrajectory(AbstractTrajectory):
     """The motion of all members.
 
     Between two changes a member's motion is the system's closed-form flow, so nothing is interpolated.
@@ -43,23 +46,33 @@ class Recollection(AbstractTrajectory):
         self.steps = 0
         self._until = first
         self._landed: dict[int, float] = {}
+        self._sides: dict[str, tuple[int, int, State]] = {}  # states beside some events
 
     @staticmethod
-    def begin(system, start: State) -> Recollection:
+    def begin(system, start: State) -> QueueTrajectory:
         """A memory of nothing but the start."""
-        return Recollection(system, start)
+        return QueueTrajectory(system, start)
 
     @property
     def count(self) -> int:
         """How many events are remembered."""
         return len(self._events)
 
-    def event(self, name: str, index: int, t: float, data: dict[str, Any], members: tuple[int, ...]) -> None:
+    def add_event(self, name: str, index: int, t: float, data: dict[str, Any], members: tuple[int, ...]) -> None:
         """Remember an event; its states are put together when asked for."""
-        before, after = (functools.partial(self.at, t, side) for side in SIDES)
+        before, after = (functools.partial(self._beside, len(self._events), side) for side in SIDES)
         self._events.append(Event(name, index, t, before, after, data, members))
 
-    def piece(self, t: float, members, q, v, mode, ledger) -> None:
+    def _beside(self, number: int, side: str) -> State:
+        """The state before or after an event: those of its neighbours are computed with it, and kept for a while."""
+        first = number // TOGETHER * TOGETHER
+        if self._sides.get(side, (None,))[0] != first or len(self._events) != self._sides[side][1]:
+            times = [event.t for event in self._events[first : first + TOGETHER]]
+            self._sides[side] = first, len(self._events), self.states(np.array(times), side)
+        states = self._sides[side][2]
+        return jax.tree.map(lambda x: jax.device_put(np.asarray(x)[number - first]), states)
+
+    def add_change(self, t: float, members, q, v, mode, ledger) -> None:
         """Remember a change of some members."""
         for k, member in enumerate(members):
             kept = self.pieces[member]
@@ -69,7 +82,7 @@ class Recollection(AbstractTrajectory):
         self.ledger.append((t, np.array(ledger)))
         self._until = t
 
-    def stretch(self, t: float, members, modes, leg: Leg) -> None:
+    def add_leg(self, t: float, members, modes, leg: Leg) -> None:
         """Remember that some members set off together."""
         for k, member in enumerate(members):
             kept = self.pieces[member]
@@ -78,19 +91,19 @@ class Recollection(AbstractTrajectory):
             kept.modes.append(np.array(modes[k]))
         self.steps += 1
 
-    def landed(self, t: float, leg: Leg, ledger) -> None:
+    def end_leg(self, t: float, leg: Leg, ledger) -> None:
         """Remember that a leg is over, perhaps before its time; the ledger now has what it has added."""
         self._landed[id(leg)] = t
         self.ledger.append((t, np.array(ledger)))
 
-    def close(self, t: float, outcome: Outcome) -> Recollection:
+    def close(self, t: float, outcome: Outcome) -> QueueTrajectory:
         """The memory of a run that has ended."""
         self.events, self.outcome, self._until = tuple(self._events), outcome, t
         return self
 
     def replay(self, system, start: State, times=None) -> Replay:
         """The run taken again with other numbers; `system` offers `check_replay` and `again` for its events."""
-        from saltus.engines.crowd_replay import replay
+        from saltus.engines.queue_replay import replay
 
         return replay(self, system, start, times)
 
@@ -127,7 +140,8 @@ class Recollection(AbstractTrajectory):
 
     def _fill(self, times, side, q, v, mode) -> np.ndarray:
         """Fill in the rows; returns what the legs then under way have added to the ledger."""
-        members, rows, lags, from_q, from_v = [], [], [], [], []
+        members, rows, lags, which = [], [], [], []
+        pieces: dict[tuple[int, int], int] = {}
         legs: dict[tuple[int, int], tuple[Leg, list[int]]] = {}
         find = bisect.bisect_right if side == "after" else bisect.bisect_left
         for i, kept in enumerate(self.pieces):
@@ -141,13 +155,14 @@ class Recollection(AbstractTrajectory):
                 members.append(i)
                 rows.append(row)
                 lags.append(t - kept.times[k])
-                from_q.append(state[0])
-                from_v.append(state[1])
+                which.append(pieces.setdefault((i, k), len(pieces)))
         if rows:
-            q[rows, members], v[rows, members] = drift(self.system, members, from_q, from_v, lags)
+            states = [self.pieces[i].states[k] for i, k in pieces]
+            starts = [i for i, _ in pieces], [one for one, _ in states], [two for _, two in states]
+            q[rows, members], v[rows, members] = drift_once(self.system, *starts, which, lags)
         lost = np.zeros((len(times), *self.start.ledger.shape))
         for (row, _), (leg, concerned) in legs.items():
-            went_q, went_v, spent = leg.rows(times[row])
+            went_q, went_v, spent = leg.sampled(times[row])
             places = [leg.band.members.index(i) for i in concerned]
             q[row, concerned], v[row, concerned] = went_q[places], went_v[places]
             if side == "before" or times[row] < self._landed.get(id(leg), np.inf):

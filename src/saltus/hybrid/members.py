@@ -84,7 +84,7 @@ class Band(Protocol):
         """Time that has passed since the start [s]."""
         ...
 
-    def tidied(self, y: np.ndarray) -> np.ndarray:
+    def tidy(self, y: np.ndarray) -> np.ndarray:
         """The variables with what rounding has spoiled made good."""
         ...
 
@@ -137,11 +137,11 @@ class Again(Protocol):
 class Plan(Protocol):
     """Foresees the events of a crowd and makes them happen; made by `system.plan(start, until)`."""
 
-    def ahead(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[list[tuple[float, Change]], bool] | None:
+    def ahead(self, t: float, paths: Paths) -> tuple[list[tuple[float, Change]], bool] | None:
         """The next events with their times, found together, and whether nothing is left to happen after them.
 
-        None where events are to be foreseen one by one. Asked where all members move on their own; `q` and `v` are
-        the states of all at time t, which is where the last events of an earlier answer left off.
+        None where events are to be foreseen one by one. Asked where all members move on their own, at the time of the
+        last event of an earlier answer if there was one.
         """
         ...
 
@@ -157,7 +157,7 @@ class Plan(Protocol):
         """Those of the members that do not move on their own now, as they hang together."""
         ...
 
-    def banded(self, band: Band, name: str, index: int, t: float, q, v, mode) -> Change:
+    def happen_within(self, band: Band, name: str, index: int, t: float, q, v, mode) -> Change:
         """What an event within a band does."""
         ...
 

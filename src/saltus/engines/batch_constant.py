@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import crossed
+from saltus.engines.advance import beyond_border
+from saltus.engines.batch_lane import Lanes, Watch, each, flow_one, search_lane
 from saltus.engines.flat import FlatSystem
 from saltus.engines.kernel import Flowed, flow_lanes, lanes_program
-from saltus.engines.one_of_many import Lanes, Watch, each, flow_one, look
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps, ConstantSteps
 from saltus.engines.steppers import stepper
@@ -71,7 +71,7 @@ def run_lanes(
     on_gpu = jax.default_backend() == "gpu"
     size = min(count, LOOKED if on_gpu else LOOKED_ON_CPU)
     until = jnp.broadcast_to(jnp.asarray(until, float), (count,))
-    now = _begun(system, start, until, jnp.broadcast_to(jnp.asarray(goes), (count,)), watch, not on_gpu)
+    now = _begin(system, start, until, jnp.broadcast_to(jnp.asarray(goes), (count,)), watch, not on_gpu)
     looks = np.zeros(count, int)
     left = int((np.asarray(now.status) == Status.going).sum())
     while True:
@@ -79,7 +79,7 @@ def run_lanes(
             system, now.state, now.status, now.largest, watch, until=until, step=step, origin=origin,
             max_steps=max_steps, like=like, varying=varying, device=device,
         )  # fmt: skip
-        now = _flowed(now, flowed, max_steps)
+        now = _accept_flow(now, flowed, max_steps)
         doubtful = np.flatnonzero(np.asarray(now.status) == Status.doubtful)
         if progress is not None:
             progress(left - doubtful.size)
@@ -90,14 +90,14 @@ def run_lanes(
         given_up = looks > LOOKS_PER_EVENT * max_events
         for first in range(0, doubtful.size, size):
             which = np.resize(doubtful[first : first + size], size)  # filled up with repetitions: the same twice
-            now = _looked(now, system, jnp.asarray(which), control, watch, max_events, not on_gpu)
+            now = _search(now, system, jnp.asarray(which), control, watch, max_events, not on_gpu)
         if given_up[doubtful].any():
             going = jnp.asarray(given_up) & (now.status <= Status.doubtful) & (now.status != Status.reached)
             now = dataclasses.replace(now, status=jnp.where(going, int(Status.full), now.status))
 
 
 @eqx.filter_jit
-def _begun(system, start: State, until, goes, watch: Watch, one_by_one: bool) -> Lanes:
+def _begin(system, start: State, until, goes, watch: Watch, one_by_one: bool) -> Lanes:
     """The lanes before their first step, with the signs of their guards; over, where one begins beyond a border."""
     arrays, rest = eqx.partition(system, eqx.is_array)
 
@@ -106,7 +106,7 @@ def _begun(system, start: State, until, goes, watch: Watch, one_by_one: bool) ->
         system = eqx.combine(arrays, rest)
         flat = FlatSystem(system, state)
         g = flat.guards(state.t, flat.vector(state))
-        beyond, over = crossed(flat.armed(), flat.marks().border, g)
+        beyond, over = beyond_border(flat.armed(), flat.marks().border, g)
         signs, pile_up = Signs(g, jnp.zeros(g.size, bool)), PileUp.empty(g.size)
         by = jnp.where(beyond, flat.guard_numbers()[0][over], -1) if g.size else jnp.asarray(-1)
         return by, jnp.nan_to_num(watch(system, state)), signs, pile_up
@@ -123,13 +123,13 @@ def _begun(system, start: State, until, goes, watch: Watch, one_by_one: bool) ->
 
 
 @eqx.filter_jit
-def _flowed(before: Lanes, flowed: Flowed, max_steps: int) -> Lanes:
+def _accept_flow(before: Lanes, flowed: Flowed, max_steps: int) -> Lanes:
     """The lanes after a flow, in which no guard has passed zero."""
     steps = before.steps + flowed.steps
     went = before.status == Status.going
     given_up = (flowed.status == Status.going) | ((flowed.status == Status.doubtful) & (steps >= max_steps))
     status = jnp.where(given_up, int(Status.full), flowed.status)
-    signs = jax.tree.map(lambda p, q: jnp.where(went[:, None], p, q), before.signs.flowed(), before.signs)
+    signs = jax.tree.map(lambda p, q: jnp.where(went[:, None], p, q), before.signs.after_flow(), before.signs)
     return dataclasses.replace(
         before, signs=signs, state=flowed.state, status=status, steps=steps, largest=flowed.largest,
         t_next=jnp.where(went, flowed.t_next, before.t_next),
@@ -137,7 +137,7 @@ def _flowed(before: Lanes, flowed: Flowed, max_steps: int) -> Lanes:
 
 
 @eqx.filter_jit
-def _looked(
+def _search(
     now: Lanes, system, which, control: AbstractSteps, watch: Watch, max_events: int, one_by_one: bool
 ) -> Lanes:
     """The doubtful lanes after the step that is looked into, and the jumps in it."""
@@ -151,7 +151,7 @@ def _looked(
 
     def one(lane):
         before = lane.events
-        lane = look(lane, rest, control, method, watch, max_events, one_by_one)
+        lane = search_lane(lane, rest, control, method, watch, max_events, one_by_one)
         # After a jump the kernel knows nothing of the guards' signs: the next step is taken here.
         fires = (lane.events > before) | lane.signs.fired.any()
         return jax.lax.cond(fires & (lane.status == Status.going), careful, lambda lane: lane, lane)

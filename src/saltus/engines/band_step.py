@@ -14,7 +14,7 @@ import numpy as np
 
 from saltus.engines.steppers import ExplicitStepper, stepper
 from saltus.hybrid import Outcome
-from saltus.hybrid.crowd import Band
+from saltus.hybrid.members import Band
 from saltus.numerics.runge_kutta import growth
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ METHOD = "dopri8"
 SHORTEST = 1e-13  # of the time of the run or of the step first tried, below which a step is given up
 SNAP = 1e-12  # of the time left, within which a step ends with it
 EPS = float(np.finfo(float).eps)
+FARTHEST = (0.125, 0.375, 0.625, 0.875)  # places along a step, between those that its interpolation goes through
+AS_GOOD = 0.1  # of the error allowed, within which an interpolation stands for a step
 MOST = 4.0  # by which a step may be longer than the one before
 
 
@@ -82,11 +84,29 @@ class Leg:
         """Configurations and velocities at a time, by interpolation: about as accurate as the step, and quick."""
         if t >= self.end or t <= self.begin:
             return self.band.rows(self._at(t), whole=False)[:2]
+        return self.band.rows(self._on_course(t), whole=False)[:2]
+
+    def sampled(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `rows`, by interpolation where it is as good as a step: ten times as quick where many ask."""
+        if t >= self.end or t <= self.begin or not self._course_holds:
+            return self.rows(t)
+        return self.band.rows(self._on_course(t))
+
+    def _on_course(self, t: float) -> np.ndarray:
+        """The variables at a time, by interpolation."""
         course, wanted = self._course, t - self.begin
         size = wanted * self.size / (self.end - self.begin)
         if abs(self.band.clock(course(size)) - wanted) > 1e-13 * (self.end - self.begin):
             size = _root(lambda s: self.band.clock(course(s)) - wanted, 0.0, self.size, 1e-15 * self.size)
-        return self.band.rows(self.band.tidied(course(size)), whole=False)[:2]
+        return self.band.tidy(course(size))
+
+    @functools.cached_property
+    def _course_holds(self) -> bool:
+        """Whether the interpolation is within a tenth of the error allowed, where it is farthest from its points."""
+        scale = self.rtol * self.band.scales(self.band.start)
+        places = [part * self.size for part in FARTHEST]
+        misses = [(self.band.tidy(self._course(size)) - self._step(size)[0]) / scale for size in places]
+        return all(bool(np.sqrt(np.mean(miss**2)) <= AS_GOOD) for miss in misses)
 
     @functools.cached_property
     def _course(self) -> KroghInterpolator:
@@ -138,7 +158,7 @@ class Leg:
         scale = self.rtol * self.band.scales(self.band.start)
         with np.errstate(over="ignore", invalid="ignore"):
             error = float(np.sqrt(np.mean((step.error / scale) ** 2)))
-        return self.band.tidied(step.y), error, step.places, step.rates, np.array(guards)
+        return self.band.tidy(step.y), error, step.places, step.rates, np.array(guards)
 
     def _go(self, left: float, rate: np.ndarray, first: np.ndarray) -> None:
         """Take the longest step that is accurate, ends in time and shows no event but at its end."""
