@@ -1,9 +1,11 @@
 """Programs kept between processes: the same bits, never the wrong program, no harm from damaged files."""
 
 import functools
+import os
 import subprocess
 import sys
 import threading
+import time
 
 import equinox as eqx
 import jax
@@ -134,6 +136,19 @@ def test_machine_code_of_another_processor_is_not_used(folder, monkeypatch):
     assert len(list(folder.glob("*.code"))) == 2
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners here")
+def test_machine_code_that_others_may_have_written_is_not_run(folder, monkeypatch):
+    program(wave)(jnp.ones(3), 4)
+    (path,) = folder.glob("*.code")
+    name = path.name.removesuffix(f"-{code.machine()}.code")
+    assert code.read(folder, name) is not None
+    path.chmod(0o666)
+    assert code.read(folder, name) is None
+    path.chmod(0o600)
+    monkeypatch.setattr(os, "getuid", lambda: path.stat().st_uid + 1)
+    assert (code.read(folder, name) is None) == (path.stat().st_uid != 0)  # root may write anything anyway
+
+
 def test_facts_are_found_once_and_by_the_form_of_what_is_given(folder):
     found = []
 
@@ -214,20 +229,39 @@ def test_the_programs_of_the_last_run_are_loaded_ahead_by_a_second_thread(folder
     with ahead.expected("a form"):
         wanted = program(wave)(x, 5)
     (path,) = folder.glob("used-*.facts")
-    assert threads == [True]
+    assert all(threads)
+    threads.clear()
     traces()
     with ahead.expected("a form"):
         for pending in list(ahead._loading.values()):
             pending.result()
-        assert threads == [True, False]
+        assert threads == [False]
         assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
-    assert threads == [True, False] and traces() == 0 and not ahead._loading
+    assert threads == [False] and traces() == 0 and not ahead._loading
     path.write_bytes(store.packed(["../elsewhere", 3, "wave-" + 40 * "0"], b""))
     with ahead.expected("a form"):
         assert set(ahead._loading) == {"wave-" + 40 * "0"}
         assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
     with ahead.expected("another form"):
         assert not ahead._loading
+
+
+def test_who_comes_second_waits_and_finds_the_program_made(tmp_path):
+    def make(number):
+        with store.alone(tmp_path, "one"):
+            if store.read(tmp_path, "one") is None:
+                made.append(number)
+                time.sleep(0.05)
+                store.write(tmp_path, "one", None, b"program")
+
+    made: list[int] = []
+    threads = [threading.Thread(target=make, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["one.program"]
 
 
 def test_the_oldest_are_thrown_out_when_there_are_too_many(tmp_path):

@@ -115,7 +115,7 @@ def _listen() -> None:
 
 def read(folder: Path, name: str) -> tuple[Any, Callable] | None:
     """The form of the results and the program as a function of flat arrays; None where it has to be compiled."""
-    if not possible():
+    if not possible() or not _trusted(folder / f"{_file(name)}{store.CODE}"):
         return None
     kept = store.read(folder, _file(name), store.CODE)
     if kept is None:
@@ -126,6 +126,17 @@ def read(folder: Path, name: str) -> tuple[Any, Callable] | None:
     except OTHER_JAX:
         store.throw_away(folder / f"{_file(name)}{store.CODE}")
         return None
+
+
+def _trusted(path: Path) -> bool:
+    """Whether nobody but this user (or root) can have written a file: what is read from it runs."""
+    if not hasattr(os, "getuid"):
+        return True
+    try:
+        facts = [one.stat() for one in (path, path.parent)]
+    except OSError:
+        return False
+    return all(one.st_uid in (os.getuid(), 0) and not one.st_mode & stat.S_IWOTH for one in facts)
 
 
 def write(folder: Path, name: str, form: Any, compiled: jax.stages.Compiled, calls_libraries: bool) -> None:
