@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from saltus.engines.stepwise import Leg
+from saltus.engines.band_step import Leg
 
 
 class Swing:
@@ -27,7 +27,7 @@ class Swing:
     def clock(self, y):
         return float(y[1])
 
-    def tidied(self, y):
+    def tidy(self, y):
         return y
 
     def scales(self, y):
