@@ -78,7 +78,7 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         ahead, anchor, t, *_, k, _, _, first = carry
         # From an anchor, as in `first_contact`.
         t = t + ahead
-        q, omega = rotation.free_rotation(*anchor[1:], body.inertia, t - anchor[0])
+        q, omega = rotation.free_rotation(anchor[1], anchor[2], body.inertia, t - anchor[0])
         far = (t - anchor[0]) * agility.turning > ANCHOR
         anchor = jax.tree.map(lambda new, old: jnp.where(far, new, old), (t, q, omega), anchor)
         here = place(t, q, omega)
