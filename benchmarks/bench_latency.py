@@ -133,11 +133,11 @@ def short_commands(bench: Bench) -> None:
         command = words.split()
         codes = (2,) if BAD in words else (0,)
         bench.measure(f"saltus {words}", ["-m", "saltus", *command], target, fresh=False, codes=codes)
-    built = "import saltus and build a system"
-    for when in ("first", "again"):
-        fresh = when == "first"
-        bench.measure(f"saltus check bowl, {when}", ["-m", "saltus", "check", "bowl"], 0.5, fresh=fresh)
-        bench.measure(f"{built}, {when}", ["-c", BUILD], None if fresh else 1.2, fresh=fresh)
+    looks = {"saltus check bowl": (["-m", "saltus", "check", "bowl"], 0.5)}
+    looks["import saltus and build a system"] = (["-c", BUILD], 1.2)
+    for name, (command, target) in looks.items():
+        for when in ("first", "again"):
+            bench.measure(f"{name}, {when}", command, target, fresh=when == "first")
 
 
 def ensemble(bench: Bench) -> None:
@@ -159,12 +159,12 @@ def main() -> None:
         bench = Bench(1 if options.quick else options.repeats, Path(folder))
         bench.measure("saltus list, to fill the cache", ["-m", "saltus", "list"], None, fresh=False)
         short_commands(bench)
-        if not options.no_ensemble:
-            ensemble(bench)
         for name in options.scenarios or kinds:
             goal = FIRST.get(name) or FIRST.get(kinds[name], FIRST_OF_ANY)
             bench.scenario(name, goal)
             bench.write()  # what there is, should somebody end it
+        if not options.no_ensemble:
+            ensemble(bench)
         bench.write()
 
 

@@ -27,7 +27,7 @@ class Swing:
     def clock(self, y):
         return float(y[1])
 
-    def tidied(self, y):
+    def tidy(self, y):
         return y
 
     def scales(self, y):

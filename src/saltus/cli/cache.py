@@ -68,7 +68,9 @@ def ours(folder: Path) -> Iterator[Path]:
     if folder.is_dir():
         yield from (path for path in folder.iterdir() if path.is_file() and COMPILED.fullmatch(path.name))
     if (folder / "programs").is_dir():
-        yield from (path for path in (folder / "programs").iterdir() if path.suffix in (*store.KEPT, ".part"))
+        yield from (
+            path for path in (folder / "programs").iterdir() if path.suffix in (*store.KEPT, store.PART, store.LOCK)
+        )
 
 
 def looked(folder: Path) -> dict:

@@ -96,20 +96,13 @@ class Program:
 
     def _read_or_made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
         """The program of this name: its code as it was compiled, or compiled from what was traced, or traced."""
-        ready = ahead.loaded(name, lambda: code.read(folder, name))
+        ready = _from_code(ahead.loaded(name, lambda: code.read(folder, name)))
         if ready is not None:
-            try:
-                return _Flat(*ready)
-            except Exception:  # of another form, although its digest is right
-                pass
-        kept = store.read(folder, name)
-        if kept is not None:
-            try:
-                return _compiled(folder, name, kept[0], jax.export.deserialize(bytearray(kept[1])))
-            except Exception:  # of another form, although its digest is right: made anew
-                store.throw_away(folder / f"{name}{store.SUFFIX}")
-        with waiting.making():
-            return self._made(folder, name, leaves, tree)
+            return ready
+        with waiting.making(), store.alone(folder, name):
+            # Another process may have made it while this one waited.
+            made = _from_code(code.read(folder, name)) or _from_trace(folder, name)
+            return self._made(folder, name, leaves, tree) if made is None else made
 
     def _made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
         """The program, traced now; None if it cannot be kept."""
@@ -122,6 +115,28 @@ class Program:
         if not changed_since_start():
             store.write(folder, name, form, kept)
         return flat
+
+
+def _from_code(found: tuple[Any, Callable] | None) -> _Flat | None:
+    """The program from its code; None where there is none, or none that fits its form."""
+    if found is None:
+        return None
+    try:
+        return _Flat(*found)
+    except Exception:  # of another form, although its digest is right
+        return None
+
+
+def _from_trace(folder: Path, name: str) -> _Flat | None:
+    """The program from what was traced; None where there is none."""
+    kept = store.read(folder, name)
+    if kept is None:
+        return None
+    try:
+        return _compiled(folder, name, kept[0], jax.export.deserialize(bytearray(kept[1])))
+    except Exception:  # of another form, although its digest is right: made anew
+        store.throw_away(folder / f"{name}{store.SUFFIX}")
+        return None
 
 
 def _compiled(folder: Path, name: str, form: Any, exported: jax.export.Exported) -> _Flat:

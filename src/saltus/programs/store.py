@@ -6,17 +6,20 @@ program as JAX serialises it (StableHLO). It holds no pickle and is never run as
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 MAGIC = b"saltus program 1\n"
 SUFFIX, CODE, FACTS = ".program", ".code", ".facts"  # traced programs, their machine code, and what else is found
 KEPT = (SUFFIX, CODE, FACTS)  # all that counts towards the limit
+PART, LOCK = ".part", ".lock"  # files that are being written; programs that are being made
 LIMIT = 512 * 2**20  # bytes of all kept programs; the oldest in use go first
 FRESH = 86_400.0  # seconds during which a use is not noted again
 
@@ -63,12 +66,37 @@ def write(folder: Path, name: str, header: Any, program: bytes, *, limit: int = 
     """Keep a program; where there is no room or no right to write, nothing is kept."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("wb", dir=folder, prefix=".", suffix=".part", delete=False) as file:
+        with tempfile.NamedTemporaryFile("wb", dir=folder, prefix=".", suffix=PART, delete=False) as file:
             file.write(packed(header, program))
         os.replace(file.name, folder / f"{name}{suffix}")
         _throw_out(folder, limit)
     except OSError:
         return
+
+
+@contextlib.contextmanager
+def alone(folder: Path, name: str) -> Iterator[None]:
+    """Within it no other process makes the program of this name: who comes second waits, and finds it made.
+
+    Where that cannot be arranged (Windows, a folder that cannot be written), both make it, which does no harm. A
+    process that dies lets the others go on.
+    """
+    path = folder / f"{name}{LOCK}"
+    try:
+        import fcntl
+
+        folder.mkdir(parents=True, exist_ok=True)
+        file = path.open("w")
+    except (ImportError, OSError):
+        yield
+        return
+    with file:
+        with contextlib.suppress(OSError):  # of a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            throw_away(path)
 
 
 def throw_away(path: Path) -> None:
@@ -89,7 +117,7 @@ def _throw_out(folder: Path, limit: int) -> None:
             continue
         if entry.name.endswith(KEPT):
             seen.append((facts.st_mtime, facts.st_size, entry.path))
-        elif entry.name.endswith(".part") and time.time() - facts.st_mtime > FRESH:
+        elif entry.name.endswith((PART, LOCK)) and time.time() - facts.st_mtime > FRESH:
             throw_away(Path(entry.path))
     total = sum(size for _, size, _ in seen)
     for _, size, path in sorted(seen):

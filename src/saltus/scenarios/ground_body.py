@@ -232,13 +232,11 @@ class GroundBodyScenario(Scenario):
         return self
 
     def _cover(self, grid):
-        """The types of ground over the pixels of the terrain; None where it is the same everywhere."""
+        """The types of ground over the pixels of the terrain."""
         import numpy as np
 
         from saltus.surfaces.cover import Cover
 
-        if not self.ground:
-            return None
         kinds = np.zeros(grid.shape, int)
         for number, one in enumerate(self.ground, start=1):
             kinds[one.pixels(grid)] = number
@@ -256,6 +254,7 @@ class GroundBodyScenario(Scenario):
         return math.inf if self.solve.until == "rest" else float(self.solve.until)
 
     def build(self) -> tuple[BodyOnGround, State]:
+        from saltus.surfaces import Terrain
         from saltus.systems import BodyOnGround
 
         body, friction = self.body, self.friction
@@ -270,7 +269,7 @@ class GroundBodyScenario(Scenario):
             modulus=friction.modulus,
             settle_height=self.impact.settle_height,
             patience=self.solve.patience if self.solve.until == "rest" else 1e12,
-            cover=self._cover(surface.grid) if self.ground else None,
+            cover=self._cover(surface.grid) if self.ground and isinstance(surface, Terrain) else None,
         )
         start = system.start(
             body.position,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from saltus.simulation import Run
 
 GROUP = "series"
+HAIR = 1e-9  # share of its time by which a batch may have seen the end of a run earlier or later than a single run does
 
 
 def n_series(store: Store) -> int:
@@ -65,11 +66,11 @@ def write_series(work: ScenarioWork, store: Store, count: int, tell: Callable[[i
 
 
 def _times(work: ScenarioWork, store: Store, count: int) -> np.ndarray:
-    """Evenly from the start to the end of the longest run [s]."""
+    """Evenly from the start to just after the end of the longest run [s]."""
     chunks = range(-(-count // store.size))
     stops = np.concatenate([store.read("stop_time", chunk) for chunk in chunks])[:count]
     last = np.max(stops[np.isfinite(stops)], initial=0.0)
-    return np.linspace(0.0, last, work.scenario.solve.samples)
+    return np.linspace(0.0, last * (1 + HAIR), work.scenario.solve.samples)
 
 
 def _run(work: ScenarioWork, values: dict[str, Any]) -> Run | None:
@@ -86,7 +87,7 @@ def _put(group: Any, run: Run, sample: int, count: int, times: np.ndarray) -> No
     from saltus.io.dataset import observe
 
     last = float(run.end.t)
-    inside = times <= last * (1 + 1e-12)  # the batch may have ended the same run a rounding later
+    inside = times <= last * (1 + 2 * HAIR)
     observed = observe(run.system, run.states(np.minimum(times[inside], last)))
     for name, rows in observed.items():
         if name not in group:
