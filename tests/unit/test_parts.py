@@ -71,6 +71,14 @@ def test_parts_are_one_array_and_back():
     assert float(jnp.sum(jax.tree.map(lambda x: x[0], place))) == 6.0 and float(place[1, 0]) == 4.0
 
 
+def test_parts_do_what_arrays_do_and_say_which_names_they_have():
+    place = Place(jnp.asarray(-1.0), jnp.asarray([2.0, -3.0]))
+    assert float(place.max()) == 2.0 and place.ravel().tolist() == [-1.0, 2.0, -3.0]
+    assert place.at[0].set(5.0).tolist() == [5.0, 2.0, -3.0]
+    with pytest.raises(AttributeError, match="'Place' has no part 'hight'; it has along, height"):
+        _ = place.hight
+
+
 def test_arithmetic_with_parts_is_that_of_their_array():
     place = Place(jnp.asarray(-1.0), jnp.asarray([2.0, -3.0]))
     flat = np.array([-1.0, 2.0, -3.0])

@@ -5,13 +5,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
+
+# What an array can do, and its parts therefore too.
+LIKE_ARRAYS = frozenset((
+    "all", "any", "argmax", "argmin", "astype", "at", "copy", "flatten", "item", "max", "mean", "min", "prod", "ravel",
+    "reshape", "std", "sum", "tolist", "T", "transpose", "var",
+))  # fmt: skip
 
 
 def part(axes: int = 0) -> Any:
@@ -86,6 +92,17 @@ class Parts(eqx.Module):
 
     def __abs__(self) -> Array:
         return abs(self.array())
+
+    if not TYPE_CHECKING:  # a type checker should know the fields, and no others
+
+        def __getattr__(self, name: str) -> Any:
+            """What arrays can do beside that: `state.v.max()`, `state.q.ravel()`, `state.q.at[0]`."""
+            if name in LIKE_ARRAYS:
+                return getattr(as_array(self), name)
+            raise AttributeError(f"{type(self).__name__!r} has no part {name!r}; it has {', '.join(self._names())}.")
+
+    def _names(self) -> list[str]:
+        return [name for name, _ in _axes(type(self))]
 
     @property
     def shape(self) -> tuple[int, ...]:
