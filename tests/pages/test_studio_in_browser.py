@@ -110,10 +110,10 @@ def test_a_run_can_be_stopped_and_a_killed_studio_is_noticed(browser, started):
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(address)
-    page.locator("[data-name=box-of-ellipsoids]").click()
+    page.locator("[data-name=gas]").click()
     until(page, "studio.current > 0")
     page.get_by_text("stop", exact=True).click()
-    until(page, "document.querySelector('.wrong').textContent.includes('Stopped by hand')", seconds=300)
+    until(page, "document.querySelector('.wrong').textContent.includes('Stopped by hand')", seconds=100)
     page.get_by_text("Run", exact=True).click()
     until(page, "studio.current > 1")
     process.kill()
