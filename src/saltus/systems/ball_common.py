@@ -104,8 +104,3 @@ def changed(state: State, **parts) -> State:
 def choose(condition, one, other):
     """`one` where the condition holds, else `other`; for whole states and results."""
     return jax.tree.map(lambda x, y: jnp.where(condition, x, y), one, other)
-
-
-def of_type(state: State, like: State) -> State:
-    """The state with the types of another, so that whatever takes both is compiled once."""
-    return jax.tree.map(lambda x, y: jnp.asarray(x, y.dtype), state, like)

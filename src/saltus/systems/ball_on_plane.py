@@ -13,6 +13,7 @@ from saltus import checks
 from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import AbstractSystem, Guard, Parts, Quantity, Rate, State, part
 from saltus.hybrid.parts import shift
+from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
 from saltus.programs import program
@@ -25,7 +26,6 @@ from saltus.systems.ball_common import (
     changed,
     choose,
     is_point,
-    of_type,
     size,
     spot_law,
 )
@@ -401,7 +401,7 @@ def _settled(ball: BallOnPlane, state: State) -> State:
     """The right mode for a start."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed
     slips = ball._held_from_rolling(state) if ball.shifted else state
-    return of_type(choose(ends, ball._rolling(state), slips), state)
+    return same_types(state, choose(ends, ball._rolling(state), slips))
 
 
 def _run_out(ball: BallOnPlane, state: State, speeds) -> State:

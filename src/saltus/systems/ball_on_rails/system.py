@@ -13,11 +13,11 @@ from jaxtyping import Array
 from saltus import checks
 from saltus.contacts.ball_contact import across
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
-from saltus.hybrid.state import on_host
+from saltus.hybrid.state import on_host, same_types
 from saltus.laws.friction import AbstractFrictionLaw
 from saltus.programs import program
 from saltus.programs.arrays import numbers
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, choose, is_point, of_type
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, choose, is_point
 from saltus.systems.ball_on_rails import creep, events, forces, stick
 from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, RailLosses, RailMotion, RailPlace, Scalar
 from saltus.systems.ball_on_rails.stick import JAMMED, MODES, OPEN, REST, SLIP, STICK
@@ -221,7 +221,7 @@ class BallOnRails(AbstractSystem):
 
 @program
 def _seated(ball: BallOnRails, state: State) -> State:
-    return of_type(events.seated(ball, state), state)
+    return same_types(state, events.seated(ball, state))
 
 
 def _keeps_both_rails(half_angle: Scalar, law: AbstractFrictionLaw) -> bool:

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Parts, Quantity, Rate, State, part
+from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw, PointLimit, Reaction
 from saltus.programs import program
 from saltus.programs.arrays import numbers
@@ -23,7 +24,6 @@ from saltus.systems.ball_common import (
     changed,
     choose,
     is_point,
-    of_type,
     size,
     sliding_force,
 )
@@ -403,7 +403,7 @@ def _settled(ball: Butterfly, state: State) -> State:
     slip_and_rim = ball._slip_and_rim(state)
     if not ball.point:
         held = choose(size(slip_and_rim) <= NEAR_REST * ball.speed, ball._held_or_reversed(state), state)
-        return of_type(held, state)
+        return same_types(state, held)
     sliding = changed(state, mode=jnp.where(slip_and_rim[0] > 0.0, FORWARD, BACKWARD))
     held = choose(jnp.abs(slip_and_rim[0]) <= 1e-12 * ball.speed, ball._held_or_reversed(state), sliding)
-    return of_type(held, state)
+    return same_types(state, held)

@@ -11,11 +11,12 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid import State
+from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
 from saltus.programs import program
 from saltus.programs.arrays import numbers
-from saltus.systems.ball_common import changed, choose, of_type, size
+from saltus.systems.ball_common import changed, choose, size
 from saltus.systems.ground_body import jumps
 from saltus.systems.ground_body.mechanics import FLIGHT, REST, SLIDE, active_piece, look, wrench
 from saltus.systems.ground_body.state import GroundLedger, GroundMotion, GroundPlace
@@ -80,7 +81,7 @@ def _placed(system: BodyOnGround, position, velocity, quaternion, angular_veloci
     q = flying.q.lift(height - jnp.min(heights)).replace(facing=facing)
     placed = changed(flying, q=q, ledger=flying.ledger.replace(piece=touching.astype(float)))
     closing = jnp.stack([sight.closing for sight in sights])[touching]
-    return of_type(placed, flying), closing
+    return same_types(flying, placed), closing
 
 
 def _lowest(system: BodyOnGround, centre: Array, quaternion: Array, piece: int) -> Array:
@@ -100,7 +101,7 @@ def _lowest(system: BodyOnGround, centre: Array, quaternion: Array, piece: int) 
 @program
 def _hit(system: BodyOnGround, flying: State) -> State:
     """A body that begins with an impact."""
-    return of_type(jumps.landing(system, flying, active_piece(flying)), flying)
+    return same_types(flying, jumps.landing(system, flying, active_piece(flying)))
 
 
 @program
@@ -117,4 +118,4 @@ def _lying(system: BodyOnGround, flying: State) -> State:
     # A body that is not moved at all and has no reason to begin rests, whatever the laws.
     gain = jnp.concatenate([now.acceleration, now.angular_acceleration * system.solid.radius()])
     rests = ~jnp.any(flying.v.array() != 0.0) & (jnp.max(jnp.abs(gain)) <= 1e-12 * system.gravity)
-    return of_type(choose(rests, changed(lying, mode=jnp.asarray(REST)), stays), flying)
+    return same_types(flying, choose(rests, changed(lying, mode=jnp.asarray(REST)), stays))

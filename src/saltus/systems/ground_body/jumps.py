@@ -11,8 +11,9 @@ from jaxtyping import Array
 
 from saltus.hybrid import State
 from saltus.hybrid.parts import shift
+from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
-from saltus.systems.ball_common import changed, choose, of_type, size
+from saltus.systems.ball_common import changed, choose, size
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
     HELD,
@@ -197,8 +198,8 @@ def landing(system: BodyOnGround, state: State, index: Array) -> State:
     lies = (leaving.closing**2 < 2.0 * falls * system.settle_height) & (falls > 0.0)
     after = jax.lax.cond(
         lies,
-        lambda: of_type(_laid(system, after, leaving), state),
-        lambda: of_type(changed(after, mode=jnp.full_like(state.mode, FLIGHT)), state),
+        lambda: same_types(state, _laid(system, after, leaving)),
+        lambda: same_types(state, changed(after, mode=jnp.full_like(state.mode, FLIGHT))),
     )
     return _on_both(system, state, after, index)
 
@@ -240,8 +241,8 @@ def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
     slipless = slipless & system.has_friction
     after = jax.lax.cond(
         slipless | (turnless & system.resisted),
-        lambda: of_type(in_contact(system, lying, slipless, turnless), state),
-        lambda: of_type(lying, state),
+        lambda: same_types(state, in_contact(system, lying, slipless, turnless)),
+        lambda: same_types(state, lying),
     )
     return _booked(system, state, after)
 
