@@ -7,12 +7,12 @@ import numpy as np
 from PIL import Image
 
 
-def drawn_share(page):
-    """Share of the scene's pixels that are not empty, and how many colours they have."""
-    text = page.evaluate(
-        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => "
-        "done(player.space.renderer.domElement.toDataURL()))))"
-    )
+TWO_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
+def drawn_share(page, after=TWO_FRAMES):
+    """Share of the scene's pixels that are not empty after a promise, and how many colours they have."""
+    text = page.evaluate(f"{after}.then(() => player.space.renderer.domElement.toDataURL())")
     pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(text.partition(",")[2]))).convert("RGBA"))
     seen = pixels[pixels[..., 3] > 0]
     return len(seen) / pixels[..., 0].size, len(np.unique(seen[:, :3] // 16, axis=0))

@@ -113,6 +113,15 @@ def test_the_event_table_goes_to_its_event_and_all_tabs_open(browser, written):
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
+@pytest.mark.parametrize("written", ["sliding"], indirect=True)
+def test_a_scene_of_a_new_size_is_never_seen_empty(browser, written):
+    _, where = written
+    with opened(browser, where) as page:
+        # In the moment of the change, before the next frame.
+        resized = "(player.space.parent.style.height = '300px', player.space.resize())"
+        assert drawn_share(page, f"Promise.resolve({resized})")[0] > 0.005
+
+
 @pytest.mark.parametrize("written", ["own"], indirect=True)
 def test_a_system_of_ones_own_gets_a_page_of_its_quantities(browser, written):
     _, where = written

@@ -110,7 +110,9 @@ saltus.Space = class {
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
     for (const part of this.parts) part.resize?.(width, height);
-    if (Math.abs(before - this.camera.aspect) > 0.02 && !this.following) this.fit(); else this.render();
+    if (Math.abs(before - this.camera.aspect) > 0.02 && !this.following) this.fit();
+    // A canvas of a new size is empty: it is drawn before it can be seen.
+    this.draw();
   }
   theme() { for (const part of this.parts) part.theme?.(); this.render(); }
   stretch(heights) {
@@ -135,10 +137,13 @@ saltus.Space = class {
     this.waiting = true;
     requestAnimationFrame(() => {
       this.waiting = false;
-      this.reach();
-      this.renderer.render(this.scene, this.camera);
-      this.player.onView?.();
+      this.draw();
     });
+  }
+  draw() {
+    this.reach();
+    this.renderer.render(this.scene, this.camera);
+    this.player.onView?.();
   }
   // What is near is not cut off, however small it is in the scene; what would be too small to see is marked.
   reach() {
