@@ -6,7 +6,6 @@ import io
 import numpy as np
 from PIL import Image
 
-
 TWO_FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
