@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.numerics.scalars import CannotScalariseError, Scalars, as_inputs, as_table, evaluate, scalarize
+from saltus.numerics.scalars import BatchesItselfError, CannotScalariseError, Scalars, as_inputs, as_table, evaluate, scalarize
 
 
 class SlowPathWarning(RuntimeWarning):
@@ -39,7 +39,9 @@ def side_by_side(function: Callable, lanes: Any, common: Any, name: str = "A fun
     try:
         return _by_scalars(function, lanes, common)
     except CannotScalariseError as error:
-        warn_of_slow_path(name, error)
+        # A ball with a contact spot, 30,000 runs: 16 s of a core by the spot's own rule for many, 26 s as scalars.
+        if not isinstance(error, BatchesItselfError):
+            warn_of_slow_path(name, error)
         return jax.vmap(function, in_axes=(-1, None), out_axes=-1)(lanes, common)
 
 

@@ -27,6 +27,16 @@ class CannotScalariseError(SaltusError):
     """A program that cannot be written as operations on scalars; the message names the operation."""
 
 
+class BatchesItselfError(CannotScalariseError):
+    """A program with a function that has its own rule for many runs at once, which is the faster way."""
+
+
+def refusal(operation: str) -> CannotScalariseError:
+    """The error that names an operation without a rule."""
+    kind = BatchesItselfError if operation == "custom_vmap_call" else CannotScalariseError
+    return kind(f"The operation {operation!r} cannot be written as operations on scalars.")
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Node:
     """One scalar: an input, a constant, or an operation on others.
@@ -297,7 +307,7 @@ def needed(nodes: Iterable[Node]) -> list[Node]:
         if node in found:
             continue
         if node.op == "unknown":
-            raise CannotScalariseError(f"The operation {node.value!r} cannot be written as operations on scalars.")
+            raise refusal(node.value)
         if ready:
             found[node] = None
         else:
@@ -328,7 +338,7 @@ def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like, operations=No
             operate = node.bind or table[node.op]
             values[node] = operate(*(values[arg] for arg in node.args))
         elif node.op in ("input", "table", "unknown"):
-            raise CannotScalariseError(f"The operation {node.value!r} cannot be written as operations on scalars.")
+            raise refusal(node.value)
         else:
             stack.append((node, True))
             stack.extend((arg, False) for arg in reversed(node.args))
