@@ -11,7 +11,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.numerics.scalars import BatchesItselfError, CannotScalariseError, Scalars, as_inputs, as_table, evaluate, scalarize
+from saltus.numerics.scalars import (
+    BatchesItselfError,
+    CannotScalariseError,
+    Scalars,
+    as_inputs,
+    as_table,
+    evaluate,
+    scalarize,
+)
 
 
 class SlowPathWarning(RuntimeWarning):
