@@ -54,13 +54,13 @@ def side_by_side(function: Callable, lanes: Any, common: Any, name: str = "A fun
 
 
 @functools.lru_cache(maxsize=64)
-def _warned(text: str) -> None:
+def _warn(text: str) -> None:
     warnings.warn(text, SlowPathWarning, stacklevel=4)
 
 
 def warn_of_slow_path(name: str, error: CannotScalariseError) -> None:
     """Say, once for each reason, that many runs go slower than they might."""
-    _warned(f"{name} runs without the fast path for many runs at once, correct but slower: {error}")
+    _warn(f"{name} runs without the fast path for many runs at once, correct but slower: {error}")
 
 
 def _by_scalars(function: Callable, lanes: Any, common: Any) -> Any:

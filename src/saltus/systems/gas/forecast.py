@@ -223,8 +223,8 @@ def _noted(arena: Arena, fluid: Fluid, i: Array, keys: Array, limit: Array, reas
     waits = put(waits, i, key)
     weight = search.weight[k]
     hints = put(put(fluid.hints, partner, 1.0 - weight), i, weight)
-    due = tournament.replaced(fluid.due, i, t)
-    due = tournament.replaced(due, jnp.where(pair, partner, i), t)
+    due = tournament.replace(fluid.due, i, t)
+    due = tournament.replace(due, jnp.where(pair, partner, i), t)
     tally = fluid.tally
     tally = eqx.tree_at(lambda y: (y.forecasts, y.looks), tally, (tally.forecasts + 1, tally.looks + search.looks))
     stop = jnp.where(search.looks >= MOST_LOOKS, LOST, fluid.stop)
