@@ -11,6 +11,7 @@ from jaxtyping import Array
 
 from saltus.programs import program
 from saltus.programs.arrays import numbers
+from saltus.shapes import AbstractShape, alike
 from saltus.systems.gas.flight import (
     FREEDOM,
     KIND,
@@ -26,7 +27,6 @@ from saltus.systems.gas.flight import (
     SeriesFlight,
     settled,
 )
-from saltus.shapes import AbstractShape, alike
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,7 @@ from jaxtyping import Array
 
 from saltus.numerics import tournament
 from saltus.numerics.components import Vec
+from saltus.systems.gas import shaped
 from saltus.systems.gas.arena import (
     BITS,
     HOME,
@@ -24,7 +25,6 @@ from saltus.systems.gas.arena import (
     reverse,
     row_of,
 )
-from saltus.systems.gas import shaped
 from saltus.systems.gas.flight import CLOCK, DRIFT, LASTS, PLACE, RADIUS, SQUARES, SWAY, vector
 from saltus.systems.gas.look import looked
 from saltus.systems.gas.separation import Seen
@@ -122,7 +122,9 @@ def _look(arena, terms: Terms, fluid: Fluid, row: Array, keys: Array, until: Arr
         t, key = safe[k], keys[k]
         other, hint = row_of(rows, partner_of(key)), row_of(hints, k)
         if terms.shapes is not None:
-            apart, sure = looked(arena, terms, row, other, key, t, jnp.full_like(t, 0.5), turns=FIRST_TURNS, limit=limit)
+            apart, sure = looked(
+                arena, terms, row, other, key, t, jnp.full_like(t, 0.5), turns=FIRST_TURNS, limit=limit
+            )
             return shaped.look(arena, terms, row, other, key, t, hint, limit, apart, sure), t, until[k]
         apart, sure = looked(arena, terms, row, other, key, t, hint, turns=LATER_TURNS, limit=limit)
         return Seen(apart.gap, apart.rate, apart.change, apart.weight, sure), t, until[k]

@@ -67,7 +67,9 @@ def sizes(bodies: Bodies, region: np.ndarray, periodic: np.ndarray, n_walls: int
 def _few(bodies: Bodies, n_walls: int, log: int) -> Sizes:
     """Lists of all bodies, which nobody ever leaves."""
     room = -(-max(bodies.n - 1, 1) // 8) * 8
-    arena = Arena(bodies.n, n_walls, flight_of(bodies), room, (1, 1, 1), WORD, (False, False, False), log, everyone=True)
+    arena = Arena(
+        bodies.n, n_walls, flight_of(bodies), room, (1, 1, 1), WORD, (False, False, False), log, everyone=True
+    )
     return Sizes(1e100, arena)
 
 
