@@ -112,6 +112,19 @@ def assert_states_can_be_had_at_any_time(whole):
         whole.at(-1.0)
 
 
+def test_a_gas_from_a_checkpoint_runs_the_same_program(start, tmp_path):
+    gas, again = (Gas(HardBodies(start, np.full(3, EDGE))) for _ in range(2))
+    gas.measure(600)
+    saved = Checkpoint(tmp_path / "gas.npz", "one", resume=True)
+    saved.save(gas)
+    saved.restore(again)
+    # Numbers of another type (weak ones, say) would be traced and compiled again, and that program may round otherwise.
+    for one, two in ((gas.hard.fluid, again.hard.fluid), (gas.hard.terms, again.hard.terms)):
+        assert jax.tree.map(jax.typeof, one) == jax.tree.map(jax.typeof, two)
+    again.hard.restart(start, scale=1.0, growth=0.0)
+    assert jax.tree.map(jax.typeof, again.hard.terms) == jax.tree.map(jax.typeof, gas.hard.terms)
+
+
 def test_the_checkpoint_of_another_scenario_is_refused(start, tmp_path):
     gas = Gas(HardBodies(start, np.full(3, EDGE)))
     gas.measure(600)

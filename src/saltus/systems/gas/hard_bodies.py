@@ -217,10 +217,10 @@ class HardBodies:
         """Go on from other bodies of the same shapes, at another scale or growth."""
         self.bodies = bodies
         if scale is not None:
-            self.terms = eqx.tree_at(lambda t: t.scale, self.terms, jnp.asarray(float(scale)))
+            self.terms = eqx.tree_at(lambda t: t.scale, self.terms, numbers(scale))
         if growth is not None:
-            self.terms = eqx.tree_at(lambda t: t.growth, self.terms, jnp.asarray(float(growth)))
-        zero = eqx.tree_at(lambda f: f.laps, self.fluid, jnp.zeros_like(self.fluid.laps))
+            self.terms = eqx.tree_at(lambda t: t.growth, self.terms, numbers(growth))
+        zero = eqx.tree_at(lambda f: f.laps, self.fluid, numbers(np.zeros(self.fluid.laps.shape)))
         self.fluid = self._begun(rows_of(self.arena.flight, bodies, self.walls), zero)
 
     # ---- what there is -------------------------------------------------------------------------
