@@ -52,7 +52,9 @@ RELEASE_PATH = 1e-9  # [m]; at least
 RELEASE_SHARE = 0.01  # of the settle height; who takes bounces less exactly has no use for more here
 SMALL_TURN = 0.4  # [rad]; no more may happen in such a moment: one step of fourth order follows it
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
-ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins
+ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins, at most
+ONSET_CHANGE = 1e-14  # of the directions, and of the load over the weight, at which the search ends
+BEYOND = 1.05  # share of the time to lift-off that is taken by a contact which loses grip and ground together
 
 
 def hair(state: State) -> Array:
@@ -107,8 +109,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
             jnp.where(spins, spin, own.spin),
         )
 
-    def improve(_, carry):
-        slip, turn, load, _ = carry
+    def improved(slip, turn, load):
         radius = jnp.zeros(()) if system.point else system.spot_radius(load, sight.touch)
         now = wrench(system, sight, mode, moved(slip, turn, radius))
         load = jnp.maximum(now.load, 1e-3 * weight(system))
@@ -121,12 +122,24 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
         turn_scale = 4.0 * load * system.resistance(load, sight.touch) * jnp.trace(sight.mobility)
         slipping = jnp.append(now.gain[1:3], radius * now.gain[5])
         turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
-        return _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn), load, now
+        return (_unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn), load), now
 
-    # The first round is without friction: its directions are zero.
-    _, _, _, now = jax.lax.fori_loop(
-        0, ONSET_ROUNDS, improve, (jnp.zeros(3), jnp.zeros(3), weight(system), Wrench.nothing())
-    )
+    def going_on(carry):
+        (slip, turn, load), (slip_before, turn_before, load_before), rounds = carry
+        change = jnp.maximum(jnp.max(jnp.abs(slip - slip_before)), jnp.max(jnp.abs(turn - turn_before)))
+        change = jnp.maximum(change, jnp.abs(load - load_before) / weight(system))
+        return (rounds < ONSET_ROUNDS) & ~(change <= ONSET_CHANGE)
+
+    def improve(carry):
+        found, _, rounds = carry
+        return improved(*found)[0], found, rounds + 1
+
+    # The first round is without friction: its directions are zero. Derivatives go through the last round alone: the
+    # directions matter for a moment only.
+    nothing = (jnp.zeros(3), jnp.zeros(3), weight(system))
+    begin = (nothing, jax.tree.map(lambda part: part - 1.0, nothing), jnp.zeros((), int))
+    found = jax.lax.while_loop(going_on, improve, jax.lax.stop_gradient(begin))[0]
+    now = improved(*jax.lax.stop_gradient(found))[1]
     grips = ~held[1] | (slipless & (grip_use(system, now, sight) <= 1.0))
     lies = ~held[3] | (turnless & (turn_use(system, now, sight) <= 1.0))
     return Onset(now, grips & lies)
@@ -315,7 +328,9 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
     roams = size(sight.facing.place_rate - state.v.velocity[:2]) / system.solid.radius()
     quickness = jnp.maximum(jnp.maximum(size(state.v.turning), roams), 1e-3)
 
-    def try_moment(_, carry):
+    pressed = wrench(system, sight, state.mode).load
+
+    def try_moment(i, carry):
         moment, *_ = carry
         later = after_short_time(system, state, moment)
         sight = look(system, later)
@@ -325,14 +340,18 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
         growth = jnp.maximum(growth, 1e-9)
         longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
         longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, SMALL_TURN / quickness))
+        # Not beyond the end of the load: until then the slip that begins is too slow to tell, and the grip holds.
+        to_lift_off = BEYOND * moment * pressed / jnp.maximum(pressed - now.load, 1e-300)
+        longer = jnp.where(now.load > 0.0, jnp.where(i == 0, longer, moment), jnp.minimum(to_lift_off, moment))
         return longer, later, replace_parts(later, v=shift(later.v, gained, 0.5 * moment)), now.load
 
-    # First for a short time, which tells how long the moment may be, then for that moment.
+    # First for a short time, which tells how long the moment may be, then for that moment, and for one that is shorter
+    # if the ground ceases to press within it.
     start = (jnp.minimum(PROBE, SMALL_TURN / quickness), state, state, jnp.zeros(()))
-    _, later, after, load = jax.lax.fori_loop(0, 2, try_moment, start)
+    _, later, after, load = jax.lax.fori_loop(0, 3, try_moment, start)
     after = system.project(replace_parts(after, mode=jnp.broadcast_to(mode, state.mode.shape)))
     # Where the ground has ceased to press within the moment, grip and ground are lost together.
-    return choose(load > 0.0, _booked(system, later, after), lift_off(system, state, jnp.zeros((), int)))
+    return choose(load > 0.0, _booked(system, later, after), lift_off(system, later, jnp.zeros((), int)))
 
 
 def _accelerations(now: Wrench) -> GroundMotion:

@@ -253,6 +253,11 @@ class BodyOnGround(AbstractSystem):
 
     # ---- events ---------------------------------------------------------------------------------------
 
+    @property
+    def apart(self) -> tuple[int, ...]:
+        """All modes but rest: the forces of one are a part of what they are together."""
+        return (FLIGHT, SLIDE, *((SKID,) if self.resisted else ()), ROLL) if self.solid.n_pieces == 1 else ()
+
     def guards(self) -> tuple[Guard, ...]:
         """Landing and lift-off, slip and turning that end or begin, borders of validity."""
         see = once(self.seen)
