@@ -11,8 +11,9 @@ import numpy as np
 from saltus.numerics.components import Turn, Vec
 from saltus.shapes.ball import Ball
 from saltus.shapes.ellipsoid import Ellipsoid
-from saltus.systems.bodies.bond import FLATNESS, LEFT, PARTS, ROW, Bond, Contacts
+from saltus.systems.bodies.bond import FLATNESS, LEFT, Bond, Contacts
 from saltus.systems.bodies.closed import filled
+from saltus.systems.bodies.columns import ARGUMENTS, HEAD, TURNING, marks_in, rows_in
 from saltus.systems.bodies.lying import Face, Lying
 from saltus.systems.bodies.state import motion_of
 from saltus.systems.bodies.touch import met
@@ -88,7 +89,7 @@ def bond_of(plan, members: list[int], contacts: list, q, v) -> Bond:
             heading=np.array([hold.heading for hold in holds]),
             creeps=np.array([hold.creeps for hold in holds]),
         ),
-        start=np.concatenate([np.zeros(2), rows.ravel(), _marks(plan, contacts, q, v).ravel()]),
+        start=np.concatenate([np.zeros(HEAD), rows.ravel(), _marks(plan, contacts, q, v).ravel()]),
         gravity=plan.gravity,
         mu=plan.mu,
         stop=plan.stop,
@@ -122,7 +123,7 @@ def _on_flats(bond: Bond, system) -> Bond:
     if (flat & still).any():
         return bond
     y = bond.start.copy()
-    marks = y[2 + ROW * bond.k :].reshape(-1, 2, 3)
+    marks = marks_in(y, bond.k)
     for c in np.flatnonzero(flat).tolist():
         _set_out(bond, closed, c, marks[c])
     return dataclasses.replace(bond, start=y, flatness=flatness)
@@ -130,13 +131,13 @@ def _on_flats(bond: Bond, system) -> Bond:
 
 def _set_out(bond: Bond, closed, c: int, marks: np.ndarray) -> None:
     """Move the marks of a contact on a flat to where a tilt below rounding would take them."""
-    rows = bond.start[2 : 2 + ROW * bond.k].reshape(bond.k, ROW)
+    rows = rows_in(bond.start, bond.k)
     second = bond.contacts.second[c]
-    body = _rows_of(bond.stock, second).moved(*(jnp.asarray(rows[second, part]) for part in PARTS))
+    body = _rows_of(bond.stock, second).moved(*(jnp.asarray(rows[second, part]) for part in ARGUMENTS))
     n = closed.normal[c]
-    omega = rows[second, 10:].copy()
+    omega = rows[second, TURNING].copy()
     if c < bond.contacts.n_pairs:
-        omega -= rows[bond.contacts.first[c], 10:]
+        omega -= rows[bond.contacts.first[c], TURNING]
     parting = np.cross(n, omega)
     towards = -n - TILT * parting / np.linalg.norm(parting)
     turn = np.asarray(body.turn().to_body(_vec(towards)).array())
@@ -144,7 +145,7 @@ def _set_out(bond: Bond, closed, c: int, marks: np.ndarray) -> None:
     marks[1] += moved
     if c < bond.contacts.n_pairs:
         first = bond.contacts.first[c]
-        one = _rows_of(bond.stock, first).moved(*(jnp.asarray(rows[first, part]) for part in PARTS))
+        one = _rows_of(bond.stock, first).moved(*(jnp.asarray(rows[first, part]) for part in ARGUMENTS))
         marks[0] += np.asarray(one.turn().to_body(body.turn().to_lab(_vec(moved))).array())
 
 

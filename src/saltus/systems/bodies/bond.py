@@ -10,6 +10,21 @@ import numpy as np
 
 from saltus.shapes.body import Body
 from saltus.systems.bodies.closed import WIDTH, Closed, closed_pairs, closed_walls, filled
+from saltus.systems.bodies.columns import (
+    ARGUMENTS,
+    CENTRE,
+    CLOCK,
+    HEAD,
+    LOST,
+    MOTION,
+    PLACE,
+    QUATERNION,
+    ROW,
+    TURNING,
+    VELOCITY,
+    marks_in,
+    rows_in,
+)
 from saltus.systems.bodies.lying import Face
 
 HOLD = 10.0  # rate at which a gap that has opened by rounding is closed again, in units of the motion's own
@@ -18,8 +33,6 @@ LEAST_RESISTANCE = 1e-3  # of a contact with friction, below which its force is 
 CREEP = 1e-4  # of the speed of the motion, below which slip that has just begun is taken to keep its direction
 BLEND = 1e-3  # of the stopping speed: how sharply friction turns round with the slip
 LEFT = 1e-3  # of the reach of a spot, by which a contact must be outside to have left it
-ROW = 13  # place, orientation, velocity, spin
-PARTS = (slice(0, 3), slice(7, 10), slice(3, 7), slice(10, 13))  # of a row, as `Body.moved` takes them
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,8 +165,7 @@ class Bond:
         return np.concatenate(armed)
 
     def _unpacked(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        middle = 2 + ROW * self.k
-        return y[2:middle].reshape(self.k, ROW), y[middle:].reshape(-1, 2, 3)
+        return rows_in(y, self.k), marks_in(y, self.k)
 
     # ---- contact forces -----------------------------------------------------------------------
 
@@ -179,7 +191,7 @@ class Bond:
         contacts, n = self.contacts, self.contacts.n_pairs
         table = np.empty((len(marks), 2 * ROW + 6))
         table[:n, :ROW] = rows[contacts.first]
-        table[:n, :3] += contacts.shift
+        table[:n, CENTRE] += contacts.shift
         table[n:, :ROW] = 0.0
         table[:, ROW : 2 * ROW] = rows[contacts.second]
         table[:, 2 * ROW :] = marks.reshape(-1, 6)
@@ -235,7 +247,7 @@ class Bond:
         along = np.einsum("cai,ci->ca", closed.across, closed.slip)[sticks]
         rates = np.concatenate([np.einsum("ci,ci->c", closed.normal, closed.slip), along[:, 0], along[:, 1]])
         moved = np.tensordot(_solved(coupling, -rates), effects, axes=1)
-        y[2 : 2 + ROW * self.k].reshape(self.k, ROW)[:, 7:] += moved
+        rows_in(y, self.k)[:, MOTION] += moved
         return dataclasses.replace(held, start=y)
 
     def _held(self, closed: Closed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -278,10 +290,10 @@ class Bond:
         spin[contacts.first] = closed.spin[: contacts.n_pairs, 0]
         spin[contacts.second] = closed.spin[:, 1]
         change = np.empty((self.k, ROW))
-        change[:, :3] = kappa * rows[:, 7:10]
-        change[:, 3:7] = 0.5 * kappa * _turning(rows[:, 10:], rows[:, 3:7])
-        change[:, 7:10] = kappa * self.gravity + at.moved[:, :3]
-        change[:, 10:] = kappa * spin + at.moved[:, 3:]
+        change[:, CENTRE] = kappa * rows[:, VELOCITY]
+        change[:, QUATERNION] = 0.5 * kappa * _turning(rows[:, TURNING], rows[:, QUATERNION])
+        change[:, VELOCITY] = kappa * self.gravity + at.moved[:, :3]
+        change[:, TURNING] = kappa * spin + at.moved[:, 3:]
         marks = at.others[:, None, None] * (closed.move + HOLD * self.pace * closed.miss)
         marks[contacts.n_pairs :, 0] = 0.0  # a wall has no mark
         lost = -np.sum(at.tangent * at.along)
@@ -294,19 +306,19 @@ class Bond:
             guards.append(np.where(self.contacts.sticks, self.mu * at.normal - size, speed - self.stop))
             guards.append(at.resistance - LEAST_RESISTANCE)
         if self.face is not None:
-            row = y[2 : 2 + ROW]
-            energy = self.face.rocking(row[:3], row[7:10], row[10:])
-            guards.append([energy / self.face.limit - 1.0, 1.0 if self.inside else self.face.outside(y[-3:])])
+            row, mark = rows_in(y, self.k)[0], marks_in(y, self.k)[0, 1]
+            energy = self.face.rocking(row[CENTRE], row[VELOCITY], row[TURNING])
+            guards.append([energy / self.face.limit - 1.0, 1.0 if self.inside else self.face.outside(mark)])
         return np.concatenate(guards)
 
     def clock(self, y: np.ndarray) -> float:
         """Time since the start [s]."""
-        return float(y[0])
+        return float(y[CLOCK])
 
     def tidy(self, y: np.ndarray) -> np.ndarray:
         """With quaternions of length one."""
         rows, _ = self._unpacked(y)
-        rows[:, 3:7] /= np.sqrt(np.sum(rows[:, 3:7] ** 2, axis=1, keepdims=True))
+        rows[:, QUATERNION] /= np.sqrt(np.sum(rows[:, QUATERNION] ** 2, axis=1, keepdims=True))
         return y
 
     def rows(self, y: np.ndarray, whole: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -319,7 +331,7 @@ class Bond:
                 forces = at.normal / at.kappa
             np.add.at(on, self.contacts.second, forces)
             np.add.at(on, self.contacts.first, forces[: self.contacts.n_pairs])
-        return rows[:, :7].copy(), np.concatenate([rows[:, 7:], on[:, None]], axis=1), y[1:2].copy()
+        return rows[:, PLACE].copy(), np.concatenate([rows[:, MOTION], on[:, None]], axis=1), y[[LOST]]
 
     def scales(self, y: np.ndarray) -> np.ndarray:
         """Size of each variable."""
@@ -334,21 +346,21 @@ class Bond:
         """Kinetic energy [J]."""
         rows, _ = self._unpacked(y)
         bodies = [jax.tree.map(lambda leaf, k=k: leaf[k], self.stock) for k in range(self.k)]
-        places = [[jnp.asarray(row[part]) for part in PARTS] for row in rows]
+        places = [[jnp.asarray(row[part]) for part in ARGUMENTS] for row in rows]
         moving = (body.moved(*place) for body, place in zip(bodies, places, strict=True))
         return sum(float(body.kinetic_energy()) for body in moving)
 
     def onward(self, y: np.ndarray) -> Bond:
         """The band from here on; contacts that slip set out with the slip they have."""
         y, contacts = y.copy(), self.contacts
-        y[:2] = 0.0
+        y[:HEAD] = 0.0
         if self.mu > 0.0:
             at = self.pressed(y)
             speed = np.sqrt(np.sum(at.along**2, axis=1))
             heading = np.where(contacts.sticks[:, None], 0.0, at.direction)
             creeps = contacts.creeps & (speed < CREEP * self.pace * self.size)
             contacts = dataclasses.replace(contacts, heading=heading, creeps=creeps)
-        inside = self.inside and self.face is not None and self.face.outside(y[-3:]) < LEFT
+        inside = self.inside and self.face is not None and self.face.outside(marks_in(y, self.k)[0, 1]) < LEFT
         return dataclasses.replace(self, start=y, contacts=contacts, inside=inside)
 
 

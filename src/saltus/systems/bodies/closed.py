@@ -20,8 +20,10 @@ from saltus.numerics import rotation
 from saltus.numerics.components import Vec, tangent_basis
 from saltus.programs import program
 from saltus.shapes.body import Body
+from saltus.systems.bodies.columns import ARGUMENTS, CENTRE, ROW
 
 ROUND = 1e-10  # curvature that a direction has at least, relative to the other
+CUTS = (ROW, 2 * ROW, 2 * ROW + 3)  # between the rows of both partners and the marks on both
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)  # numbers of contacts that are compiled
 
 
@@ -187,22 +189,23 @@ def _scaled_inverse(k: Array, flatness: Array) -> tuple[Array, Array]:
 
 
 def _placed(body: Body, row: Array) -> Body:
-    return body.moved(row[:3], row[7:10], row[3:7], row[10:13])
+    return body.moved(*(row[part] for part in ARGUMENTS))
 
 
 def _of_pair(first: Body, second: Body, rows, gravity, flatness) -> Array:
-    row1, row2, mark1, mark2 = rows[:13], rows[13:26], rows[26:29], rows[29:]
+    row1, row2, mark1, mark2 = jnp.split(rows, CUTS)
     one, two = _side(_placed(first, row1), mark1, gravity), _side(_placed(second, row2), mark2, gravity)
-    apart = row2[:3] + two.arm - row1[:3] - one.arm
+    apart = row2[CENTRE] + two.arm - row1[CENTRE] - one.arm
     normal = one.normal - two.normal
     return _closed(one, two, apart, normal / jnp.sqrt(jnp.sum(normal * normal)), flatness)
 
 
 def _of_wall(plane, second: Body, rows, gravity, flatness) -> Array:
-    row2, mark2 = rows[13:26], rows[29:]
+    _, row2, _, mark2 = jnp.split(rows, CUTS)
     two = _side(_placed(second, row2), mark2, gravity)
-    apart = (plane[:3] @ (row2[:3] + two.arm) - plane[3]) * plane[:3]
-    return _closed(_fixed(plane[:3]), two, apart, plane[:3], flatness)
+    normal, offset = plane[:3], plane[3]
+    apart = (normal @ (row2[CENTRE] + two.arm) - offset) * normal
+    return _closed(_fixed(normal), two, apart, normal, flatness)
 
 
 @program

@@ -19,6 +19,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from saltus.shapes.superellipsoid import Superellipsoid
+from saltus.systems.bodies.columns import (
+    CENTRE,
+    CLOCK,
+    HEAD,
+    LOST,
+    MOTION,
+    PLACE,
+    QUATERNION,
+    ROW,
+    TURNING,
+    VELOCITY,
+    rows_in,
+)
 from saltus.systems.bodies.state import place_of
 
 if TYPE_CHECKING:
@@ -188,44 +201,48 @@ class Lying:
 
     def rate(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rates of the variables, and the guard: the speed above that of rest."""
-        row, change, face = y[2:15], np.zeros_like(y), self.face
-        change[0] = 1.0
+        (row,), change, face = rows_in(y, 1), np.zeros_like(y), self.face
+        change[CLOCK] = 1.0
         if self.rests:
             return change, np.zeros(0)
-        velocity, omega, arm = row[7:10], row[10:13], ARM * face.spot
+        velocity, omega, arm = row[VELOCITY], row[TURNING], ARM * face.spot
         speed = float(np.sqrt(velocity @ velocity + arm**2 * (omega @ omega)))
         grip = self.mu * face.load / max(speed, 1e-300)
-        change[1] = face.mass * self.mu * face.load * speed
-        change[2:5] = velocity
-        change[5:9] = 0.5 * _turning(omega, row[3:7])
-        change[9:12] = face.pull - grip * velocity
-        change[12:15] = -grip * face.mass * arm**2 / float(face.inertia[2]) * omega
+        change[LOST] = face.mass * self.mu * face.load * speed
+        (rate,) = rows_in(change, 1)
+        rate[CENTRE] = velocity
+        rate[QUATERNION] = 0.5 * _turning(omega, row[QUATERNION])
+        rate[VELOCITY] = face.pull - grip * velocity
+        rate[TURNING] = -grip * face.mass * arm**2 / float(face.inertia[2]) * omega
         return change, np.full(len(self.names), speed - self.stop)
 
     def clock(self, y: np.ndarray) -> float:
         """Time since the start [s]."""
-        return float(y[0])
+        return float(y[CLOCK])
 
     def tidy(self, y: np.ndarray) -> np.ndarray:
         """With a quaternion of length one."""
-        y[5:9] /= np.sqrt(np.sum(y[5:9] ** 2))
+        (row,) = rows_in(y, 1)
+        row[QUATERNION] /= np.sqrt(np.sum(row[QUATERNION] ** 2))
         return y
 
     def rows(self, y: np.ndarray, whole: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Place and orientation; velocities and the normal force; energy lost to friction."""
-        row = y[2:15]
-        return row[None, :7].copy(), np.append(row[7:], self.face.mass * self.face.load)[None], y[1:2].copy()
+        (row,) = rows_in(y, 1)
+        return row[None, PLACE].copy(), np.append(row[MOTION], self.face.mass * self.face.load)[None], y[[LOST]]
 
     def scales(self, y: np.ndarray) -> np.ndarray:
         """Size of each variable."""
         speed = self.pace * self.size
         row = np.concatenate([np.full(3, self.size), np.ones(4), np.full(3, speed), np.full(3, self.pace)])
-        return np.concatenate([[1.0 / self.pace, self.face.mass * speed**2], row, np.full(len(y) - 15, self.size)])
+        return np.concatenate(
+            [[1.0 / self.pace, self.face.mass * speed**2], row, np.full(len(y) - HEAD - ROW, self.size)]
+        )
 
     def onward(self, y: np.ndarray) -> Lying:
         """The body from here on."""
         y = y.copy()
-        y[:2] = 0.0
+        y[:HEAD] = 0.0
         return dataclasses.replace(self, start=y)
 
 

@@ -21,7 +21,7 @@ from saltus.contacts.wall import wall_gap
 from saltus.numerics.components import Turn, Vec
 from saltus.programs import program
 from saltus.shapes.body import Body
-from saltus.systems.bodies.bond import ROW
+from saltus.systems.bodies.columns import CLOCK, TURNING, VELOCITY, rows_in
 from saltus.systems.bodies.state import motion_of, place_of
 
 MARGIN = 2.0  # on what the stages of a step show of accelerations
@@ -61,13 +61,15 @@ def free_bounds(plan, member: int, v: np.ndarray) -> tuple[float, ...]:
 def leg_bounds(leg, member: int, radius: float) -> tuple[float, ...]:
     """Bounds for a body of a band in its present step."""
     place = leg.band.members.index(member)
-    cut = slice(2 + ROW * place, 2 + ROW * (place + 1))
-    rows = np.array([y[cut] for y, _ in leg.stages])
-    rates = np.array([rate[cut] for _, rate in leg.stages])
-    kappa = np.maximum(np.array([rate[0] for _, rate in leg.stages]), 1e-300)[:, None]
-    velocity, omega = rows[:, 7:10], rows[:, 10:]
+    count = len(leg.band.members)
+    rows = np.array([rows_in(y, count)[place] for y, _ in leg.stages])
+    rates = np.array([rows_in(rate, count)[place] for _, rate in leg.stages])
+    kappa = np.maximum(np.array([rate[CLOCK] for _, rate in leg.stages]), 1e-300)[:, None]
+    velocity, omega = rows[:, VELOCITY], rows[:, TURNING]
     turning = 1.1 * np.linalg.norm(omega, axis=1).max()
-    push, twist = (MARGIN * np.linalg.norm(part / kappa, axis=1).max() for part in (rates[:, 7:10], rates[:, 10:]))
+    push, twist = (
+        MARGIN * np.linalg.norm(part / kappa, axis=1).max() for part in (rates[:, VELOCITY], rates[:, TURNING])
+    )
     stray = np.linalg.norm(velocity - velocity[0], axis=1).max()
     stray += radius * np.linalg.norm(omega - omega[0], axis=1).max()
     return turning, turning**2 + twist, push, 2.0 * MARGIN * stray, turning**2
