@@ -226,7 +226,7 @@ def test_thermal_velocities_have_the_energy_of_their_temperature():
         (["fill.count=3", "fill.volume_fraction=0.4"], "must be at least twice the length"),
         (["fill.volume_fraction=-0.1"], "must be > 0"),
         (["fill.temperature=0.0"], "must be > 0"),
-        (["fill.shape.exponents=4.0"], "A gas is made of ellipsoids"),
+        (["fill.shape.exponents=1.5"], "each >= 2"),
         (["fill.start=crystal", "fill.count=100"], "has 4 k^3 bodies"),
         (["measure.collisions=-5"], "must be >= 1"),
     ],

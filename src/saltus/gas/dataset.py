@@ -119,6 +119,11 @@ def _states(gas: Gas, film: list[tuple[float, float, Bodies]]) -> dict[str, Any]
     }
 
 
+def _exponents(bodies: Bodies) -> list[list[float]]:
+    """Of superellipsoids; 2 for ellipsoids, and for what is drawn as one."""
+    return [[2.0, 2.0, 2.0]] * bodies.n if bodies.shapes is None else bodies.shapes.exponents().tolist()
+
+
 def _attributes(gas: Gas, outcome: Outcome, bodies: Bodies) -> dict[str, Any]:
     from saltus import __version__
 
@@ -139,7 +144,7 @@ def _attributes(gas: Gas, outcome: Outcome, bodies: Bodies) -> dict[str, Any]:
         "period": json.dumps(hard.box.tolist() if hard.periodic.all() else []),
         "walls": json.dumps(hard.walls.tolist()),
         "shape_axes": json.dumps((hard.bodies.axes * hard.scale).tolist()),
-        "shape_exponents": json.dumps([[2.0, 2.0, 2.0]] * hard.arena.n),
+        "shape_exponents": json.dumps(_exponents(hard.bodies)),
         "law": type(hard.terms.law).__name__,
         "deepest_overlap": float(max(-float(hard.fluid.tally.deepest), 0.0)),
         "energy_drift": float(drift),
