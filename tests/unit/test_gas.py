@@ -164,7 +164,7 @@ def test_the_smallest_number_is_found_after_any_change():
     random = np.random.default_rng(0)
     numbers = random.random(13)
     tree = jnp.asarray(tournament.tree(np.asarray(numbers)))
-    change = jax.jit(tournament.replaced)
+    change = jax.jit(tournament.replace)
     for place, value in zip(random.integers(0, 13, 40), random.random(40), strict=True):
         numbers[place] = value
         tree = change(tree, jnp.asarray(place), jnp.asarray(value))

@@ -152,7 +152,7 @@ def unit(quaternion) -> Array:
     """A quaternion of length 1 in the direction of the given one."""
     known = checks.concrete(quaternion)
     if known is None:
-        return rotation.normalised(jnp.asarray(quaternion, float))
+        return rotation.normalise(jnp.asarray(quaternion, float))
     return numbers(known / np.sqrt((known * known).sum()))
 
 

@@ -170,8 +170,8 @@ def _noted(arena: Arena, terms: Terms, fluid: Fluid, i: Array, keys, limit, reas
     hint = search.hint[k]
     mirrored = 1.0 - hint if terms.shapes is None else -hint
     hints = put(put(fluid.hints, partner, mirrored), i, hint)
-    due = tournament.replaced(fluid.due, i, t)
-    due = tournament.replaced(due, jnp.where(pair, partner, i), t)
+    due = tournament.replace(fluid.due, i, t)
+    due = tournament.replace(due, jnp.where(pair, partner, i), t)
     tally = fluid.tally
     tally = eqx.tree_at(lambda y: (y.forecasts, y.looks), tally, (tally.forecasts + 1, tally.looks + search.looks))
     stop = jnp.where(search.looks >= MOST_LOOKS, LOST, fluid.stop)
