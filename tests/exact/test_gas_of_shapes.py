@@ -112,7 +112,10 @@ def test_rounded_cubes_are_compressed_and_measured():
     text = """
         kind = "bodies"
         box = { periodic = true }
-        fill = { shape = { axes = [0.5, 0.5, 0.5], exponents = 6.0 }, count = 32, temperature = 1.0, volume_fraction = 0.2 }
+        fill.shape = { axes = [0.5, 0.5, 0.5], exponents = 6.0 }
+        fill.count = 32
+        fill.temperature = 1.0
+        fill.volume_fraction = 0.2
         measure = { equilibrate = 500, collisions = 4000 }
     """
     data = scenarios.loads(text).simulate().to_dataset()
