@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from saltus.gas.equilibrium import drift
 from saltus.gas.measure import Gas
 from saltus.hybrid import Outcome
 from saltus.systems.gas.bodies import Bodies, matrices
@@ -129,7 +130,8 @@ def _attributes(gas: Gas, outcome: Outcome, bodies: Bodies) -> dict[str, Any]:
 
     hard, volume = gas.hard, float(np.prod(gas.hard.box))
     lost = float(hard.fluid.tally.loss) - gas.lost
-    drift = 0.0 if gas.begun is None else (gas.total_energy(bodies) + lost) / gas.energy - 1.0
+    unaccounted = 0.0 if gas.begun is None else (gas.total_energy(bodies) + lost) / gas.energy - 1.0
+    change = drift(gas.series)
     return {
         "kind": "bodies",
         "saltus_version": __version__,
@@ -139,6 +141,8 @@ def _attributes(gas: Gas, outcome: Outcome, bodies: Bodies) -> dict[str, Any]:
         "count": hard.arena.n,
         "collisions": gas.contacts,
         "equilibration": gas.equilibrated,
+        "equilibrium": change.verdict,
+        "equilibrium_message": change.text(),
         "volume_fraction": float(hard.bodies.volume * hard.scale**3 / volume),
         "box": json.dumps(hard.box.tolist()),
         "period": json.dumps(hard.box.tolist() if hard.periodic.all() else []),
@@ -146,7 +150,7 @@ def _attributes(gas: Gas, outcome: Outcome, bodies: Bodies) -> dict[str, Any]:
         "shape_axes": json.dumps((hard.bodies.axes * hard.scale).tolist()),
         "shape_exponents": json.dumps(_exponents(hard.bodies)),
         "law": type(hard.terms.law).__name__,
-        "deepest_overlap": float(max(-float(hard.fluid.tally.deepest), 0.0)),
-        "energy_drift": float(drift),
+        "deepest_overlap": max(0.0, -float(hard.fluid.tally.deepest)),
+        "energy_drift": float(unaccounted),
         "degrees_of_freedom": gas.freedoms,
     }

@@ -216,4 +216,5 @@ def compressed(scenario: BodiesScenario, report: Callable[[float, int], None] | 
     }
     gas = Gas(HardBodies(packing.bodies, packing.box))
     gas.pairs.add(packing.bodies.place, gas.hard.periodic)
-    return GasRun(gas, Outcome(name, text), time.perf_counter() - began, more)
+    facts = {"collisions": packing.collisions, "deepest_overlap": packing.deepest}
+    return GasRun(gas, Outcome(name, text), time.perf_counter() - began, more, facts)

@@ -82,6 +82,9 @@ def _title(dataset: xr.Dataset) -> str:
         error = float(dataset["compressibility_error"])
         spread = f" $\\pm$ {error:.2g}" if np.isfinite(error) else ""
         text += f"\n$Z$ = {factor:.5g}{spread}"
+    order = float(dataset["mean_order"])
+    if np.isfinite(order):
+        text += f", $S_2$ = {order:.2g}"
     return text
 
 
