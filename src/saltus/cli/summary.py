@@ -65,8 +65,9 @@ def correlations(dataset: xr.Dataset) -> dict[str, str]:
 
     found = {}
     lag, squared = dataset["lag"].values, dataset["mean_squared_displacement"].values
-    if np.isfinite(squared[-1]) and lag[-1] > 0.0:
-        found["mean squared displacement"] = f"{squared[-1]:.4g} m2 after {lag[-1]:.4g} s"
+    known = np.flatnonzero(np.isfinite(squared) & (lag > 0.0))
+    if known.size:
+        found["mean squared displacement"] = f"{squared[known[-1]]:.4g} m2 after {lag[known[-1]]:.4g} s"
     for name in ("velocity", "orientation"):
         values = dataset[f"{name}_autocorrelation"].values
         low = np.flatnonzero(values < values[0] / np.e) if values[0] > 0.0 else np.zeros(0, int)
