@@ -13,6 +13,11 @@ CASES = {
     "periodic": ("box-of-ellipsoids", ["solve.until=2.0", "box.periodic=true", "impact.restitution=0.9"], 15),
     "rough": ("box-of-ellipsoids", ["solve.until=1.0", "impact.restitution=0.7", "impact.mu=0.3"], 20),
     "falling": ("box-of-ellipsoids", ["solve.until=0.7", "gravity=[0.0, 0.0, -9.81]"], 20),
+    "rounded boxes": (
+        "box-of-ellipsoids",
+        ["fill.shape.exponents=[2.0, 4.0, 6.0]", "fill.count=8", "solve.until=1.0", "impact.restitution=0.9"],
+        10,
+    ),
     "pair": ("ellipsoids", [], 1),
     "egg": ("bouncing-egg", [], 13),
 }

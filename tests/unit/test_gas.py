@@ -10,11 +10,13 @@ import pytest
 import saltus
 from saltus import gas as gases
 from saltus import scenarios
+from saltus.cli.summary import rows, summary
 from saltus.ensembles import gas_boxes
 from saltus.errors import ScenarioError
 from saltus.gas import Gas, HardBodies, Species
 from saltus.gas.correlation import PairCounts
 from saltus.gas.dataset import dataset_of
+from saltus.gas.equilibrium import drift
 from saltus.gas.run import Checkpoint, run
 from saltus.gas.series import Series, block_error
 from saltus.hybrid import Outcome
@@ -226,7 +228,7 @@ def test_thermal_velocities_have_the_energy_of_their_temperature():
         (["fill.count=3", "fill.volume_fraction=0.4"], "must be at least twice the length"),
         (["fill.volume_fraction=-0.1"], "must be > 0"),
         (["fill.temperature=0.0"], "must be > 0"),
-        (["fill.shape.exponents=4.0"], "A gas is made of ellipsoids"),
+        (["fill.shape.exponents=1.5"], "each >= 2"),
         (["fill.start=crystal", "fill.count=100"], "has 4 k^3 bodies"),
         (["measure.collisions=-5"], "must be >= 1"),
     ],
@@ -290,3 +292,31 @@ def test_the_figure_of_a_packing_has_no_empty_panels():
     assert float(data["pair_correlation"].max()) > 1.0
     drawn = [axes for axes in view_of(data).figure(data).axes if not hasattr(axes, "get_zlim")]
     assert [axes.get_title() for axes in drawn] == ["pair correlation"]
+
+
+def series_of(rates: np.ndarray) -> Series:
+    series = Series()
+    for rate in rates:
+        series.add(**dict.fromkeys(("duration", "heat", "translation", "rotation", "loss", "wall_impulse"), 1.0),
+                   contacts=rate, virial=rate, order=0.5)  # fmt: skip
+    return series
+
+
+def test_a_measurement_that_began_too_early_is_told():
+    noise = np.random.default_rng(3).standard_normal(400)
+    assert drift(series_of(100.0 + noise)).verdict == "steady"
+    late = drift(series_of(100.0 + noise + 10.0 * np.exp(-np.arange(400) / 80.0)))
+    assert late.verdict == "drifting" and "changed by" in late.text()
+    assert drift(series_of(noise[:40])).verdict == "unknown"
+
+
+def test_what_is_said_of_a_gas_has_units_and_errors(start):
+    gas = Gas(HardBodies(start, np.full(3, EDGE)))
+    gas.equilibrate(300)
+    gas.measure(8000)
+    lines = dict(rows(summary(dataset_of(gas, Outcome("finished", "")))))
+    assert lines["events"].endswith("none of them kept") and lines["deepest overlap"].endswith(" m")
+    assert lines["pressure"].endswith(" Pa") and " +- " in lines["pressure"]
+    assert lines["equilibration"].startswith("300 collisions; ")
+    for name in ("mean squared displacement", "velocity autocorrelation", "pair correlation", "diffusion"):
+        assert name in lines

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from saltus import contacts
-from saltus.shapes import Ball, Body, Ellipsoid, Implicit, Supported
+from saltus.scenarios.shape import ShapeTable
+from saltus.shapes import Ball, Body, Ellipsoid, Implicit, Superellipsoid, Supported
 
 AXES = np.array([1.0, 0.8, 0.6])
 KNOWN = Ellipsoid(AXES)
@@ -44,3 +45,24 @@ def test_gap_to_a_ball_is_that_of_the_closed_form(shape):
     found, wanted = (contacts.gap(Body(one, mass=1.0), ball) for one in (shape, KNOWN))
     assert float(found.gap) == pytest.approx(float(wanted.gap), abs=1e-12)
     np.testing.assert_allclose(found.normal, wanted.normal, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("axes", "exponents"),
+    [((1.0, 1.0, 1.0), (2.0, 2.0, 2.0)), ((1.0, 2.0, 0.5), (2.0, 4.0, 12.0)), ((0.7, 0.6, 0.9), (2.1, 3.0, 1000.0))],
+)
+def test_the_hull_of_a_superellipsoid_holds_it(axes, exponents):
+    shape = Superellipsoid(axes, exponents)
+    random = np.random.default_rng(0)
+    # Points of the surface: shares t of the sum, |x/a| = t^(1/p).
+    shares = random.dirichlet([0.5, 0.5, 0.5], 20_000)
+    points = np.asarray(axes) * shares ** (1.0 / np.asarray(exponents))
+    inside = np.linalg.norm(points / np.asarray(shape.hull_axes()), axis=1).max()
+    # It is not much larger than it must be either.
+    assert 0.99 < inside <= 1.0
+
+
+def test_the_volume_of_a_table_is_that_of_its_shape():
+    for exponents in (2.0, 4.0, [2.0, 3.0, 8.0]):
+        table = ShapeTable(axes=[0.5, 0.7, 1.1], exponents=exponents)
+        assert table.volume() == pytest.approx(float(table.build().volume()), rel=1e-13)

@@ -45,7 +45,39 @@ def _averages(dataset: xr.Dataset) -> dict[str, Any]:
     counted = {
         name: dataset.attrs[name] for name in ("collisions", "volume_fraction", "deepest_overlap", "energy_drift")
     }
-    return {"n_events": int(dataset.attrs["collisions"]), "measured": counted | single}
+    units = {str(name): str(values.attrs.get("units", "1")) for name, values in dataset.data_vars.items()}
+    return {
+        "n_events": int(dataset.attrs["collisions"]),
+        "measured": counted | single,
+        "units": {name: units.get(name, "1") for name in single} | {"deepest_overlap": "m"},
+        "equilibration": {
+            "collisions": int(dataset.attrs["equilibration"]),
+            "verdict": dataset.attrs.get("equilibrium", "unknown"),
+            "message": dataset.attrs.get("equilibrium_message", ""),
+        },
+        "correlations": correlations(dataset),
+    }
+
+
+def correlations(dataset: xr.Dataset) -> dict[str, str]:
+    """What a gas remembers, and its structure, in one line each; nothing of what was not measured."""
+    import numpy as np
+
+    found = {}
+    lag, squared = dataset["lag"].values, dataset["mean_squared_displacement"].values
+    known = np.flatnonzero(np.isfinite(squared) & (lag > 0.0))
+    if known.size:
+        found["mean squared displacement"] = f"{squared[known[-1]]:.4g} m2 after {lag[known[-1]]:.4g} s"
+    for name in ("velocity", "orientation"):
+        values = dataset[f"{name}_autocorrelation"].values
+        low = np.flatnonzero(values < values[0] / np.e) if values[0] > 0.0 else np.zeros(0, int)
+        if low.size:
+            after = np.interp(values[0] / np.e, values[[low[0], low[0] - 1]], lag[[low[0], low[0] - 1]])
+            found[f"{name} autocorrelation"] = f"falls to 1/e after {after:.4g} s"
+    pairs = dataset["pair_correlation"].values
+    if pairs.max() > 0.0:
+        found["pair correlation"] = f"largest {pairs.max():.4g} at {float(dataset['distance'][pairs.argmax()]):.4g} m"
+    return found
 
 
 def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -56,7 +88,7 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("scenario", facts["scenario"] or f"(kind {facts['kind']})"),
         ("outcome", f"{facts['outcome']}: {facts['outcome_message']}"),
         ("time", f"{facts['start_time']:g} to {facts['end_time']:.9g} s"),
-        ("events", f"{facts['n_events']} ({events})" if events else "none"),
+        ("events", _counted(facts["n_events"], events)),
     ]
     if energy is not None:
         unaccounted = f"{energy['unaccounted']:.2g} J unaccounted ({energy['unaccounted_relative']:.1e} relative)"
@@ -65,7 +97,8 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
             ("dissipated", f"{energy['dissipated']:.6g} J"),
             ("energy balance", unaccounted),
         ]
-    lines += _rows_of_measurements(facts.get("measured", {}))
+    if "measured" in facts:
+        lines += _rows_of_gas(facts)
     lines.append(("constraint drift", "no constraints" if drift is None else f"{drift:.1e} relative"))
     if "wall_time" in facts:
         whole = f", {facts['total_time']:.3g} s with start and sampling" if "total_time" in facts else ""
@@ -74,12 +107,23 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _rows_of_measurements(measured: dict[str, float]) -> list[tuple[str, str]]:
-    """Measured numbers with their errors; those that were not measured are left out."""
+def _counted(count: int, names: str) -> str:
+    if names:
+        return f"{count} ({names})"
+    return f"{count}, none of them kept" if count else "none"
+
+
+def _rows_of_gas(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Measured numbers with their errors and units; those that were not measured are left out."""
+    measured, units, before = facts["measured"], facts["units"], facts["equilibration"]
     lines = []
+    if before["collisions"] and before["message"]:
+        lines.append(("equilibration", f"{before['collisions']} collisions; {before['message']}"))
     for name, value in measured.items():
         if name.endswith("_error") or value != value:
             continue
-        error = measured.get(f"{name}_error")
-        lines.append((name.replace("_", " "), f"{value:.6g}" + ("" if error is None else f" +- {error:.2g}")))
-    return lines
+        error = measured.get(f"{name}_error", float("nan"))
+        text = f"{value:.6g}" + (f" +- {error:.2g}" if error == error else "")
+        unit = units.get(name, "1")
+        lines.append((name.replace("_", " "), text if unit == "1" else f"{text} {unit}"))
+    return lines + list(facts["correlations"].items())

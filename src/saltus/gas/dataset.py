@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from saltus.gas.equilibrium import drift
 from saltus.gas.measure import Gas
 from saltus.hybrid import Outcome
 from saltus.systems.gas.bodies import Bodies, matrices
@@ -119,12 +120,18 @@ def _states(gas: Gas, film: list[tuple[float, float, Bodies]]) -> dict[str, Any]
     }
 
 
+def _exponents(bodies: Bodies) -> list[list[float]]:
+    """Of superellipsoids; 2 for ellipsoids, and for what is drawn as one."""
+    return [[2.0, 2.0, 2.0]] * bodies.n if bodies.shapes is None else bodies.shapes.exponents().tolist()
+
+
 def _attributes(gas: Gas, outcome: Outcome, bodies: Bodies) -> dict[str, Any]:
     from saltus import __version__
 
     hard, volume = gas.hard, float(np.prod(gas.hard.box))
     lost = float(hard.fluid.tally.loss) - gas.lost
-    drift = 0.0 if gas.begun is None else (gas.total_energy(bodies) + lost) / gas.energy - 1.0
+    unaccounted = 0.0 if gas.begun is None else (gas.total_energy(bodies) + lost) / gas.energy - 1.0
+    change = drift(gas.series)
     return {
         "kind": "bodies",
         "saltus_version": __version__,
@@ -134,14 +141,16 @@ def _attributes(gas: Gas, outcome: Outcome, bodies: Bodies) -> dict[str, Any]:
         "count": hard.arena.n,
         "collisions": gas.contacts,
         "equilibration": gas.equilibrated,
+        "equilibrium": change.verdict,
+        "equilibrium_message": change.text(),
         "volume_fraction": float(hard.bodies.volume * hard.scale**3 / volume),
         "box": json.dumps(hard.box.tolist()),
         "period": json.dumps(hard.box.tolist() if hard.periodic.all() else []),
         "walls": json.dumps(hard.walls.tolist()),
         "shape_axes": json.dumps((hard.bodies.axes * hard.scale).tolist()),
-        "shape_exponents": json.dumps([[2.0, 2.0, 2.0]] * hard.arena.n),
+        "shape_exponents": json.dumps(_exponents(hard.bodies)),
         "law": type(hard.terms.law).__name__,
-        "deepest_overlap": float(max(-float(hard.fluid.tally.deepest), 0.0)),
-        "energy_drift": float(drift),
+        "deepest_overlap": max(0.0, -float(hard.fluid.tally.deepest)),
+        "energy_drift": float(unaccounted),
         "degrees_of_freedom": gas.freedoms,
     }

@@ -29,6 +29,7 @@ class Packing:
         compressibility: p V / (N kT) at the end.
         collisions: How many it took.
         jammed: Whether the wanted compressibility was reached.
+        deepest: The largest overlap ever found at a contact, at the size that was asked for [m].
     """
 
     bodies: Bodies
@@ -38,6 +39,7 @@ class Packing:
     compressibility: float
     collisions: int
     jammed: bool
+    deepest: float
 
 
 def compressed(
@@ -96,4 +98,5 @@ def _packing(hard: HardBodies, edge: float, factor: float, jammed: bool) -> Pack
         compressibility=factor,
         collisions=int(hard.fluid.tally.contacts),
         jammed=jammed,
+        deepest=max(0.0, -float(hard.fluid.tally.deepest)) / size,
     )

@@ -40,12 +40,14 @@ class GasRun:
         outcome: Why it ended.
         wall_time: Seconds it took to compute.
         more: Further variables of its dataset.
+        facts: Attributes of its dataset that the gas does not know.
     """
 
     gas: Gas
     outcome: Outcome
     wall_time: float
     more: dict[str, Any] = dataclasses.field(default_factory=dict)
+    facts: dict[str, Any] = dataclasses.field(default_factory=dict)
     events: tuple = ()
 
     def at(self, t: float) -> Bodies:
@@ -75,7 +77,7 @@ class GasRun:
             attributes: Further attributes of the dataset.
         """
         states = None if np.ndim(times) == 0 else [(float(t), self.at(float(t))) for t in np.asarray(times, float)]
-        return dataset_of(self.gas, self.outcome, attributes, states).assign(self.more)
+        return dataset_of(self.gas, self.outcome, self.facts | (attributes or {}), states).assign(self.more)
 
 
 def run(

@@ -79,16 +79,11 @@ class FillTable(SpeciesTable):
 
         found = []
         for table in (self, *self.others):
-            if not table.shape.is_ellipsoid:
-                raise ValueError(
-                    f"A gas is made of ellipsoids and balls, got the exponents {table.shape.exponents}. "
-                    "Leave out `exponents`, or give each body under [[bodies]]."
-                )
             mass = table.mass
             if mass is None:
-                density = 1.0 if table.density is None else table.density
-                mass = density * 4.0 / 3.0 * math.pi * math.prod(table.shape.axes)
-            found.append(Species(table.shape.axes, table.count, mass=mass))
+                mass = (1.0 if table.density is None else table.density) * table.shape.volume()
+            shape = table.shape.axes if table.shape.is_ellipsoid else table.shape.build()
+            found.append(Species(shape, table.count, mass=mass))
         return found
 
     def box_size(self, size: list[float] | None) -> list[float]:
@@ -99,7 +94,7 @@ class FillTable(SpeciesTable):
             return size
         if size is not None:
             raise ValueError("Both `box.size` and `fill.volume_fraction` are given. Give one of them.")
-        volume = sum(table.count * 4.0 / 3.0 * math.pi * math.prod(table.shape.axes) for table in (self, *self.others))
+        volume = sum(table.count * table.shape.volume() for table in (self, *self.others))
         return [(volume / self.volume_fraction) ** (1 / 3)] * 3
 
 
@@ -221,4 +216,5 @@ def compressed(scenario: BodiesScenario, report: Callable[[float, int], None] | 
     }
     gas = Gas(HardBodies(packing.bodies, packing.box))
     gas.pairs.add(packing.bodies.place, gas.hard.periodic)
-    return GasRun(gas, Outcome(name, text), time.perf_counter() - began, more)
+    facts = {"collisions": packing.collisions, "deepest_overlap": packing.deepest}
+    return GasRun(gas, Outcome(name, text), time.perf_counter() - began, more, facts)

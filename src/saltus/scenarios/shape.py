@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pydantic
@@ -27,7 +28,7 @@ class ShapeTable(Model):
     @classmethod
     def _exponents_smooth(cls, value: Any) -> Any:
         numbers = value if isinstance(value, list) else [value]
-        if len(numbers) not in (1, 3) or min(numbers) < 2.0:
+        if len(numbers) not in (1, 3) or not min(numbers) >= 2.0:
             raise ValueError(
                 f"`exponents` must be one number or three, each >= 2, got {value}. Below 2 the body has edges; "
                 "take 2 for an ellipsoid."
@@ -43,6 +44,15 @@ class ShapeTable(Model):
             is_ball = all(map(is_known, self.axes)) and len(set(self.axes)) == 1
             return Ball(self.axes[0]) if is_ball else Ellipsoid(self.axes)
         return Superellipsoid(self.axes, exponents)
+
+    def volume(self) -> float:
+        """Volume [m3], for numbers that are known."""
+        if self.is_ellipsoid:
+            return 4.0 / 3.0 * math.pi * math.prod(self.axes)
+        exponents = self.exponents if isinstance(self.exponents, list) else [self.exponents]
+        powers = [1.0 / exponent for exponent in (exponents * 3)[:3]]
+        parts = math.prod(math.gamma(1.0 + power) for power in powers) / math.gamma(1.0 + sum(powers))
+        return 8.0 * math.prod(self.axes) * parts
 
     @property
     def is_ellipsoid(self) -> bool:

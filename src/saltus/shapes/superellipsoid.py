@@ -85,10 +85,12 @@ class Superellipsoid(AbstractShape):
         # h(n) = min over the multiplier m of m (1 + sum (p-1) (a |n| / (m p))^q): at a fixed m this
         # is an upper bound of h for every direction, and
         # |y + d|^q - |y|^q - q |y|^(q-1) d <= (3 - q) d^2 / (|y| + |d|)^(2 - q) for 1 < q <= 2.
-        _, q, s = self._multiplier(n)
-        multiplier, total = jnp.exp(s), 0.0
-        parts = zip(Vec.of(self.axes), n, reach, Vec.of(self.exponents), q, strict=True)
-        for a, m, d, p, e in parts:
+        axes, powers = Vec.of(self.axes), Vec.of(self.exponents)
+        # There n = m p |x/a|^(p-1) / a, which gives the multiplier without a search.
+        steepness = sum(p * jnp.power(jnp.abs(part) / a, p) for part, a, p in zip(x, axes, powers, strict=True))
+        multiplier, total = n.dot(x) / steepness, 0.0
+        for a, m, d, p in zip(axes, n, reach, powers, strict=True):
+            e = p / (p - 1.0)
             scale = a / (multiplier * p)
             change = scale * d
             room = jnp.maximum(scale * jnp.abs(m) + change, 1e-300)

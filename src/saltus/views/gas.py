@@ -55,9 +55,10 @@ def _bodies(scene, dataset: xr.Dataset, row: int = -1) -> None:
     box = np.asarray(json.loads(dataset.attrs["box"]))
     periodic = bool(json.loads(dataset.attrs["period"]))
     axes = dataset["semi_axes"].values
-    kinds = np.unique(axes, axis=0, return_inverse=True)[1].reshape(-1)
+    exponents = np.asarray(json.loads(dataset.attrs["shape_exponents"]))
+    kinds = np.unique(np.c_[axes, exponents], axis=0, return_inverse=True)[1].reshape(-1)
     for i in range(min(len(axes), MOST_DRAWN)):
-        x, y, z = surface(axes[i], np.full(3, 2.0), 6)
+        x, y, z = surface(axes[i], exponents[i], 6)
         turn = rotation_matrix(dataset["quaternion"].values[row, i])
         center = dataset["position"].values[row, i]
         if periodic:
@@ -81,6 +82,9 @@ def _title(dataset: xr.Dataset) -> str:
         error = float(dataset["compressibility_error"])
         spread = f" $\\pm$ {error:.2g}" if np.isfinite(error) else ""
         text += f"\n$Z$ = {factor:.5g}{spread}"
+    order = float(dataset["mean_order"])
+    if np.isfinite(order):
+        text += f", $S_2$ = {order:.2g}"
     return text
 
 

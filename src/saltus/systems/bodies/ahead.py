@@ -19,10 +19,11 @@ from saltus.contacts.local import body_side, fixed_side, meet
 from saltus.hybrid.members import Change
 from saltus.laws.impact import Elastic
 from saltus.programs import program
+from saltus.shapes.disc import Disc
 from saltus.systems.bodies.searches import pair_index, round_axes
 from saltus.systems.bodies.state import motion_of, place_of
 from saltus.systems.gas.arena import BRIEF
-from saltus.systems.gas.bodies import Bodies, matrices
+from saltus.systems.gas.bodies import Bodies, Shapes, matrices
 from saltus.systems.gas.hard_bodies import HardBodies
 
 CHUNK = 64  # impacts that are looked at together
@@ -33,7 +34,7 @@ ROW = 13  # place, velocity, orientation, angular momentum
 
 def can_run(system) -> bool:
     """Whether the loop knows the shapes, and there is something to meet."""
-    return round_axes(system.stock.shape) is not None and system.n + system.n_walls > 1
+    return not isinstance(system.stock.shape, Disc) and system.n + system.n_walls > 1
 
 
 class Ahead:
@@ -53,9 +54,7 @@ class Ahead:
         place, motion = place_of(q), motion_of(v)
         turns = matrices(place.quaternion)
         spin = np.einsum("nij,ni->nj", turns, motion.turning)
-        axes = round_axes(system.stock.shape)
-        if axes is None:
-            raise ValueError("The loop knows ellipsoids and balls alone. Ask `can_run` first.")
+        axes, shapes = _shapes_of(system)
         bodies = Bodies(
             axes=axes,
             mass=self.mass,
@@ -64,6 +63,7 @@ class Ahead:
             velocity=motion.velocity,
             quaternion=place.quaternion,
             momentum=np.einsum("nij,nj->ni", turns, spin * self.inertia),
+            shapes=shapes,
         )
         walls = [] if system.walls is None else list(zip(*(np.asarray(part) for part in _sides(system)), strict=True))
         box = _extent(bodies) if system.period is None else np.asarray(system.period)
@@ -79,7 +79,7 @@ class Ahead:
             told=True,
             began=t,
             # As `first_contact` has it, but for the rounding of places.
-            touching=2.0 * TOUCH * float(axes.max()) + 4.0 * float(np.spacing(np.abs(place.centre).max())),
+            touching=2.0 * TOUCH * float(bodies.radius.max()) + 4.0 * float(np.spacing(np.abs(place.centre).max())),
             checked=True,
         )
         self.last = t
@@ -99,13 +99,24 @@ class Ahead:
         return changes, ended, goes_on
 
 
+def _shapes_of(system) -> tuple[np.ndarray, Shapes | None]:
+    """Semi-axes of all bodies, and their shapes where these are no ellipsoids."""
+    stock = system.stock.shape
+    axes = round_axes(stock)
+    if axes is not None:
+        return axes, None
+    # Which of them are of revolution matters for degrees of freedom alone.
+    shapes = Shapes.stacked(stock, np.arange(system.n), np.zeros((system.n, 3), bool))
+    return shapes.hull, shapes
+
+
 def _sides(system) -> tuple[Array, Array]:
     return system.walls.normal, system.walls.offset
 
 
 def _extent(bodies: Bodies) -> np.ndarray:
     """Edges of a box about the origin that holds the bodies now."""
-    reach = np.abs(bodies.place).max(axis=0) + bodies.axes.max()
+    reach = np.abs(bodies.place).max(axis=0) + bodies.radius.max()
     return 2.0 * reach
 
 

@@ -108,8 +108,9 @@ def _first_look(arena: Arena, terms: Terms, fluid: Fluid, row: Array, keys: Arra
     others = fluid.rows[who]
     apart, sure = looked(arena, terms, row, others, keys, t, jnp.full(keys.shape, 0.5), turns=FIRST_TURNS, limit=limit)
     if terms.shapes is not None:
-        sure, hint = shaped.first_bounds(arena, terms, row, others, keys, t, limit, apart, sure)
-        return _Search(t + sure, hint, jnp.int32(-1), t, jnp.int64(0))
+        # Of the hulls, which may overlap where the bodies do not: that certifies nothing.
+        safe = jnp.where(apart.gap > terms.touching, t + sure, t)
+        return _Search(safe, apart.normal.array(), jnp.int32(-1), t, jnp.int64(0))
     touches, unclear = _touches(terms, Seen(apart.gap, apart.rate, apart.change, apart.weight, sure), t)
     safe = jnp.where(touches | unclear, t, t + sure)
     return _Search(safe, apart.weight, jnp.int32(-1), t, jnp.int64(0))

@@ -7,14 +7,15 @@ ellipsoids gives way to the bound of `contacts.advance`, which is valid for any 
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.contacts.advance import Agility, Glide, glide, longest_step
 from saltus.contacts.gap import ascend, climbed, polish
-from saltus.contacts.pair import Facing, Pair, best_of, face
-from saltus.numerics.components import Vec, where
+from saltus.contacts.pair import Facing, Pair, face
+from saltus.numerics.components import Vec
 from saltus.shapes.base import AbstractShape
 from saltus.systems.gas.arena import Arena, Terms, partner_of
 from saltus.systems.gas.bodies import shape_at
@@ -23,7 +24,9 @@ from saltus.systems.gas.look import shift, wall_of
 from saltus.systems.gas.separation import Seen, Separation
 
 ROOMY = 0.03  # gap of the hulls over both radii beyond which the shapes need no look
-ROUNDS = 3  # of climbing to the best direction in one look; any direction is valid
+# Rounds of climbing to the best direction in one look, since any direction is valid; two at least, because the first
+# may be one that looks for an open slab.
+ROUNDS = 2
 
 
 def shape_of(terms: Terms, row: Array) -> AbstractShape:
@@ -58,66 +61,7 @@ def _poses(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: 
     return mine, shift(theirs, terms, key)
 
 
-# ---- all neighbours at once ----------------------------------------------------------------------
-
-
-def first_bounds(
-    arena: Arena,
-    terms: Terms,
-    row: Array,
-    others: Array,
-    keys: Array,
-    t: Array,
-    limit: Array,
-    hulls: Separation,
-    sure: Array,
-) -> tuple[Array, Array]:
-    """How long many neighbours certainly stay away, and directions from which to look at each.
-
-    Args:
-        arena: Sizes.
-        terms: Numbers.
-        row: The body.
-        others: Its neighbours.
-        keys: Which images of them are meant.
-        t: Time.
-        limit: Up to when what is found must be certain.
-        hulls: How far the hulls are apart.
-        sure: How long these stay apart.
-    """
-    sure = jnp.where(hulls.gap > 0.0, sure, 0.0)
-
-    def one(other, key, normal):
-        return _first_bound(arena, terms, row, other, key, t, limit, normal)
-
-    normals = hulls.normal.array()
-    longer, hints = jax.vmap(one)(others, keys, normals)
-    wall = wall_of(arena, terms, partner_of(keys))
-    if wall is not None:
-        longer, hints = jnp.where(wall[0], 0.0, longer), jnp.where(wall[0][:, None], normals, hints)
-    return jnp.maximum(sure, longer), hints
-
-
-def _first_bound(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, limit, normal: Array):
-    """A first step for one neighbour, with the best of three directions, and that direction."""
-    mine, theirs = _poses(arena, terms, row, other, key, t)
-    pair = _pair(terms, row, other, mine, theirs, terms.size(t)[0])
-    tries = (Vec.of(normal), _widest_axis(pair, first=True), _widest_axis(pair, first=False))
-    several = jax.vmap(lambda n: face(pair, n))(jax.tree.map(lambda *parts: jnp.stack(parts), *tries))
-    seen = best_of(several.width, several)
-    agility = _agility(row, mine), _agility(other, theirs)
-    return _steady(terms, seen, theirs.velocity - mine.velocity, agility, t, limit), seen.n.array()
-
-
-def _widest_axis(pair: Pair, first: bool) -> Vec:
-    """The axis of one body along which the other is the farthest, in units of the semi-axes: the normal of a face."""
-    turn, shape = (pair.turn1, pair.shape1) if first else (pair.turn2, pair.shape2)
-    far = turn.to_body(pair.offset)
-    x, y, z = (jnp.abs(part / axis) for part, axis in zip(far, shape.proxy_axes(), strict=True))
-    one = where(far.x < 0.0, -turn.e1, turn.e1)
-    two = where(far.y < 0.0, -turn.e2, turn.e2)
-    three = where(far.z < 0.0, -turn.e3, turn.e3)
-    return where((x >= y) & (x >= z), one, where(y >= z, two, three))
+# ---- one look ------------------------------------------------------------------------------------
 
 
 def _largest(terms: Terms, t: Array, limit: Array) -> Array:
@@ -133,9 +77,6 @@ def _steady(terms: Terms, seen: Facing, velocity: Vec, agility: tuple[Agility, A
     rate = seen.n.dot(velocity) - surfaces
     falling = width / jnp.where(rate < 0.0, -rate, 1.0)
     return jnp.where(width > 0.0, jnp.where(rate < 0.0, falling, jnp.inf), 0.0)
-
-
-# ---- one neighbour -------------------------------------------------------------------------------
 
 
 def look(
@@ -185,9 +126,15 @@ def look(
 
 
 def _pair_look(terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, t, hint: Array, limit: Array) -> Seen:
-    size, growth = terms.size(t)
-    pair = _pair(terms, row, other, mine, theirs, size)
+    pair = _pair(terms, row, other, mine, theirs, terms.size(t)[0])
     seen, settled = climbed(pair, face(pair, Vec.of(hint)), rounds=ROUNDS)
+    found = _seen(terms, row, other, mine, theirs, t, limit, pair, seen)
+    return eqx.tree_at(lambda s: s.change, found, jnp.where(settled, 0.0, 1.0))
+
+
+def _seen(terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, t, limit, pair: Pair, seen: Facing) -> Seen:
+    """What a slab between two bodies tells."""
+    size, growth = terms.size(t)
     arm2 = seen.point2 - pair.offset
     agility = _agility(row, mine), _agility(other, theirs)
     glides = (
@@ -200,8 +147,8 @@ def _pair_look(terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose,
     rate = closing + size * turning - growth * extent
     sure = _open_for(terms, t, limit, size * seen.width, rate, closing, jnp.zeros_like(t), glides)
     steady = _steady(terms, seen, theirs.velocity - mine.velocity, agility, t, limit)
-    change = jnp.where(settled, 0.0, 1.0)
-    return Seen(size * seen.width, rate, change, seen.n.array(), jnp.maximum(sure, steady))
+    sure = jnp.where(seen.width > 0.0, jnp.maximum(sure, steady), sure)
+    return Seen(size * seen.width, rate, jnp.ones_like(t), seen.n.array(), sure)
 
 
 def _wall_look(terms: Terms, row: Array, mine: Pose, wall: Pose, t: Array, towards: Vec, limit: Array) -> Seen:
