@@ -32,11 +32,12 @@ from saltus.engines.batch_lane import (
     larger,
     search_lane,
 )
+from saltus.engines.batch_modes import run_by_mode
 from saltus.engines.flat import FlatSystem
 from saltus.engines.loop import FOREVER
 from saltus.engines.search import GLANCES, cubic
 from saltus.engines.signs import Signs
-from saltus.engines.step_control import AbstractSteps, ConstantSteps
+from saltus.engines.step_control import AbstractSteps, AdaptiveSteps, ConstantSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import State
@@ -109,6 +110,8 @@ def run(
     programs = _programs(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
     lanes = _numpy(programs.begin(varying, shared, start, until))
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
+    if on_cpu and _has_modes_apart(shared, start, plan):
+        return run_by_mode(lanes, shared, plan, progress)
     size = -(-len(lanes.number) // LANES) * LANES
     looks = LOOKS if on_cpu else min(size, LOOKS_ON_GPU)
     while (lanes.status == Status.going).any():
@@ -135,6 +138,13 @@ def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
     some, state = one
     # The kernel's lanes each have all numbers of the system to themselves: large tables have no room there.
     return not _looks_up(shared) and _fits_scalars(shared, state, plan.stepper) and _smooth(some, state, shared)
+
+
+def _has_modes_apart(shared, start: State, plan: Plan) -> bool:
+    """Whether each mode has a program of its own."""
+    one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), start)
+    explicit = isinstance(plan.stepper, ExplicitStepper) and isinstance(plan.control, AdaptiveSteps)
+    return bool(shared.apart) and explicit and _fits_scalars(shared, one, plan.stepper)
 
 
 def _by_kernel(

@@ -46,6 +46,7 @@ class Lanes(eqx.Module):
         largest: Largest values so far of what is watched.
         signs: What is known of the guards.
         pile_up: What is remembered of the times of events.
+        due: Where modes have programs of their own: flat index of the guard whose jump is due, or -1.
     """
 
     number: Int[Array, " n"]
@@ -62,6 +63,7 @@ class Lanes(eqx.Module):
     largest: Float[Array, "n k"]
     signs: Signs
     pile_up: PileUp
+    due: Int[Array, " n"] | None = None
 
 
 def each(function: Callable, values, one_by_one: bool):

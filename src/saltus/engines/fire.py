@@ -135,7 +135,7 @@ def fire(
         owner, index, before = found.owner[which], found.element[which], now.state
         remembered, limit = now.pile_up.with_event(which, before.t, sinks)
         piles = ~jnp.isnan(limit)
-        after = _after(system, before, owner, index, limit, one_by_one)
+        after = jump_or_settle(system, before, owner, index, limit, one_by_one)
         turns = turn(system, before, after, which)
         nothing = found.unsure[which] & turns.rises & ~piles
         accumulates = piles & ~settles[owner]
@@ -159,7 +159,7 @@ def _may_settle(system: AbstractSystem, state: State, number: int) -> bool:
     return like is not None
 
 
-def _after(system: AbstractSystem, state: State, owner, index, limit, one_by_one: bool) -> State:
+def jump_or_settle(system: AbstractSystem, state: State, owner, index, limit, one_by_one: bool) -> State:
     """The state after the jump of guard number `owner`, or after its pile-up if there is a limit of it."""
     count, piles = len(system.guards()), ~jnp.isnan(limit)
     at_limit = at_time(state, jnp.where(piles, limit, state.t))

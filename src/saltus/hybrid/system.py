@@ -95,6 +95,14 @@ class AbstractSystem(HybridSystem):
         """Method of the steps where none is asked for (`engines.steppers.METHODS`)."""
         return "dopri8"
 
+    @property
+    def apart(self) -> tuple[int, ...]:
+        """The modes in which something moves, if each is worth a program of its own where many runs go at once.
+
+        For long rates of which a mode needs but a part. Empty: one program serves all modes.
+        """
+        return ()
+
     def guards(self) -> tuple[Guard, ...]:
         """All guards of the system, in any order; the same list for every mode."""
         return ()

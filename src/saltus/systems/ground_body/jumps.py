@@ -13,7 +13,7 @@ from saltus.hybrid import State
 from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
-from saltus.systems.ball_common import changed, choose, size
+from saltus.systems.ball_common import choose, replace_parts, size
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
     HELD,
@@ -52,7 +52,9 @@ RELEASE_PATH = 1e-9  # [m]; at least
 RELEASE_SHARE = 0.01  # of the settle height; who takes bounces less exactly has no use for more here
 SMALL_TURN = 0.4  # [rad]; no more may happen in such a moment: one step of fourth order follows it
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
-ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins
+ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins, at most
+ONSET_CHANGE = 1e-14  # of the directions, and of the load over the weight, at which the search ends
+BEYOND = 1.05  # share of the time to lift-off that is taken by a contact which loses grip and ground together
 
 
 def hair(state: State) -> Array:
@@ -107,8 +109,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
             jnp.where(spins, spin, own.spin),
         )
 
-    def improve(_, carry):
-        slip, turn, load, _ = carry
+    def improved(slip, turn, load):
         radius = jnp.zeros(()) if system.point else system.spot_radius(load, sight.touch)
         now = wrench(system, sight, mode, moved(slip, turn, radius))
         load = jnp.maximum(now.load, 1e-3 * weight(system))
@@ -121,12 +122,24 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
         turn_scale = 4.0 * load * system.resistance(load, sight.touch) * jnp.trace(sight.mobility)
         slipping = jnp.append(now.gain[1:3], radius * now.gain[5])
         turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
-        return _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn), load, now
+        return (_unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn), load), now
 
-    # The first round is without friction: its directions are zero.
-    _, _, _, now = jax.lax.fori_loop(
-        0, ONSET_ROUNDS, improve, (jnp.zeros(3), jnp.zeros(3), weight(system), Wrench.nothing())
-    )
+    def going_on(carry):
+        (slip, turn, load), (slip_before, turn_before, load_before), rounds = carry
+        change = jnp.maximum(jnp.max(jnp.abs(slip - slip_before)), jnp.max(jnp.abs(turn - turn_before)))
+        change = jnp.maximum(change, jnp.abs(load - load_before) / weight(system))
+        return (rounds < ONSET_ROUNDS) & ~(change <= ONSET_CHANGE)
+
+    def improve(carry):
+        found, _, rounds = carry
+        return improved(*found)[0], found, rounds + 1
+
+    # The first round is without friction: its directions are zero. Derivatives go through the last round alone: the
+    # directions matter for a moment only.
+    nothing = (jnp.zeros(3), jnp.zeros(3), weight(system))
+    begin = (nothing, jax.tree.map(lambda part: part - 1.0, nothing), jnp.zeros((), int))
+    found = jax.lax.while_loop(going_on, improve, jax.lax.stop_gradient(begin))[0]
+    now = improved(*jax.lax.stop_gradient(found))[1]
     grips = ~held[1] | (slipless & (grip_use(system, now, sight) <= 1.0))
     lies = ~held[3] | (turnless & (turn_use(system, now, sight) <= 1.0))
     return Onset(now, grips & lies)
@@ -149,7 +162,7 @@ def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Ar
     held = jnp.asarray(HELD[system.point])
     stopped = held[SLIDE] | (slipless & held[ROLL]) | (turnless & held[SKID])
     dv, dw = hold(system, sight, stopped)
-    state = changed(state, v=state.v.add(dv, dw))
+    state = replace_parts(state, v=state.v.add(dv, dw))
     sight = with_velocity(sight, state.v)
     modes = jnp.asarray([REST, ROLL, SKID, SLIDE] if system.resisted else [ROLL, SLIDE])
     tried = jax.vmap(lambda mode: onset(system, sight, mode, slipless, turnless))(modes)
@@ -161,7 +174,7 @@ def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Ar
     begins = (slides | turns) & (now.load > 0.0)
     state = _nudged(state, now, jnp.where(begins, moment, 0.0))
     v = jax.tree.map(lambda part: jnp.where(mode == REST, 0.0, part), state.v)
-    state = changed(state, v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
+    state = replace_parts(state, v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
     return choose(begins, system.project(state), state)
 
 
@@ -183,7 +196,7 @@ def _nudged(state: State, now: Wrench, moment: Array) -> State:
     mean = shift(state.v, gained, 0.5)
     turned = rotation.multiply(rotation.from_rotation_vector(moment * mean.turning), state.q.quaternion)
     q = state.q.replace(centre=state.q.centre + moment * mean.velocity, quaternion=turned)
-    return changed(state, t=state.t + moment, q=q, v=state.v.add(gained.velocity, gained.turning))
+    return replace_parts(state, t=state.t + moment, q=q, v=state.v.add(gained.velocity, gained.turning))
 
 
 # ---- events -----------------------------------------------------------------------------------------------
@@ -199,7 +212,7 @@ def landing(system: BodyOnGround, state: State, index: Array) -> State:
     after = jax.lax.cond(
         lies,
         lambda: same_types(state, _laid(system, after, leaving)),
-        lambda: same_types(state, changed(after, mode=jnp.full_like(state.mode, FLIGHT))),
+        lambda: same_types(state, replace_parts(after, mode=jnp.full_like(state.mode, FLIGHT))),
     )
     return _on_both(system, state, after, index)
 
@@ -211,7 +224,7 @@ def _on_both(system: BodyOnGround, before: State, after: State, index: Array) ->
     old = active_piece(before)
     parts = look(system, after, old).closing > settle_speed(system)
     both = (before.mode != FLIGHT) & (after.mode != FLIGHT) & (old != index) & ~parts
-    return changed(after, ledger=after.ledger.replace(piece=jnp.where(both, -1.0, after.ledger.piece)))
+    return replace_parts(after, ledger=after.ledger.replace(piece=jnp.where(both, -1.0, after.ledger.piece)))
 
 
 def settled(system: BodyOnGround, state: State, index: Array) -> State:
@@ -227,13 +240,13 @@ def _struck(system: BodyOnGround, state: State, sight: Sight, index: Array) -> S
     turned = sight.mobility @ jnp.cross(sight.arm, impulse)
     v = state.v.add(impulse / system.solid.mass, turned)
     ledger = state.ledger.replace(piece=jnp.asarray(index, float))
-    return _booked(system, state, changed(state, q=state.q.lift(-sight.touch.height), v=v, ledger=ledger))
+    return _booked(system, state, replace_parts(state, q=state.q.lift(-sight.touch.height), v=v, ledger=ledger))
 
 
 def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
     """A body that does not leave the ground any more, in its mode of contact."""
     dv, dw = hold(system, sight, jnp.asarray(HELD[system.point])[SLIDE])
-    lying = changed(state, v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
+    lying = replace_parts(state, v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
     sight = with_velocity(sight, lying.v)
     slow = 2.0 * near(system, lying.v)
     slipless = size(system.slip_and_rim(sight, weight(system))) <= slow
@@ -250,12 +263,12 @@ def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
 def _booked(system: BodyOnGround, before: State, after: State) -> State:
     """The state after with the energy that is gone in its ledger."""
     lost = sum(system.energies(before)) - sum(system.energies(after))
-    return changed(after, ledger=after.ledger.lose(lost))
+    return replace_parts(after, ledger=after.ledger.lose(lost))
 
 
 def lift_off(system: BodyOnGround, state: State, index: Array) -> State:
     """The body leaves the ground."""
-    return changed(state, mode=jnp.full_like(state.mode, FLIGHT))
+    return replace_parts(state, mode=jnp.full_like(state.mode, FLIGHT))
 
 
 def grips(system: BodyOnGround, state: State, index: Array) -> State:
@@ -315,7 +328,9 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
     roams = size(sight.facing.place_rate - state.v.velocity[:2]) / system.solid.radius()
     quickness = jnp.maximum(jnp.maximum(size(state.v.turning), roams), 1e-3)
 
-    def try_moment(_, carry):
+    pressed = wrench(system, sight, state.mode).load
+
+    def try_moment(i, carry):
         moment, *_ = carry
         later = after_short_time(system, state, moment)
         sight = look(system, later)
@@ -325,14 +340,18 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
         growth = jnp.maximum(growth, 1e-9)
         longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
         longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, SMALL_TURN / quickness))
-        return longer, later, changed(later, v=shift(later.v, gained, 0.5 * moment)), now.load
+        # Not beyond the end of the load: until then the slip that begins is too slow to tell, and the grip holds.
+        to_lift_off = BEYOND * moment * pressed / jnp.maximum(pressed - now.load, 1e-300)
+        longer = jnp.where(now.load > 0.0, jnp.where(i == 0, longer, moment), jnp.minimum(to_lift_off, moment))
+        return longer, later, replace_parts(later, v=shift(later.v, gained, 0.5 * moment)), now.load
 
-    # First for a short time, which tells how long the moment may be, then for that moment.
+    # First for a short time, which tells how long the moment may be, then for that moment, and for one that is shorter
+    # if the ground ceases to press within it.
     start = (jnp.minimum(PROBE, SMALL_TURN / quickness), state, state, jnp.zeros(()))
-    _, later, after, load = jax.lax.fori_loop(0, 2, try_moment, start)
-    after = system.project(changed(after, mode=jnp.broadcast_to(mode, state.mode.shape)))
+    _, later, after, load = jax.lax.fori_loop(0, 3, try_moment, start)
+    after = system.project(replace_parts(after, mode=jnp.broadcast_to(mode, state.mode.shape)))
     # Where the ground has ceased to press within the moment, grip and ground are lost together.
-    return choose(load > 0.0, _booked(system, later, after), lift_off(system, state, jnp.zeros((), int)))
+    return choose(load > 0.0, _booked(system, later, after), lift_off(system, later, jnp.zeros((), int)))
 
 
 def _accelerations(now: Wrench) -> GroundMotion:
