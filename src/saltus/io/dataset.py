@@ -111,7 +111,7 @@ def prepare(system: HybridSystem, start: State) -> None:
     from saltus.programs import prepare
 
     like = jax.tree.map(lambda leaf: np.zeros((_BLOCK, *np.shape(leaf)), leaf.dtype), start)
-    prepare(_compiled_observe(), system, like)
+    prepare(_observer(), system, like)
 
 
 def _with_jumps(states: State, times: np.ndarray, events: Sequence[Event]) -> tuple[State, np.ndarray, np.ndarray]:
