@@ -23,7 +23,7 @@ from saltus.engines.step_control import AbstractSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
-from saltus.hybrid.parts import refill
+from saltus.hybrid.parts import as_numpy, refill
 from saltus.hybrid.state import same_types
 from saltus.hybrid.trajectory import Trajectory
 from saltus.programs import ahead, brief_program, prepare, program
@@ -56,7 +56,7 @@ class _Record:
         self.times.append(times)
         self.count += times.size
         self.vectors.append(vectors.reshape(times.size, vectors.shape[-1]))
-        mode = np.asarray(mode)
+        mode = as_numpy(mode)
         self.modes.append(np.broadcast_to(mode, (times.size, *mode.shape)))
 
     def last(self, like: State) -> tuple[np.ndarray, np.ndarray, int]:
@@ -272,7 +272,7 @@ def _with_types(start: State) -> State:
 
 def _vector(state: State) -> np.ndarray:
     """The flowing parts of a state in one vector."""
-    return np.concatenate([np.ravel(np.asarray(part)) for part in (state.q, state.v, state.ledger)])
+    return np.concatenate([as_numpy(part).ravel() for part in (state.q, state.v, state.ledger)])
 
 
 def _approach(system: AbstractSystem, state: State, name: str, index: int) -> State:
