@@ -21,7 +21,7 @@ from saltus.engines.choice import Engine, Options, check_fit, engine_for
 from saltus.engines.replay import Replay
 from saltus.hybrid import AbstractTrajectory, Events, HybridSystem, Outcome, State
 from saltus.hybrid.seen import Seen
-from saltus.programs import program
+from saltus.programs import brief_program
 
 if TYPE_CHECKING:
     import os
@@ -163,7 +163,7 @@ class Run(Generic[System]):
         return run_html(self.system, self.trajectory, self.outcome, self.wall_time)
 
 
-@program
+@brief_program
 def _telling(system: HybridSystem, states: State) -> dict[str, Array]:
     """What of the results of many states tells their accuracy; the rest is not computed."""
 
@@ -174,7 +174,7 @@ def _telling(system: HybridSystem, states: State) -> dict[str, Array]:
     return jax.vmap(one)(states)
 
 
-@program
+@brief_program
 def observe(system: HybridSystem, state: State) -> dict[str, Array]:
     """All results of a system at one instant, compiled."""
     return system.observe(state)

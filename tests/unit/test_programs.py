@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from saltus import _jax_settings
-from saltus.programs import ahead, code, lean, program, store, text
+from saltus.programs import ahead, brief_program, code, kept, lean, prepare, program, store, text
 from saltus.programs.facts import remembered
 from saltus.programs.structure import FormError, described, rebuilt
 
@@ -412,3 +412,39 @@ def test_parts_of_a_network_are_numbered_in_the_order_of_their_first_masses():
         first, second = np.array(pairs, int).reshape(-1, 2).T
         graph = coo_matrix((np.ones(len(pairs)), (first, second)), shape=(count, count))
         assert np.array_equal(components(pairs, count), connected_components(graph, directed=False)[1])
+
+
+def test_a_program_for_few_calls_gives_the_same_bits_kept_or_not_and_takes_part_in_traces(folder, monkeypatch):
+    def cube(x):
+        return jnp.sin(x) ** 3 + x
+
+    x = jnp.linspace(0.1, 2.0, 7)
+    first = brief_program(cube)(x)
+    monkeypatch.setattr(_jax_settings, "_programs", [])
+    brief = brief_program(cube)
+    assert np.array_equal(first, brief(x))
+    slope = jax.jit(jax.grad(lambda y: brief(y).sum()))(x)
+    assert np.allclose(slope, 3.0 * jnp.sin(x) ** 2 * jnp.cos(x) + 1.0, rtol=1e-14)
+
+
+def test_what_a_run_will_need_is_made_by_a_second_thread_once(folder, monkeypatch):
+    made = []
+    original = kept._exported
+
+    def exported(*given):
+        made.append(threading.current_thread().name)
+        return original(*given)
+
+    monkeypatch.setattr(kept, "_exported", exported)
+    later = program(wave)
+    prepare(later, np.zeros(3), 4)
+    assert not made  # no run is under way
+    with ahead.expected("anything", samples=3):
+        assert ahead.samples() == 3
+        prepare(later, np.zeros(3), 4)
+        later(np.ones(3), 4)
+    assert len(made) == 1
+    with ahead.expected("anything"):
+        prepare(program(wave), np.zeros(3), 4)  # its code is there
+    assert len(made) == 1
+    assert not ahead.under_way()

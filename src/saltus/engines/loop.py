@@ -23,10 +23,10 @@ from saltus.engines.step_control import AbstractSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
-from saltus.hybrid.parts import refill
+from saltus.hybrid.parts import as_numpy, refill
 from saltus.hybrid.state import same_types
 from saltus.hybrid.trajectory import Trajectory
-from saltus.programs import program
+from saltus.programs import ahead, brief_program, prepare, program
 from saltus.programs.arrays import numbers
 
 Progress = Callable[[float, int], None]
@@ -56,7 +56,7 @@ class _Record:
         self.times.append(times)
         self.count += times.size
         self.vectors.append(vectors.reshape(times.size, vectors.shape[-1]))
-        mode = np.asarray(mode)
+        mode = as_numpy(mode)
         self.modes.append(np.broadcast_to(mode, (times.size, *mode.shape)))
 
     def last(self, like: State) -> tuple[np.ndarray, np.ndarray, int]:
@@ -125,6 +125,7 @@ def run(
     if not np.isfinite(vector).all():
         undefined = Outcome("not_finite", _undefined(t_segment, "the start is"))
         return _trajectory(system, start, record, events, undefined, stepper, control)
+    _prepare(system, start, memory, stepper, control)
     while True:
         went, found = _advance(
             system, state, h, np.asarray(end_time), memory, stepper, control, capacity, record
@@ -150,6 +151,22 @@ def run(
             if outcome.name == "at_rest":
                 record.cut()
             return _trajectory(system, start, record, events, outcome, stepper, control)
+
+
+def _prepare(system, start: State, memory: _Memory, stepper, control) -> None:
+    """Have the programs made that come after the first flow: the search of events, and the sampling."""
+    if not ahead.under_way():
+        return
+    if memory.count:
+        prepare(_search, system, start, np.zeros(()), memory.signs, stepper, control)
+    count = ahead.samples()
+    if count is not None:
+        block, n_blocks = _blocks(count, start.q.size)
+
+        def like(x):
+            return np.zeros((n_blocks, block, *np.shape(x)), x.dtype)
+
+        prepare(_move_blocks, system, stepper, control, *jax.tree.map(like, (start, np.zeros(()))))
 
 
 def _advance(system, state, h, until, memory: _Memory, stepper, control, capacity, record):
@@ -179,11 +196,11 @@ PLAIN = ("event", "guard", "due", "unsure", "sunk", "owner", "element")  # of wh
 
 _flow = program(flow)
 _search = program(search)
-_still_due = program(still_due)
-_turn = program(turn)
-_jump = program(apply_jump)
-_settle = program(apply_settle)
-_with_event = program(PileUp.with_event)
+_still_due = brief_program(still_due)
+_turn = brief_program(turn)
+_jump = brief_program(apply_jump)
+_settle = brief_program(apply_settle)
+_with_event = brief_program(PileUp.with_event)
 
 
 def _without_passages(system, start: State, found: Searched, memory: _Memory) -> Searched:
@@ -255,7 +272,7 @@ def _with_types(start: State) -> State:
 
 def _vector(state: State) -> np.ndarray:
     """The flowing parts of a state in one vector."""
-    return np.concatenate([np.ravel(np.asarray(part)) for part in (state.q, state.v, state.ledger)])
+    return np.concatenate([as_numpy(part).ravel() for part in (state.q, state.v, state.ledger)])
 
 
 def _approach(system: AbstractSystem, state: State, name: str, index: int) -> State:
@@ -264,7 +281,7 @@ def _approach(system: AbstractSystem, state: State, name: str, index: int) -> St
     return _limit_of_approach(system, state, name, np.asarray(index))
 
 
-@program
+@brief_program
 def _limit_of_approach(system: AbstractSystem, state: State, name: str, index) -> State:
     return same_types(state, system.approach(state, name, index))
 
@@ -319,7 +336,7 @@ def _modes(system: AbstractSystem, state: State) -> str:
     return "mode " + ", ".join(system.mode_names[int(code)] for code in codes if 0 <= code < len(system.mode_names))
 
 
-@program
+@brief_program
 def _observe_modes(system: AbstractSystem, state: State):
     return system.observe(state).get("mode", 0)
 
@@ -375,9 +392,7 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
 def _move_on(system, stepper, control, states: State, times) -> State:
     """Each state moved on to its time by one step, in blocks of two sizes so that little is compiled."""
     n = len(times)
-    size = max(states.q.size // max(n, 1), 1)
-    block = int(np.clip(65536 // size, 1, 256))
-    n_blocks = 1 if n <= block else BLOCKS
+    block, n_blocks = _blocks(n, states.q.size // max(n, 1))
     portion = n_blocks * block
     n_portions = -(-n // portion)
 
@@ -398,6 +413,12 @@ def _move_on(system, stepper, control, states: State, times) -> State:
         return jax.device_put(np.concatenate([np.asarray(x).reshape(portion, *x.shape[2:]) for x in parts])[:n])
 
     return jax.tree.map(joined, *moved)
+
+
+def _blocks(count: int, size: int) -> tuple[int, int]:
+    """How many states of this size make a block, and how many blocks are moved on by one call."""
+    block = int(np.clip(65536 // max(size, 1), 1, 256))
+    return block, 1 if count <= block else BLOCKS
 
 
 @program

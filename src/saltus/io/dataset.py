@@ -96,12 +96,22 @@ def observe(system: HybridSystem, states: State) -> dict[str, np.ndarray]:
 def _observer():
     import jax
 
-    from saltus.programs import program
+    from saltus.programs import brief_program
 
     def observed(system, states):
         return jax.vmap(system.observe)(states)
 
-    return program(observed)
+    return brief_program(observed)
+
+
+def prepare(system: HybridSystem, start: State) -> None:
+    """Have a second thread make the program that observes a run which is about to begin (`programs.prepare`)."""
+    import jax
+
+    from saltus.programs import prepare
+
+    like = jax.tree.map(lambda leaf: np.zeros((_BLOCK, *np.shape(leaf)), leaf.dtype), start)
+    prepare(_observer(), system, like)
 
 
 def _with_jumps(states: State, times: np.ndarray, events: Sequence[Event]) -> tuple[State, np.ndarray, np.ndarray]:

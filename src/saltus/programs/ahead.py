@@ -22,14 +22,19 @@ NAME = re.compile(r"\w+-[0-9a-f]{40}")  # of a program; what a file from elsewhe
 
 _loading: dict[str, Future] = {}  # what was asked for and not yet taken
 _used: list[list[str]] = []  # one list for each run under way
+_makers: list[ThreadPoolExecutor] = []  # of the runs under way, who makes programs that are not there yet
+_wanted: list[int | None] = []  # how many samples each of them will be asked for
 
 
 @contextlib.contextmanager
-def expected(form: str) -> Iterator[None]:
+def expected(form: str, samples: int | None = None) -> Iterator[None]:
     """Within it the programs that the last run of this form used are loaded ahead; those used are noted for the next.
+
+    Programs that a run is sure to need and that nobody has made yet are made by another thread (`submit`).
 
     Args:
         form: What decides which programs are needed: the text of a scenario without its numbers, say.
+        samples: How many samples of the run will be asked for, if any.
     """
     folder = programs_directory()
     if folder is None or changed_since_start():
@@ -41,17 +46,39 @@ def expected(form: str) -> Iterator[None]:
     names = [name for name in known[0] if _is_name(name)] if known and isinstance(known[0], list) else []
     pool = _begin(folder, names) if names else None
     used: list[str] = []
+    maker = ThreadPoolExecutor(1, thread_name_prefix="saltus making")
     _used.append(used)
+    _makers.append(maker)
+    _wanted.append(samples)
     try:
         yield
         if used and used != names:
             store.write(folder, file, used, b"", suffix=store.FACTS)
     finally:
         _used.remove(used)
+        _makers.remove(maker)
+        _wanted.pop()
+        maker.shutdown(wait=False, cancel_futures=True)
         for name in names:
             _loading.pop(name, None)
         if pool is not None:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def under_way() -> bool:
+    """Whether there is a run that programs can be made for."""
+    return bool(_makers)
+
+
+def samples() -> int | None:
+    """How many samples the run under way will be asked for; None if that is not known."""
+    return _wanted[-1] if _wanted else None
+
+
+def submit(make: Callable[[], Any]) -> None:
+    """Have the second thread do this, after what it was told before."""
+    if _makers:
+        _makers[-1].submit(make)
 
 
 def _is_name(name: Any) -> bool:

@@ -114,6 +114,11 @@ def _listen() -> None:
     jax.monitoring.register_event_listener(hear)
 
 
+def is_there(folder: Path, name: str) -> bool:
+    """Whether the code of a program is kept."""
+    return possible() and (folder / f"{_file(name)}{store.CODE}").exists()
+
+
 def read(folder: Path, name: str) -> tuple[Any, Callable] | None:
     """The form of the results and the program as a function of flat arrays; None where it has to be compiled."""
     if not possible() or not _trusted(folder / f"{_file(name)}{store.CODE}"):

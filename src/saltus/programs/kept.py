@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -34,6 +36,8 @@ NOT_KEPT = (UnwritableError, NotImplementedError, ValueError, ImportError)
 P = ParamSpec("P")
 R = TypeVar("R")
 HASH = 40  # characters of the digest that names a file
+# Machine code without optimisation: compiled in half the time, and two to three times as slow.
+BRIEF = {"xla_backend_optimization_level": 0}
 
 
 class Program:
@@ -42,23 +46,30 @@ class Program:
     What it traces is kept in the folder of `saltus.configure` and read back by later processes, which then neither
     trace nor lower it; the compiled code comes from JAX's own cache. Inside another trace (`jit`, `grad`, `vmap`), for
     code of a user, for what JAX cannot export, and where nothing is to be kept it is `filter_jit` and no more.
+
+    Args:
+        function: What is compiled.
+        options: What the compiler is told beside its flags; the same whether or not the program is kept, so that its
+            bits are too.
     """
 
-    def __init__(self, function: Callable):
+    def __init__(self, function: Callable, options: dict[str, Any] | None = None):
         functools.update_wrapper(self, function)
-        self.function = function
-        self.plain = eqx.filter_jit(function)
+        self.function, self.options = function, options or {}
+        self.within = eqx.filter_jit(function)  # another trace, which decides on options
+        self.plain = eqx.filter_jit(function, compiler_options=options) if options else self.within
         self._known: dict[Any, _Flat | None] = {}
-        self._named: dict[str, _Flat] = {}
+        self._named: dict[str, Future[_Flat | None]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if programs_directory() is None:
-            return self.plain(*args, **kwargs)
         leaves, tree = jax.tree.flatten((args, kwargs))
+        if programs_directory() is None:
+            traced = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
+            return (self.within if traced else self.plain)(*args, **kwargs)
         data, static = [], []
         for leaf in leaves:
             if isinstance(leaf, jax.core.Tracer):
-                return self.plain(*args, **kwargs)
+                return self.within(*args, **kwargs)
             if is_data(leaf):
                 data.append(leaf)
                 static.append(shape_of(leaf))
@@ -77,22 +88,53 @@ class Program:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    def prepare(self, *args: Any, **kwargs: Any) -> None:
+        """Have a second thread make the program for arguments like these, which a run under way will call.
+
+        Only within `ahead.expected`, and only where no code of it is kept: that is loaded ahead.
+        """
+        folder = programs_directory()
+        if folder is None or not ahead.under_way() or not _on_one_device():
+            return
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        name = self._name((args, kwargs))
+        if name is not None and not code.is_there(folder, name):
+            # Not where the run has come to it first: the second thread goes on with the next.
+            ahead.submit(lambda: None if name in self._named else self._once(folder, name, leaves, tree))
+
     def _found(self, given: tuple, leaves: list, tree: Any) -> _Flat | None:
         """The program for arguments of this form: from the folder, or traced and kept; None if it cannot be kept."""
         folder = programs_directory()
         if folder is None or not _on_one_device():
             return None
+        name = self._name(given)
+        return None if name is None else self._once(folder, name, leaves, tree)
+
+    def _name(self, given: tuple) -> str | None:
+        """What the program for these arguments is called; None if it cannot be kept."""
         try:
-            parts = (surroundings(), settings(), written_constant(self.function), written(given))
+            parts = [surroundings(), settings(), written_constant(self.function), written(given)]
         except UnwritableError:
             return None
-        name = f"{self.function.__name__.strip('_<>')}-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:HASH]}"
-        if name not in self._named:
-            found = self._read_or_made(folder, name, leaves, tree)
-            if found is None:
-                return None
-            self._named[name] = found
-        return self._named[name]
+        parts += [f"{key}={value}" for key, value in self.options.items()]
+        return f"{self.function.__name__.strip('_<>')}-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:HASH]}"
+
+    def _once(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
+        """The program of this name, read or made by the first thread that asks; others wait for it."""
+        with _naming:
+            begun = self._named.get(name)
+            ours = self._named.setdefault(name, Future()) if begun is None else None
+        if begun is not None:
+            return begun.result()
+        assert ours is not None
+        try:
+            ours.set_result(self._read_or_made(folder, name, leaves, tree))
+        except BaseException as error:
+            with _naming:
+                del self._named[name]
+            ours.set_exception(error)
+            raise
+        return ours.result()
 
     def _read_or_made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
         """The program of this name: its code as it was compiled, or compiled from what was traced, or traced."""
@@ -101,7 +143,7 @@ class Program:
             return ready
         with waiting.making(), store.alone(folder, name):
             # Another process may have made it while this one waited.
-            made = _from_code(code.read(folder, name)) or _from_trace(folder, name)
+            made = _from_code(code.read(folder, name)) or _from_trace(folder, name, self.options)
             return self._made(folder, name, leaves, tree) if made is None else made
 
     def _made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
@@ -109,7 +151,7 @@ class Program:
         try:
             form, exported = _exported(self.function, leaves, tree)
             kept = bytes(exported.serialize())
-            flat = _compiled(folder, name, form, exported)
+            flat = _compiled(folder, name, form, exported, self.options)
         except NOT_KEPT:
             return None
         if not changed_since_start():
@@ -127,19 +169,19 @@ def _from_code(found: tuple[Any, Callable] | None) -> _Flat | None:
         return None
 
 
-def _from_trace(folder: Path, name: str) -> _Flat | None:
+def _from_trace(folder: Path, name: str, options: dict[str, Any]) -> _Flat | None:
     """The program from what was traced; None where there is none."""
     kept = store.read(folder, name)
     if kept is None:
         return None
     try:
-        return _compiled(folder, name, kept[0], jax.export.deserialize(bytearray(kept[1])))
+        return _compiled(folder, name, kept[0], jax.export.deserialize(bytearray(kept[1])), options)
     except Exception:  # of another form, although its digest is right: made anew
         store.throw_away(folder / f"{name}{store.SUFFIX}")
         return None
 
 
-def _compiled(folder: Path, name: str, form: Any, exported: jax.export.Exported) -> _Flat:
+def _compiled(folder: Path, name: str, form: Any, exported: jax.export.Exported, options: dict[str, Any]) -> _Flat:
     """A traced program, compiled; its code is kept."""
 
     # Compiled here and now: the results of an exported program are bound to their device, and `jit` would compile
@@ -151,10 +193,13 @@ def _compiled(folder: Path, name: str, form: Any, exported: jax.export.Exported)
     code.start_lapack()  # else JAX does it, the long way, whether or not the program calls it
     lowered = jax.jit(call).lower(*exported.in_avals)
     with code.compiling() as anew:
-        compiled = lowered.compile()
+        compiled = lowered.compile(compiler_options=options or None)
     if anew() and not changed_since_start():
         code.write(folder, name, form, compiled, "custom_call" in exported.mlir_module())
     return _Flat(form, compiled)
+
+
+_naming = threading.Lock()
 
 
 class _Flat:
@@ -235,3 +280,14 @@ def _arrays(result: Any) -> list:
 def program(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function and keep what is traced between processes (see `Program`)."""
     return cast("Callable[P, R]", Program(function))
+
+
+def brief_program(function: Callable[P, R]) -> Callable[P, R]:
+    """As `program`, for what a run calls a few times: compiled in half the time, two to three times as slow."""
+    return cast("Callable[P, R]", Program(function, BRIEF))
+
+
+def prepare(function: Callable, *args: Any) -> None:
+    """Have a second thread make a program that a run under way will need (`Program.prepare`)."""
+    if isinstance(function, Program):
+        function.prepare(*args)

@@ -133,9 +133,13 @@ class Scenario(Model):
 
     def simulate(self, progress: Callable[[float, int], None] | None = None) -> Run:
         """Run the scenario; `progress` is called with the time reached and the number of events."""
+        from saltus.io.dataset import prepare
+        from saltus.programs import ahead
         from saltus.simulation import simulate
 
         system, start = self.assemble()
+        if ahead.samples() is not None:
+            prepare(system, start)
         return simulate(system, start, self.end_time, progress=progress, **self.options())
 
     def options(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
-from saltus.programs import program
+from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.systems.ball_common import (
     AXES,
@@ -396,7 +396,7 @@ class BallOnPlane(AbstractSystem):
         return {"t": float(after.t)}
 
 
-@program
+@brief_program
 def _settle(ball: BallOnPlane, state: State) -> State:
     """The right mode for a start."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed

@@ -134,14 +134,15 @@ def execute(
     path, _ = Path(out), work.samples  # a wrong scenario is told of first
     if not resume or not path.exists():
         check_new(path)
-    with _cluster(scheduler, workers) as client:
+    with _cluster(scheduler, workers) as client, contextlib.ExitStack() as waiting:
         sharers = client.n_workers if client is not None else _workers(work, workers)
+        started = waiting.enter_context(pool.early(_early(work, path, chunk, sharers))) if client is None else []
         store, work = prepare(work, path, chunk, sharers)
         with store.lock():
             store.sweep()
             tally = Tally(store, tell or (lambda standing: None))
             try:
-                _compute(work, store, tally, workers, client)
+                _compute(work, store, tally, workers, client, started)
             except KeyboardInterrupt:
                 raise Interrupted(f"Interrupted. {store.describe_kept()}") from None
             except EnsembleError as error:
@@ -251,7 +252,9 @@ class Tally:
         return Standing(self._store.samples, ended, self._found, seconds, pace)
 
 
-def _compute(work: Work, store: Store, tally: Tally, workers: int | None, client: Any) -> None:
+def _compute(
+    work: Work, store: Store, tally: Tally, workers: int | None, client: Any, started: list[pool.Worker]
+) -> None:
     """The chunks that are not done, in the way that fits."""
     pending = tally.pending
     if not pending:
@@ -261,7 +264,7 @@ def _compute(work: Work, store: Store, tally: Tally, workers: int | None, client
         return
     number = min(_workers(work, workers), len(pending))
     if number > 1:
-        pool.run(work, store, pending, number, tally)
+        pool.run(work, store, pending, number, tally, started)
         return
     failures = Failures()
     for chunk in pending:
@@ -292,6 +295,12 @@ def _here(work: Work, store: Store, chunk: int, tally: Tally) -> None:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise ChunkError(f"Samples {first} to {last - 1} could not be computed: {reason}") from error
     tally(chunk, last - first)
+
+
+def _early(work: Work, path: Path, chunk: int | None, workers: int) -> int:
+    """How many workers are sure to be needed before it is known what is left to do."""
+    chunks = -(-work.samples // chunk) if chunk else workers
+    return 0 if path.exists() or min(workers, chunks) < 2 else min(workers, chunks)
 
 
 def _workers(work: Work, wanted: int | None) -> int:

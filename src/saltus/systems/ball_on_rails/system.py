@@ -15,7 +15,7 @@ from saltus.contacts.ball_contact import across
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.hybrid.state import on_host, same_types
 from saltus.laws.friction import AbstractFrictionLaw
-from saltus.programs import program
+from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, choose, is_point
 from saltus.systems.ball_on_rails import creep, events, forces, stick
@@ -223,7 +223,7 @@ class BallOnRails(AbstractSystem):
         }
 
 
-@program
+@brief_program
 def _seat(ball: BallOnRails, state: State) -> State:
     return same_types(state, events.seat(ball, state))
 

@@ -14,7 +14,7 @@ from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Parts, Quantity, Rate, State, part
 from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw, PointLimit, Reaction
-from saltus.programs import program
+from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.shapes.profile import AbstractProfile
 from saltus.systems.ball_common import (
@@ -388,7 +388,7 @@ class Butterfly(AbstractSystem):
         }
 
 
-@program
+@brief_program
 def _place(ball: Butterfly, phi: Scalar, speed: Scalar, spin: Scalar | None) -> tuple[State, Scalar]:
     """The ball slipping on the plates, and its load; rolling if no angular velocity is given."""
     if spin is None:
@@ -397,7 +397,7 @@ def _place(ball: Butterfly, phi: Scalar, speed: Scalar, spin: Scalar | None) -> 
     return state, ball._load(state)
 
 
-@program
+@brief_program
 def _settle(ball: Butterfly, state: State) -> State:
     """The right mode for a start."""
     slip_and_rim = ball._slip_and_rim(state)

@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid import State
-from saltus.programs import program
+from saltus.programs import brief_program
 from saltus.systems.chain.state import PULLS, Losses, Motion, Regime
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def hung(chain: Chain, k: Any, angles: Any, edge: Any, rates: Any, edge_velocity
     return State.of(t, place, velocity, Losses(zero, zero, zero), regime)
 
 
-@program
+@brief_program
 def stick_where_held(chain: Chain, state: State) -> State:
     """The state, stuck if static friction holds the table part."""
     place, _, regime = state.q, state.v, state.mode

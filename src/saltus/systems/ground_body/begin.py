@@ -14,7 +14,7 @@ from saltus.hybrid import State
 from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
-from saltus.programs import program
+from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.systems.ball_common import choose, replace_parts, size
 from saltus.systems.ground_body import jumps
@@ -67,7 +67,7 @@ def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocit
     return choose((height > 0.0) | (closing > slow), flying, on_ground)
 
 
-@program
+@brief_program
 def _placed(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> tuple[State, Array]:
     """The body at its height, as if it flew, and how fast it leaves the ground."""
     centre, turned, zero = jnp.append(position, 0.0), rotation.normalise(quaternion), jnp.zeros(())
@@ -98,13 +98,13 @@ def _lowest(system: BodyOnGround, centre: Array, quaternion: Array, piece: int) 
     return points[jnp.argmin(jnp.where(jnp.isfinite(over), over, jnp.inf)), :2]
 
 
-@program
+@brief_program
 def _hit(system: BodyOnGround, flying: State) -> State:
     """A body that begins with an impact."""
     return same_types(flying, jumps.landing(system, flying, active_piece(flying)))
 
 
-@program
+@brief_program
 def _lying(system: BodyOnGround, flying: State) -> State:
     """A body that begins in contact, in its right mode."""
     sight = look(system, flying)

@@ -12,7 +12,7 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid import State
-from saltus.programs import program
+from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.systems.sliding import jumps
 from saltus.systems.sliding.contact import FREE, SLIP, STICK, constrained_change, rod_geometry
@@ -50,7 +50,7 @@ class _Seen(eqx.Module):
     direction: Array
 
 
-@program
+@brief_program
 def _prepare(system: SlidingMasses, position, velocity, project: bool) -> tuple[State, _Seen]:
     """The state before it is checked, its velocities corrected if asked for."""
     state = system.state(position, velocity)
@@ -121,7 +121,7 @@ def _check_redundancy(system: SlidingMasses, seen: _Seen) -> None:
         )
 
 
-@program
+@brief_program
 def _in_modes(system: SlidingMasses, state: State) -> State:
     """Each mass slipping, pulled, held or free, as the forces at the start have it."""
     if system.has_friction:
