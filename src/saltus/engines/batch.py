@@ -30,7 +30,9 @@ from saltus.engines.batch_lane import (
     first_carry,
     flow_one,
     larger,
+    put,
     search_lane,
+    take,
 )
 from saltus.engines.batch_modes import run_by_mode
 from saltus.engines.flat import FlatSystem
@@ -117,14 +119,14 @@ def run(
     while (lanes.status == Status.going).any():
         going = np.flatnonzero(lanes.status == Status.going)
         room = size if on_cpu else _room(going.size, size)
-        moved = programs.flow(_rows(lanes, _pad(going, room), going.size), shared, plan.control)
-        _put(lanes, going, moved)
+        moved = programs.flow(take(lanes, _pad(going, room), going.size), shared, plan.control)
+        put(lanes, going, moved)
         doubtful = np.flatnonzero(lanes.status == Status.doubtful)
         for some in np.split(doubtful, range(looks, doubtful.size, looks)):
             if some.size:
                 room = looks if on_cpu else _room(some.size, looks)
-                searched = programs.search(_rows(lanes, _pad(some, room), some.size), shared, plan.control)
-                _put(lanes, some, searched)
+                searched = programs.search(take(lanes, _pad(some, room), some.size), shared, plan.control)
+                put(lanes, some, searched)
         if progress is not None:
             progress(going.size - int((lanes.status == Status.going).sum()))
     return lanes
@@ -183,21 +185,6 @@ def _numpy(lanes: Lanes) -> Lanes:
 
 def _pad(rows: np.ndarray, size: int) -> np.ndarray:
     return np.concatenate([rows, np.repeat(rows[:1], size - rows.size)])
-
-
-def _rows(lanes: Lanes, rows: np.ndarray, used: int) -> Lanes:
-    """These lanes; those after the first `used` are idle."""
-    taken = jax.tree.map(lambda x: x[rows], lanes)
-    idle = np.arange(rows.size) >= used
-    return dataclasses.replace(
-        taken, number=np.where(idle, -1, taken.number), status=np.where(idle, Status.reached, taken.status)
-    )
-
-
-def _put(lanes: Lanes, rows: np.ndarray, moved: Lanes) -> None:
-    """Write the first of the lanes that moved back to their rows."""
-    for into, new in zip(jax.tree.leaves(lanes), jax.tree.leaves(moved), strict=True):
-        into[rows] = np.asarray(new)[: rows.size]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.accumulation import PileUp
@@ -71,6 +72,21 @@ def each(function: Callable, values, one_by_one: bool):
     place in a vector, and where a branch not taken costs nothing; else side by side.
     """
     return jax.lax.map(function, values) if one_by_one else jax.vmap(function)(values)
+
+
+def take(lanes: Lanes, rows: np.ndarray, used: int) -> Lanes:
+    """These lanes; those after the first `used` are idle."""
+    taken = jax.tree.map(lambda x: x[rows], lanes)
+    idle = np.arange(rows.size) >= used
+    return dataclasses.replace(
+        taken, number=np.where(idle, -1, taken.number), status=np.where(idle, Status.reached, taken.status)
+    )
+
+
+def put(lanes: Lanes, rows: np.ndarray, moved: Lanes) -> None:
+    """Write the first of the lanes that moved back to their rows."""
+    for into, new in zip(jax.tree.leaves(lanes), jax.tree.leaves(moved), strict=True):
+        into[rows] = np.asarray(new)[: rows.size]
 
 
 def first_carry(lanes: Lanes, y, control: AbstractSteps) -> Carry:

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from saltus.engines.batch_lane import Lanes, Watch
+from saltus.engines.batch_lane import Lanes, Watch, put, take
 from saltus.engines.fire import jump_or_settle
 from saltus.engines.flat import FlatSystem
 from saltus.engines.search import cubic
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from saltus.engines.batch import Plan
 
 WIDTH = 16  # lanes of a block
+ROOM = 128  # lanes that a program takes at once, whatever the number of runs: it is compiled once
 PATIENCE = 64  # steps of a block before its lanes are sorted anew
 LEAVE = 4  # a block is left when only this part of its lanes still goes
 LOOKS = np.array([0.5, 1.0])  # shares of a step at which guards are looked at, beside its start
@@ -108,7 +109,8 @@ def flow_block(lanes: Lanes, shared: Any, plan: tuple, mode: int) -> Lanes:
     like = dataclasses.replace(first[1], mode=jnp.asarray(mode, first[1].mode.dtype))
     flat = FlatSystem(eqx.combine(first[0], shared), like)
     armed = flat.armed()[:, None]  # known by the mode alone
-    border = jnp.asarray(flat.marks().border)[:, None]
+    marks = flat.marks()
+    border, singular = jnp.asarray(marks.border)[:, None], jnp.asarray(marks.singular)[:, None]
     rate = together(lambda flat, t, y: flat.rate(t, y))
     project = together(lambda flat, t, y: flat.project(t, y))
 
@@ -136,7 +138,7 @@ def flow_block(lanes: Lanes, shared: Any, plan: tuple, mode: int) -> Lanes:
 
     def advance(value):
         now, count = value
-        after = judged(now, try_step(now), armed, border, lanes.until, stepper.order)
+        after = judged(now, try_step(now), (armed, border, singular), lanes.until, stepper.order)
         after = jax.tree.map(lambda new, old: jnp.where(now.status == Status.going, new, old), after, now)
         return after, count + 1
 
@@ -167,8 +169,9 @@ def _begin(lanes: Lanes, y: Array, g: Array, seen: Array, armed: Array, border: 
     )  # fmt: skip
 
 
-def judged(now: Block, tried: Tried, armed: Array, border: Array, until: Array, order: int) -> Block:
+def judged(now: Block, tried: Tried, marks: tuple[Array, Array, Array], until: Array, order: int) -> Block:
     """The lanes after a step: taken, refused, or on the way to an event in it."""
+    armed, border, singular = marks
     middle, end = tried.g
     good = tried.error <= 1.0
     watched = now.risen & armed
@@ -176,10 +179,14 @@ def judged(now: Block, tried: Tried, armed: Array, border: Array, until: Array, 
     # What falls and has risen again, or has risen and fallen, shows in a shorter step; and what may have dipped.
     hides = (watched & (middle <= 0.0) & (end > 0.0)) | (armed & ~now.risen & (middle > 0.0) & (end <= 0.0))
     hides = (hides | (watched & _dips(now.g, middle, end))).any(axis=0) & (now.h > SHORTEST)
-    sinks = (armed & ~now.risen & ~border & (middle <= 0.0) & (end < -SUNK) & (end < now.g)).any(axis=0)
+    # What has not risen and sinks has fallen unseen: a stop that can be told from rest no more fires at once.
+    sinking = armed & ~now.risen & ~border & (middle <= 0.0) & (end < -SUNK) & (end < now.g)
+    stops = (sinking & singular).any(axis=0) & ~now.seek.on
+    sinks = (sinking & ~singular).any(axis=0)
     seeks, plain = now.seek.on, ~now.seek.on
-    begins = plain & good & ~hides & falls.any(axis=0)
-    taken = plain & good & ~hides & ~begins
+    stops = stops & good
+    begins = plain & good & ~hides & ~stops & falls.any(axis=0)
+    taken = plain & good & ~hides & ~begins & ~stops
     found = seeks & _is_hit(now, tried, watched)
     moves = taken | found
     seek = _sought(now, tried, watched, begins)
@@ -188,13 +195,14 @@ def judged(now: Block, tried: Tried, armed: Array, border: Array, until: Array, 
     h = jnp.where(plain & ~begins, jnp.minimum(now.h, until - now.t) * factor, now.h)
     h = jnp.where(plain & (tried.t >= until) & good, jnp.maximum(h, now.h), h)
     status = jnp.where(taken & (tried.t >= until), Status.reached, now.status)
-    status = jnp.where(found, Status.event, status)
+    status = jnp.where(found | stops, Status.event, status)
+    due = jnp.where(stops, jnp.argmax(sinking & singular, axis=0), jnp.where(found, seek.guard, now.due))
     lost = (taken & sinks) | (seek.count >= SEARCH) | (plain & ~(h > 1e-15 * jnp.maximum(now.t, 1.0)))
     status = jnp.where(lost, Status.full, status)
     highest_seen = highest(jnp.concatenate([now.seen[None], tried.seen]))
     return Block(
         t=jnp.where(moves, tried.t, now.t), y=jnp.where(moves, tried.y, now.y), h=h, status=status,
-        due=jnp.where(found, seek.guard, now.due), g=jnp.where(moves, end, now.g),
+        due=due.astype(now.due.dtype), g=jnp.where(moves, end, now.g),
         risen=jnp.where(moves, armed & (now.risen | (middle > 0.0) | (end > 0.0)), now.risen),
         seen=jnp.where(moves, tried.seen[1], now.seen),
         largest=jnp.where(moves, jnp.maximum(now.largest, highest_seen), now.largest), seek=seek, steps=now.steps + 1,
@@ -291,8 +299,6 @@ def fire_lane(lane: Lanes, shared: Any, control: AdaptiveSteps, watch: Watch, ma
 
 def run_by_mode(lanes: Lanes, shared: Any, plan: Plan, progress: Callable[[int], None] | None) -> Lanes:
     """Let lanes go to their ends; as `batch.run`, whose lanes they are."""
-    from saltus.engines.batch import _put
-
     lanes = dataclasses.replace(lanes, due=np.full(lanes.status.shape, -1, np.int32))
     modes = shared.apart
     jumps = _jumps(plan.watch, plan.max_events)
@@ -304,11 +310,8 @@ def run_by_mode(lanes: Lanes, shared: Any, plan: Plan, progress: Callable[[int],
                 lanes.status[still], lanes.state.t[still] = Status.reached, lanes.until[still]
                 continue
             going = np.flatnonzero((lanes.status == Status.going) & (lanes.state.mode == mode))
-            flow = _flow(plan.stepper, plan.watch, int(mode))
-            _put(lanes, going, flow(_first(lanes, going), shared, plan.control, np.asarray(going.size)))
-            due = np.flatnonzero((lanes.status == Status.event) & (lanes.due >= 0))
-            if due.size:
-                _put(lanes, due, jumps(_first(lanes, due), shared, plan.control, np.asarray(due.size)))
+            _move(_flow(plan.stepper, plan.watch, int(mode)), lanes, going, shared, plan)
+            _move(jumps, lanes, np.flatnonzero((lanes.status == Status.event) & (lanes.due >= 0)), shared, plan)
         full = (lanes.status == Status.going) & (lanes.steps >= plan.max_steps)
         lanes.status[full] = Status.full
         if progress is not None:
@@ -316,12 +319,12 @@ def run_by_mode(lanes: Lanes, shared: Any, plan: Plan, progress: Callable[[int],
     return lanes
 
 
-def _first(lanes: Lanes, rows: np.ndarray) -> Lanes:
-    """As many lanes as ever, these first; the others are idle."""
-    from saltus.engines.batch import _rows
-
-    size = -(-len(lanes.number) // WIDTH) * WIDTH
-    return _rows(lanes, np.concatenate([rows, np.repeat(rows[:1], size - rows.size)]), rows.size)
+def _move(part: Callable[..., Lanes], lanes: Lanes, rows: np.ndarray, shared: Any, plan: Plan) -> None:
+    """Give some lanes to a program, as many at a time as it takes."""
+    for some in np.split(rows, range(ROOM, rows.size, ROOM)):
+        if some.size:
+            taken = take(lanes, np.concatenate([some, np.repeat(some[:1], ROOM - some.size)]), some.size)
+            put(lanes, some, part(taken, shared, plan.control, np.asarray(some.size)))
 
 
 def _some(function: Callable, lanes: Lanes, used: Array, size: int) -> Lanes:

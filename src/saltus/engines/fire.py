@@ -124,7 +124,7 @@ def fire(
     """
     guards, sinks = system.guards(), found.sunk.any()
     ends = jnp.asarray([guard.ends is not None for guard in guards])
-    settles = jnp.asarray([_may_settle(system, found.state, number) for number in range(len(guards))])
+    settles = jnp.asarray([may_settle(system, found.state, number) for number in range(len(guards))])
     due = jnp.where(sinks, found.sunk, found.due & found.event)
 
     def going_on(now: Fired):
@@ -154,7 +154,8 @@ def fire(
     )
 
 
-def _may_settle(system: AbstractSystem, state: State, number: int) -> bool:
+def may_settle(system: AbstractSystem, state: State, number: int) -> bool:
+    """Whether it is known what follows where events of a guard pile up."""
     like = eqx.filter_eval_shape(functools.partial(apply_settle, number=number), system, state, index=jnp.asarray(0))
     return like is not None
 
@@ -169,7 +170,7 @@ def jump_or_settle(system: AbstractSystem, state: State, owner, index, limit, on
         return state if after is None else after
 
     jumps = [functools.partial(lambda state, index, n: apply_jump(system, state, n, index), n=n) for n in range(count)]
-    known = [number for number in range(count) if _may_settle(system, state, number)]
+    known = [number for number in range(count) if may_settle(system, state, number)]
     branches = [*jumps, *(functools.partial(settle, number=number) for number in known)]
     places = jnp.asarray([count + known.index(n) if n in known else n for n in range(count)])
     which = jnp.where(piles, places[owner], owner)

@@ -15,7 +15,7 @@ import numpy as np
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Flow, Searched, flow, search
 from saltus.engines.budget import Budget, crawling
-from saltus.engines.fire import apply_jump, apply_settle, at_time, still_due, turn
+from saltus.engines.fire import apply_jump, apply_settle, at_time, may_settle, still_due, turn
 from saltus.engines.flat import FlatSystem, guard_sizes
 from saltus.engines.replay import Replay, labels, replay
 from saltus.engines.signs import SUNK, Signs
@@ -229,9 +229,10 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
         memory.pile_up, limit = _with_event(pile_up, numbers(which, int), before.t, numbers(sinks, bool))
         piles = not np.isnan(limit)
         if piles:
-            after = _settle(system, at_time(before, limit), number, np.asarray(index))
-            if after is None:
+            # Asked first: a program that gives nothing cannot be kept.
+            if not may_settle(system, before, number):
                 return Outcome("accumulation", _piling_up(rule, index, float(limit), before, sinks)), before
+            after = _settle(system, at_time(before, limit), number, np.asarray(index))
         else:
             after = _jump(system, before, number, np.asarray(index))
         if not np.isfinite(_vector(after)).all():

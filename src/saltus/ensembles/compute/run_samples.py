@@ -25,6 +25,7 @@ Values = Mapping[str, np.ndarray]
 Progress = Callable[[int], None]
 
 MAX_EVENTS = 256  # events of a run after which it is left to the engine for single runs, which sees events pile up
+MAX_EVENTS_APART = 4096  # the same for systems whose modes have programs of their own: stones that bounce down a mountain
 SHORT = 1e-8  # part of a run below which a step is too short to hold an extreme of its own
 PER_STEP = 8  # looks per step at a run by itself, for its extremes
 MAX_STEPS = 100_000  # steps after which it is
@@ -170,7 +171,7 @@ class _Work:
 
         options = Options(**scenario.options())
         _, stepper, control = parts_for(self.system, options, self.start.t)
-        limit = min(MAX_EVENTS, options.max_events)
+        limit = min(MAX_EVENTS_APART if self.system.apart else MAX_EVENTS, options.max_events)
         return batch.Plan(stepper, control, outputs.watch(self.peaks), limit, MAX_STEPS)
 
     # ---- alone --------------------------------------------------------------------------------

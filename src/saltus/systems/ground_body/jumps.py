@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 NUDGE = 1e-12  # [s]; what sets off from rest does so with the velocity that it has after this time, at least
 # What sets off is given the time to be clearly faster than what counts as still, else it could be taken for a stop;
 # but no longer than this, in units of the root of the precision [s]: so long the accelerations are the same.
-LONGEST_NUDGE = 3e-3
+LONGEST_NUDGE = 0.1
+NUDGE_TURN = 0.02  # [rad]; nor longer than the body takes to turn by this
 CLEARLY = 4.0
 HAIR = 1e-13  # of its coordinates [m]; how deep a body that hardly falls may be when it lands
 # A contact that loses its grip slips as time cubed and is let go after so long a path: earlier it would be too stiff.
@@ -186,7 +187,7 @@ def _moment(system: BodyOnGround, state: State, now: Wrench, slides: Array, turn
         jnp.where(slides, jnp.maximum(size(slip_gain), 1e-300), jnp.inf),
         jnp.where(turns, jnp.maximum(size(turn_gain), 1e-300), jnp.inf),
     )
-    longest = LONGEST_NUDGE * jnp.sqrt(system.precision)
+    longest = jnp.minimum(LONGEST_NUDGE * jnp.sqrt(system.precision), NUDGE_TURN / (1.0 + size(state.v.turning)))
     return jnp.clip(CLEARLY * near(system, state.v) / slower, NUDGE, longest)
 
 
