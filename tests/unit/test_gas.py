@@ -229,13 +229,26 @@ def test_thermal_velocities_have_the_energy_of_their_temperature():
         (["fill.volume_fraction=-0.1"], "must be > 0"),
         (["fill.temperature=0.0"], "must be > 0"),
         (["fill.shape.exponents=1.5"], "each >= 2"),
-        (["fill.start=crystal", "fill.count=100"], "has 4 k^3 bodies"),
+        (["fill.start=crystal", "fill.count=101"], "must be a multiple of 4"),
+        (
+            ["fill.start=crystal", "fill.count=20", "fill.shape.axes=[0.5, 0.5, 0.5]", "fill.volume_fraction=0.55"],
+            "reaches a volume fraction of",
+        ),
         (["measure.collisions=-5"], "must be >= 1"),
     ],
 )
 def test_gases_that_cannot_be_are_refused_in_one_sentence(changes, words):
-    with pytest.raises(ScenarioError, match=words.replace("^", r"\^")):
+    with pytest.raises(ScenarioError, match=words):
         scenarios.load("gas", changes).scenario.simulate()
+
+
+def test_a_crystal_of_long_bodies_has_fewer_cells_along_them():
+    edge = (256 * np.pi / 6.0 / 0.3) ** (1 / 3)
+    long = gases.crystal(Species(LONG, 256, mass=1.0), [edge] * 3, temperature=1.0, seed=1)
+    assert [len(np.unique(long.place[:, k].round(9))) for k in range(3)] == [4, 8, 16]
+    assert gaps(long, np.full(3, edge)).min() > 0.05
+    balls = gases.crystal(Species([0.5] * 3, 32, mass=1.0), [4.0] * 3, temperature=1.0, seed=1)
+    assert [len(np.unique(balls.place[:, k].round(9))) for k in range(3)] == [4, 4, 4]
 
 
 def test_a_gas_begins_where_a_stored_one_has_ended(start, tmp_path):

@@ -85,7 +85,7 @@ def safe_step(
     return longest_step(seen.width, rate, closing, jnp.zeros_like(rate), glides)
 
 
-def longest_step(width: Array, rate: Array, closing: Array, push: Array, glides: tuple[Glide, ...], rounds=ROUNDS):
+def longest_step(width: Array, rate: Array, closing: Array, push: Array, glides: tuple[Glide, ...]) -> Array:
     """A time during which a slab of this width, rate and acceleration `push` <= 0 stays open.
 
     For a fixed direction the width is at least width + rate s + push s^2 / 2 - (excess of the
@@ -116,7 +116,7 @@ def longest_step(width: Array, rate: Array, closing: Array, push: Array, glides:
         # From a closed gap no chord leads on; next to a flat only very short steps are safe at first.
         return low, at_low, low + jnp.where(at_low > 0.0, 0.3, 1e-3) * jnp.maximum(high - low, 0.0)
 
-    low, _, _ = jax.lax.fori_loop(0, rounds, narrow, (jnp.zeros_like(width), width, high))
+    low, _, _ = jax.lax.fori_loop(0, ROUNDS, narrow, (jnp.zeros_like(width), width, high))
     return jnp.maximum(low, steady)
 
 

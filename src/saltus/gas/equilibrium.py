@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-
-import numpy as np
+import math
 
 from saltus.gas.series import Series, block_error
 
@@ -50,7 +49,7 @@ def drift(series: Series) -> Drift:
         values = series.column(column)
         parts = [(values[half], duration[half]) for half in (slice(0, middle), slice(middle, None))]
         first, second = (above.sum() / below.sum() for above, below in parts)
-        error = float(np.hypot(*(block_error(above, below, BLOCKS) for above, below in parts)))
+        error = math.hypot(*(block_error(above, below, BLOCKS) for above, below in parts))
         # What does not change at all, but for rounding, has no errors.
         if error > 1e-12 * abs(first):
             found.append((abs(first - second) / error, name))

@@ -226,26 +226,47 @@ def last_state(dataset: xr.Dataset, bodies: Bodies, box: Sequence[float], name: 
 def crystal(
     species: Species, box: Sequence[float] | np.ndarray, *, temperature: float, seed: int, spins: bool = False
 ) -> Bodies:
-    """Bodies of one kind on a face-centred cubic lattice stretched to the box, all with the same orientation.
+    """Bodies of one kind on a face-centred lattice stretched to the box, all with the same orientation.
+
+    The cells along each edge are as many as leave the most room between the bodies.
 
     Args:
-        species: What bodies; their number should be 4 k^3.
+        species: What bodies; their number must be a multiple of 4, and should be 4 k^3 for balls in a cube.
         box: Edge lengths of the box about the origin [m].
         temperature: kT [J].
         seed: Of the velocities.
         spins: Whether bodies of revolution spin about their axes too.
     """
-    k = round((species.count / 4) ** (1 / 3))
-    if 4 * k**3 != species.count:
+    if species.count % 4:
         raise ValueError(
-            f"A face-centred cubic crystal has 4 k^3 bodies (4, 32, 108, 256, 500, ...), got {species.count}. "
-            "Take another `count`, or a random start."
+            f"A face-centred crystal has four bodies in a cell, so that `count` must be a multiple of 4 (256 or 500, "
+            f"say), got {species.count}. Take another `count`, or a random start."
         )
     box = np.asarray(box, float)
     bodies = bodies_of([species], seed)
     check_box(bodies, box, True, factor=0.9)
+    per, room = _cells(species.count // 4, box / bodies.axes[0])
+    if bodies.shapes is None and room < 2.0:
+        fraction = bodies.volume / float(np.prod(box))
+        raise ValueError(
+            f"A crystal of {species.count} of these bodies in this box reaches a volume fraction of "
+            f"{fraction * (room / 2.0) ** 3:.3g}, got {fraction:.3g}. Take a larger box, another `count`, or a random "
+            "start."
+        )
     cell = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]) / 2.0
-    corners = np.stack(np.meshgrid(*[np.arange(k)] * 3, indexing="ij"), axis=-1).reshape(-1, 1, 3)
-    place = ((corners + cell + 0.25).reshape(-1, 3) / k - 0.5) * box
+    corners = np.stack(np.meshgrid(*(np.arange(k) for k in per), indexing="ij"), axis=-1).reshape(-1, 1, 3)
+    place = ((corners + cell + 0.25).reshape(-1, 3) / per - 0.5) * box
     upright = np.tile([1.0, 0.0, 0.0, 0.0], (bodies.n, 1))
     return thermal(dataclasses.replace(bodies, place=place, quaternion=upright), temperature, seed, spins=spins)
+
+
+def _cells(count: int, box: np.ndarray) -> tuple[np.ndarray, float]:
+    """Cells along each edge of a face-centred lattice, and the distance of neighbours in it; the largest there is."""
+    found = []
+    for one in (k for k in range(1, count + 1) if count % k == 0):
+        for two in (k for k in range(1, count // one + 1) if count // one % k == 0):
+            per = np.array([one, two, count // one // two])
+            x, y, z = box / per
+            found.append((min(x, y, z, np.hypot(x, y) / 2.0, np.hypot(y, z) / 2.0, np.hypot(x, z) / 2.0), per))
+    room, per = max(found, key=lambda pair: pair[0])
+    return per, float(room)

@@ -47,6 +47,13 @@ class Pose:
     omega: Vec
     turn: Turn | None = None
 
+    @property
+    def orientation(self) -> Turn:
+        """The orientation, where it is known."""
+        if self.turn is None:
+            raise TypeError("Flights of bodies of revolution know their axes alone; take `SeriesFlight`.")
+        return self.turn
+
 
 def vector(row: Array, columns: slice) -> Vec:
     """Three columns of a row, or of many rows."""

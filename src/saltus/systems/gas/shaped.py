@@ -31,6 +31,8 @@ ROUNDS = 2
 
 def shape_of(terms: Terms, row: Array) -> AbstractShape:
     """The shape of the body of a row."""
+    if terms.shapes is None:
+        raise TypeError("All bodies are ellipsoids; their rows say which.")
     return shape_at(terms.shapes, row[KIND].astype(jnp.int32))
 
 
@@ -52,7 +54,7 @@ def _agility(row: Array, pose: Pose) -> Agility:
 def _pair(terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, size: Array) -> Pair:
     """Both shapes as they lie, in units of the size to which all bodies have grown."""
     apart = (theirs.center - mine.center) / size
-    return Pair(shape_of(terms, row), shape_of(terms, other), mine.turn, theirs.turn, apart)
+    return Pair(shape_of(terms, row), shape_of(terms, other), mine.orientation, theirs.orientation, apart)
 
 
 def _poses(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array) -> tuple[Pose, Pose]:
@@ -113,11 +115,12 @@ def look(
 
     def by_shapes():
         mine, theirs = _poses(arena, terms, row, other, key, t)
-        if not arena.walls:
+        wall = wall_of(arena, terms, partner_of(key))
+        if wall is None:
             return _pair_look(terms, row, other, mine, theirs, t, hint, limit)
-        wall, towards = wall_of(arena, terms, partner_of(key))
+        at_wall, towards = wall
         return jax.lax.cond(
-            wall,
+            at_wall,
             lambda: _wall_look(terms, row, mine, theirs, t, towards, limit),
             lambda: _pair_look(terms, row, other, mine, theirs, t, hint, limit),
         )
@@ -138,8 +141,8 @@ def _seen(terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, t, l
     arm2 = seen.point2 - pair.offset
     agility = _agility(row, mine), _agility(other, theirs)
     glides = (
-        glide(pair.shape1, mine.turn, seen.n, seen.point1, mine.omega, agility[0]),
-        glide(pair.shape2, theirs.turn, -seen.n, arm2, theirs.omega, agility[1]),
+        glide(pair.shape1, mine.orientation, seen.n, seen.point1, mine.omega, agility[0]),
+        glide(pair.shape2, theirs.orientation, -seen.n, arm2, theirs.omega, agility[1]),
     )
     closing = seen.n.dot(theirs.velocity - mine.velocity)
     turning = seen.n.dot(theirs.omega.cross(arm2) - mine.omega.cross(seen.point1))
@@ -154,13 +157,13 @@ def _seen(terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, t, l
 def _wall_look(terms: Terms, row: Array, mine: Pose, wall: Pose, t: Array, towards: Vec, limit: Array) -> Seen:
     size, growth = terms.size(t)
     shape = shape_of(terms, row)
-    height, point = shape.supported(mine.turn.to_body(towards))
-    point = mine.turn.to_lab(point)
+    height, point = shape.supported(mine.orientation.to_body(towards))
+    point = mine.orientation.to_lab(point)
     gap = towards.dot(wall.center - mine.center) - size * height
     closing = -towards.dot(mine.velocity)
     rate = closing - size * towards.dot(mine.omega.cross(point)) - growth * height
     push = -jnp.maximum(towards.dot(terms.pull()), 0.0)
-    glides = (glide(shape, mine.turn, towards, point, mine.omega, _agility(row, mine)),)
+    glides = (glide(shape, mine.orientation, towards, point, mine.omega, _agility(row, mine)),)
     sure = _open_for(terms, t, limit, gap, rate, closing, push, glides)
     return Seen(gap, rate, jnp.zeros_like(t), towards.array(), sure)
 
@@ -200,14 +203,15 @@ def touching_points(
         normal, point1, point2 = polish(pair, found)
         return size * face(pair, normal).width, normal, point1 * size, (point2 - pair.offset) * size
 
-    if not arena.walls:
+    wall = wall_of(arena, terms, partner_of(key))
+    if wall is None:
         return bodies()
-    wall, towards = wall_of(arena, terms, partner_of(key))
+    at_wall, towards = wall
 
     def side():
-        height, point = pair.shape1.supported(mine.turn.to_body(towards))
-        arm = mine.turn.to_lab(point) * size
+        height, point = pair.shape1.supported(mine.orientation.to_body(towards))
+        arm = mine.orientation.to_lab(point) * size
         gap = towards.dot(theirs.center - mine.center) - size * height
         return gap, towards, arm, arm * 0.0
 
-    return jax.lax.cond(wall, side, bodies)
+    return jax.lax.cond(at_wall, side, bodies)
