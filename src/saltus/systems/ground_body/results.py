@@ -92,7 +92,7 @@ def meshes(system: BodyOnGround, n: int = 17) -> list:
 
 
 @brief_program
-def _supported(solid: Solid, rays: Array) -> list[Array]:
+def _supported(solid: Solid, rays: Any) -> list[Array]:
     """The support points of all pieces."""
     found = []
     for i in range(solid.n_pieces):
