@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array

@@ -57,7 +57,8 @@ class Program:
         functools.update_wrapper(self, function)
         self.function, self.options = function, options or {}
         self.within = eqx.filter_jit(function)  # another trace, which decides on options
-        self.plain = eqx.filter_jit(function, compiler_options=options) if options else self.within
+        told: dict[str, Any] = {"compiler_options": options} if options else {}
+        self.plain = eqx.filter_jit(function, **told) if told else self.within
         self._known: dict[Any, _Flat | None] = {}
         self._named: dict[str, Future[_Flat | None]] = {}
 

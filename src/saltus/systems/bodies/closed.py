@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -209,16 +210,16 @@ def _of_wall(plane, second: Body, rows, gravity, flatness) -> Array:
 
 
 @program
-def _of_pairs(first: Body, second: Body, rows, gravity, flatness) -> Array:
+def _of_pairs(first: Body, second: Body, rows: Any, gravity: Any, flatness: Any) -> Array:
     return jax.vmap(_of_pair, in_axes=(0, 0, 0, None, None))(first, second, rows, gravity, flatness)
 
 
 @program
-def _of_walls(planes, second: Body, rows, gravity, flatness) -> Array:
+def _of_walls(planes: Any, second: Body, rows: Any, gravity: Any, flatness: Any) -> Array:
     return jax.vmap(_of_wall, in_axes=(0, 0, 0, None, None))(planes, second, rows, gravity, flatness)
 
 
-def closed_pairs(parts: tuple, rows: np.ndarray, gravity, flatness) -> np.ndarray:
+def closed_pairs(parts: tuple[Any, Any], rows: np.ndarray, gravity, flatness) -> np.ndarray:
     """Contacts of pairs of bodies.
 
     Args:
@@ -230,7 +231,7 @@ def closed_pairs(parts: tuple, rows: np.ndarray, gravity, flatness) -> np.ndarra
     return np.asarray(_of_pairs(*parts, filled(rows), np.asarray(gravity), np.float64(flatness)))[: len(rows)]
 
 
-def closed_walls(parts: tuple, rows: np.ndarray, gravity, flatness) -> np.ndarray:
+def closed_walls(parts: tuple[Any, Any], rows: np.ndarray, gravity, flatness) -> np.ndarray:
     """The same for walls (normal and offset) and bodies; what the rows say of the first body is not read."""
     return np.asarray(_of_walls(*parts, filled(rows), np.asarray(gravity), np.float64(flatness)))[: len(rows)]
 

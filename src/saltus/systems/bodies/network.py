@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from saltus.contacts.wall import Wall
+from saltus.numerics.components import Turn
 from saltus.systems.bodies.touch import Meeting, met
 
 
@@ -44,10 +45,12 @@ class Network:
             for body, point, sign, member in zip(partners, (at.point1, at.point2), (-1.0, 1.0), contact, strict=True):
                 if isinstance(body, Wall):
                     continue
-                lever = sign * np.concatenate([n, np.cross(np.asarray(point - body.center), n)])
+                lever = sign * np.concatenate([n, np.cross(np.asarray(point) - np.asarray(body.center), n)])
                 rows[places[member]] = lever
                 moved[places[member], :3] = lever[:3] / float(body.mass)
-                moved[places[member], 3:] = np.asarray(body.inverse_inertia()) @ lever[3:]
+                turn = Turn.of_quaternion(np.asarray(body.quaternion))
+                axes = np.array([[*axis] for axis in (turn.e1, turn.e2, turn.e3)])
+                moved[places[member], 3:] = axes.T @ (axes @ lever[3:] / np.asarray(body.inertia))
             meetings.append(meeting)
             levers.append(rows)
             effects.append(moved)

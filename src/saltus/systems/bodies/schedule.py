@@ -353,10 +353,10 @@ class Schedule:
     def _hold(self, contact: Contact, q, v) -> Hold:
         """What is to be known of a contact that has begun to last; friction holds it if it does not slip."""
         meeting = Network.of(self, [contact], q, v).meetings[0]
-        slack = float(meeting.tolerances.a_eff / meeting.inertness())
+        u, n, mobility = (np.asarray(x) for x in (meeting.motion.u, meeting.separation.normal, meeting.mobility))
+        slack = float(meeting.tolerances.a_eff) / float(n @ mobility @ n)
         if self.mu == 0.0:
             return Hold(slack)
-        u, n = np.asarray(meeting.motion.u), np.asarray(meeting.separation.normal)
         return Hold(slack, bool(np.linalg.norm(u - n * (n @ u)) <= self.stop))
 
     def _changed(self, members) -> None:

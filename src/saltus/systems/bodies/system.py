@@ -19,6 +19,7 @@ from saltus.hybrid import AbstractQueuedSystem, Quantity, State
 from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import rotation
 from saltus.numerics.differentiable import linear_part
+from saltus.programs import brief_program
 from saltus.programs.arrays import joined, numbers, stacked
 from saltus.shapes.alike import alike
 from saltus.shapes.ball import Ball
@@ -159,7 +160,7 @@ class RigidBodies(AbstractQueuedSystem):
 
     def radii(self) -> Float[Array, " n"]:
         """Radius of a ball about each body [m]."""
-        return jax.vmap(lambda shape: shape.radius())(self.stock.shape)
+        return _radii_of(self.stock.shape)
 
     def body(self, state: State, index) -> Body:
         """One body where it is."""
@@ -337,3 +338,8 @@ def _period(period) -> Array | None:
     checks.shaped("period", period, (3,))
     checks.positive("period", period)
     return jnp.asarray(period, float)
+
+
+@brief_program
+def _radii_of(shapes: Any) -> Float[Array, " n"]:
+    return jax.vmap(lambda shape: shape.radius())(shapes)

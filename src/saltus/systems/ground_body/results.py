@@ -12,7 +12,9 @@ from jaxtyping import Array
 from saltus.hybrid import Quantity, State
 from saltus.hybrid.state import on_host
 from saltus.numerics import rotation
-from saltus.programs import program
+from saltus.numerics.components import Vec
+from saltus.programs import brief_program, program
+from saltus.shapes.solid import Solid
 from saltus.systems.ground_body import jumps
 from saltus.systems.ground_body.mechanics import FLIGHT, MODES, REST, look
 
@@ -83,19 +85,22 @@ def attributes(system: BodyOnGround) -> dict[str, str | int | float]:
 
 def meshes(system: BodyOnGround, n: int = 17) -> list:
     """For each piece a grid of points of its surface: the support points of a grid of directions."""
-    from saltus.numerics.components import Vec
-
     # Rays evenly over the proxy ellipsoid: normals would crowd at the edges.
     polar, around = np.meshgrid(np.linspace(0.0, np.pi, n), np.linspace(0.0, 2.0 * np.pi, 2 * n - 1), indexing="ij")
     rays = np.stack([np.sin(polar) * np.cos(around), np.sin(polar) * np.sin(around), np.cos(polar)], axis=-1)
-    grids = []
-    for i in range(system.solid.n_pieces):
-        shape, offset = system.solid.piece(i)
-        normals = rays / np.asarray(shape.proxy_axes())
-        normals = normals / np.linalg.norm(normals, axis=-1, keepdims=True)
-        points = np.asarray(shape.supported(Vec.of(jnp.asarray(normals)))[1].array()) + np.asarray(offset)
-        grids.append(np.round(points, 12).tolist())
-    return grids
+    return [np.round(np.asarray(points), 12).tolist() for points in _supported(system.solid, rays)]
+
+
+@brief_program
+def _supported(solid: Solid, rays: Any) -> list[Array]:
+    """The support points of all pieces."""
+    found = []
+    for i in range(solid.n_pieces):
+        shape, offset = solid.piece(i)
+        normals = rays / shape.proxy_axes()
+        normals = normals / jnp.sqrt(jnp.sum(normals * normals, axis=-1, keepdims=True))
+        found.append(shape.supported(Vec.of(normals))[1].array() + offset)
+    return found
 
 
 def event_data(system: BodyOnGround, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
