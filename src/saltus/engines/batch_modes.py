@@ -34,7 +34,7 @@ from saltus.programs import program
 if TYPE_CHECKING:
     from saltus.engines.batch import Plan
 
-WIDTH = 16  # lanes of a block
+WIDTH = 8  # lanes of a block
 ROOM = 128  # lanes that a program takes at once, whatever the number of runs: it is compiled once
 PATIENCE = 64  # steps of a block before its lanes are sorted anew
 LEAVE = 4  # a block is left when only this part of its lanes still goes
