@@ -98,7 +98,7 @@ def bench_rails(report: Report) -> None:
     @jax.jit
     def rate(y):
         v = forces.RailMotion(y[1], jax.numpy.zeros(()), y[2:])
-        gain = forces.slid(ball, forces.placed(ball, jax.numpy.zeros(()), v), v).acceleration
+        gain = forces.sliding_contacts(ball, forces.place_contacts(ball, jax.numpy.zeros(()), v), v).acceleration
         return jax.numpy.concatenate([jax.numpy.stack([y[1], gain.along]), gain.turning])
 
     jacobian = jax.jit(jax.jacfwd(rate))

@@ -91,7 +91,7 @@ def _papers():
     from saltus.papers import pages
     from saltus.papers.catalogue import load, names
 
-    found = pages.stored(RESULTS)
+    found = pages.read_findings(RESULTS)
     made = {f"papers/{name}.md": pages.page(load(name), found.get(name, {})) for name in names()}
     return {"papers/index.md": pages.overview(found), **made}
 

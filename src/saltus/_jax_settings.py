@@ -140,13 +140,13 @@ def known_flags(flags: Sequence[str]) -> list[str]:
     except (OSError, ValueError):
         found = None
     if not isinstance(found, list):
-        found, certain = _tried(flags)
+        found, certain = _try_flags(flags)
         if memory is not None and certain:
             _write(memory, json.dumps(found))
     return [flag for flag in flags if flag in found]
 
 
-def _tried(flags: Sequence[str]) -> tuple[list[str], bool]:
+def _try_flags(flags: Sequence[str]) -> tuple[list[str], bool]:
     """Which flags XLA starts with, and whether that is certain: a process may fail for other reasons."""
     if (together := knows(flags)) is not False:
         return (list(flags), True) if together else ([], False)

@@ -27,7 +27,7 @@ def kill_all() -> None:
 
 
 @contextlib.contextmanager
-def shielded() -> Iterator[None]:
+def shield_from_interrupt() -> Iterator[None]:
     """Processes started within it do not get the Ctrl-C of the terminal: their parent does, and ends them."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
@@ -43,7 +43,7 @@ class _Shielded(ProcessPoolExecutor):
     """A pool starts its processes when work is submitted."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        with shielded():
+        with shield_from_interrupt():
             return super().submit(fn, *args, **kwargs)
 
 

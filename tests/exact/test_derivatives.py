@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from saltus.scenarios import load, loads
-from saltus.scenarios.replace import replaced, value_at
+from saltus.scenarios.replace import replace, value_at
 
 TIGHT = ["solve.rtol=1e-13", "solve.atol=1e-14"]
 # Central differences, once extrapolated: h^4 of truncation and 1e-14 / h of rounding leave 1e-10 or so of ordinary
@@ -22,7 +22,7 @@ def numbers(end, event_times):
 
 
 def simulated(scenario, events, keys, values):
-    run = replaced(scenario, dict(zip(keys, map(float, values), strict=True))).simulate()
+    run = replace(scenario, dict(zip(keys, map(float, values), strict=True))).simulate()
     assert [event.name for event in run.events] == events  # else there is no derivative to speak of
     return np.asarray(numbers(run.end, [float(event.t) for event in run.events]))
 
@@ -36,7 +36,7 @@ def compared(scenario, keys, tolerance=1e-6, without=()):
         values = np.array([value_at(scenario, key) for key in keys], float)
 
         def replayed(x):
-            again = run.replay(*replaced(scenario, dict(zip(keys, x, strict=True))).build())
+            again = run.replay(*replace(scenario, dict(zip(keys, x, strict=True))).build())
             found = numbers(again.end, again.event_times)
             return found, found
 
@@ -44,7 +44,8 @@ def compared(scenario, keys, tolerance=1e-6, without=()):
         there = simulated(scenario, events, keys, values)
         assert np.allclose(own, there, rtol=1e-11, atol=1e-11)
         assert np.abs(slopes).max() > 0.0
-        rows = np.array([True] * (len(own) - len(events)) + [name not in without for name in events])
+        parts = ["motion"] * (run.end.q.size + run.end.v.size) + ["ledger"] * run.end.ledger.size + ["time"]
+        rows = np.array([name not in without for name in [*parts, *events]])
         for k, value in enumerate(values):
             step = STEP * max(abs(value), 0.1) * np.eye(len(values))[k]
             coarse, fine = (
@@ -145,22 +146,30 @@ def test_chain_with_links_hanging_and_friction_that_sticks():
 def test_masses_that_stick_and_are_torn_loose():
     keys = ["masses.0.mu", "masses.1.mu", "surface.slope_x", "gravity", "masses.0.mass", "masses.1.velocity.0"]
     # Just before a stop and after a release the direction of friction is stiff, and explicit steps at the edge of
-    # stability enlarge errors: of the time of the second stop 3e-6, of all else 1e-10.
+    # stability enlarge errors: of the time of the second stop, and of the work of friction, 3e-6; of all else 1e-10.
     scenario = load("sticking-pair", TIGHT).scenario
     assert {"stop", "release"} <= set(compared(scenario, keys, tolerance=1e-5))
-    compared(scenario, keys, tolerance=1e-6, without=("stop",))
+    compared(scenario, keys, tolerance=1e-8, without=("stop", "ledger"))
 
 
 @pytest.mark.slow
-def test_mass_that_lifts_off_a_hill_and_lands():
-    text = """
+@pytest.mark.parametrize(
+    "until, tolerance",
+    [
+        pytest.param(0.84, 1e-8, id="and-bounces"),
+        # The last of its bounces take 3e-6 s and are 1e-11 m high: rounding of the height, 1e-16 m, is 1e-5 of that.
+        pytest.param(1.2, 1e-5, id="until-its-bounces-pile-up"),
+    ],
+)
+def test_mass_that_lifts_off_a_hill_and_lands(until, tolerance):
+    text = f"""
         kind = "sliding"
-        surface = { type = "gaussian", amplitude = 1.0, width = 1.0 }
-        solve = { until = 1.2, adhesion = false, rtol = 1e-13, atol = 1e-14, restitution = 0.3 }
-        masses = [{ mass = 1.0, position = [-1.5, 0.1], velocity = [5.0, 0.0], mu = 0.2 }]
+        surface = {{ type = "gaussian", amplitude = 1.0, width = 1.0 }}
+        solve = {{ until = {until}, adhesion = false, rtol = 1e-13, atol = 1e-14, restitution = 0.3 }}
+        masses = [{{ mass = 1.0, position = [-1.5, 0.1], velocity = [5.0, 0.0], mu = 0.2 }}]
     """
     keys = ["surface.amplitude", "surface.width", "masses.0.mu", "gravity", "masses.0.velocity.0", "solve.restitution"]
-    assert {"lift_off", "landing"} <= set(compared(loads(text), keys))
+    assert {"lift_off", "landing"} <= set(compared(loads(text), keys, tolerance))
 
 
 @pytest.mark.slow
@@ -198,7 +207,7 @@ def test_gradients_backwards_of_masses_with_friction_built_from_a_scenario(speed
     run = scenario.simulate()
 
     def way(mu):
-        return run.replay(*replaced(scenario, {"masses.0.mu": mu}).build()).end.q[0, 0]
+        return run.replay(*replace(scenario, {"masses.0.mu": mu}).build()).end.q[0, 0]
 
     # x = v t + a t^2 / 2 with a = g (sin - mu cos) cos along the plane, so dx / dmu = -g cos^2 t^2 / 2.
     expected = -9.81 / 1.25 * 2.0

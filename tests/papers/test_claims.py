@@ -16,9 +16,9 @@ from saltus.papers.claim import (
     Order,
     Statement,
     Unstated,
+    format_value,
     judge,
     scientific,
-    shown,
     verdict,
 )
 
@@ -112,5 +112,5 @@ def test_numbers_are_shown_as_people_write_them():
     assert scientific("6.9e-3") == "6.9×10⁻³"
     assert scientific("1e-09") == "10⁻⁹"
     assert scientific("-0.5") == "−0.5"
-    assert shown(1.23456789e-7, 3) == "1.23×10⁻⁷"
-    assert shown(0.0, 3) == "0"
+    assert format_value(1.23456789e-7, 3) == "1.23×10⁻⁷"
+    assert format_value(0.0, 3) == "0"

@@ -12,7 +12,7 @@ RESULTS = Path(__file__).parents[2] / "docs" / "papers" / "results.json"
 
 @pytest.fixture(scope="module")
 def found():
-    return pages.stored(RESULTS)
+    return pages.read_findings(RESULTS)
 
 
 @pytest.mark.parametrize("name", names())

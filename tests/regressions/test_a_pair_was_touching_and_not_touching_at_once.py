@@ -26,7 +26,7 @@ def test_a_search_for_a_contact_ends():
         hard.advance(contacts=2000)
         assert hard.outcome is None
         bodies = hard.snapshot()
-        assert gaps(bodies.axes, bodies.place, bodies.quaternion, hard.box).min() > -1e-12
+        assert gaps(bodies, hard.box).min() > -1e-12
 
 
 def compiled(program) -> int:

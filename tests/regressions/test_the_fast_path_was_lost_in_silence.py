@@ -79,10 +79,10 @@ def test_a_parameter_that_another_version_of_jax_calls_otherwise_is_named():
     (eqn,) = closed.jaxpr.eqns
     renamed = eqn.replace(params={"order": eqn.params["permutation"]})
     other = jex.ClosedJaxpr(closed.jaxpr.replace(eqns=[renamed]), closed.consts)
-    from saltus.numerics.scalars.programs import _closed
+    from saltus.numerics.scalars.programs import _inline
 
     s = Scalars()
-    (found,) = _closed(s, other, [as_inputs(s, np.zeros((2, 2)), "x")])
+    (found,) = _inline(s, other, [as_inputs(s, np.zeros((2, 2)), "x")])
     with pytest.raises(CannotScalariseError, match=r"a parameter 'permutation', which JAX .* does not have"):
         needed(found.ravel())
 
@@ -94,7 +94,7 @@ class Tall(BouncingBall):
 
 
 def test_a_batch_says_once_which_system_runs_slower_and_why():
-    numeric_lanes._warned.cache_clear()
+    numeric_lanes._warn.cache_clear()
     system = Tall(jnp.asarray(0.5), jnp.asarray(9.81))
     start = State(np.zeros(2), np.ones((2, 1)), np.zeros((2, 1)), np.zeros((2, 0)), np.zeros(2, int))
     control = steps_of(0.0, 0.0, 0.01, 0.0)

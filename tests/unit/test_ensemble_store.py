@@ -134,9 +134,9 @@ def test_a_column_of_the_wrong_shape_is_refused(tmp_path):
 
 def test_two_runs_cannot_write_one_store(tmp_path):
     _, store = made(tmp_path / "a.zarr")
-    with store.locked(), pytest.raises(ScenarioError, match="Another run is writing"), Store(store.path).locked():
+    with store.lock(), pytest.raises(ScenarioError, match="Another run is writing"), Store(store.path).lock():
         pass
-    with store.locked():
+    with store.lock():
         pass
 
 

@@ -72,3 +72,17 @@ def test_a_sum_over_a_large_table_goes_the_slow_way_and_says_so():
             lambda lane, table: lane["x"] + jnp.sum(table), {"x": jnp.ones((2, 4))}, jnp.ones(1000), "A sum"
         )
     np.testing.assert_allclose(found, 1001.0)
+
+
+def test_a_function_with_its_own_rule_for_many_goes_by_it_in_silence(recwarn):
+    @jax.custom_batching.custom_vmap
+    def twice(x):
+        return 2.0 * x
+
+    @twice.def_vmap
+    def _(size, batched, x):
+        return 2.0 * x + 1.0, True  # another answer, to see that it was asked
+
+    found = side_by_side(lambda lane, _: twice(lane["x"]), {"x": jnp.ones((2, 4))}, jnp.ones(1), "A double")
+    np.testing.assert_allclose(found, 3.0)
+    assert not [warning for warning in recwarn if issubclass(warning.category, SlowPathWarning)]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from saltus import _jax_settings
-from saltus.programs import ahead, code, program, store, text
+from saltus.programs import ahead, code, lean, program, store, text
 from saltus.programs.facts import remembered
 from saltus.programs.structure import FormError, described, rebuilt
 
@@ -120,6 +120,38 @@ def test_machine_code_alone_serves_with_the_same_bits_for_numbers_of_any_origin(
         assert np.array_equal(result["end"], wanted["end"]) and result["both"][1][0].dtype == x.dtype
     assert traces() == 0
     assert not list(folder.glob("*.program"))
+
+
+def many_ways(x):
+    """Fusions of all kinds: of elements, of sums, of products of matrices, in loops and branches."""
+    a = jnp.outer(x, x) + jnp.eye(len(x))
+    b = jax.lax.fori_loop(0, 3, lambda i, y: jnp.tanh(a @ y * (1.0 + i)), a)
+    c = jax.lax.cond(b[0, 0] > 0.0, lambda y: jnp.sort(y @ a, axis=0), lambda y: jnp.cumsum(y, axis=1), b)
+    return {"sum": jnp.sum(jnp.where(c > 0.1, jnp.sin(c), c * c)), "all": c.at[0].add(jnp.exp(x)), "set": b[1:, ::2]}
+
+
+def test_code_is_kept_without_what_its_compiler_needed_and_gives_the_same_bits(folder, monkeypatch):
+    if not (code.possible() and lean.possible()):
+        pytest.skip("this version of jaxlib keeps its code in another form")
+    x = np.linspace(0.1, 0.9, 64)
+    first = jax.tree.leaves(program(many_ways)(x))
+    small = [len(path.read_bytes()) for path in folder.glob("*.code")]
+    for path in folder.glob("*.program"):
+        path.unlink()
+    again = jax.tree.leaves(program(many_ways)(x))
+    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not list(folder.glob("*.program"))  # nothing was traced
+    for path in folder.glob("*.code"):
+        path.unlink()
+    monkeypatch.setattr(lean, "possible", lambda: False)
+    program(many_ways)(x)
+    assert small[0] < next(folder.glob("*.code")).stat().st_size
+
+
+def test_code_of_another_form_is_kept_whole():
+    for other in (b"", b"\x05abc", b"\x01a\x0a\x7f", b"\x01a\x08\x01", b"\x01a\x0a\x02\x08\x01", b"\x01a\xff\xff"):
+        with pytest.raises(lean.OtherFormError):
+            lean.lean(other)
 
 
 def test_code_that_jax_had_kept_itself_is_not_handed_on(folder):

@@ -10,7 +10,7 @@ import pytest
 import saltus as sl
 from saltus.errors import MissingExtraError, ScenarioError
 from saltus.surfaces import Terrain, synthetic
-from saltus.surfaces.grid import coarsened, filled, smoothed
+from saltus.surfaces.grid import coarsen, fill, smooth
 
 rasterio = pytest.importorskip("rasterio")
 
@@ -99,7 +99,7 @@ def test_rows_and_columns_may_have_different_spacings():
 
 def test_coarse_pixels_lie_at_the_middle_of_the_fine_ones():
     fine = np.add.outer(np.arange(12.0), 10 * np.arange(16.0))
-    heights, place = coarsened(fine, 3, (100.0, 50.0, 2.0, 2.0))
+    heights, place = coarsen(fine, 3, (100.0, 50.0, 2.0, 2.0))
     assert heights.shape == (4, 5) and place == (102.0, 52.0, 6.0, 6.0)
     assert heights[0, 0] == 11.0
     coarse = Terrain(fine, 2.0, 100.0, 50.0, coarsen=3)
@@ -111,17 +111,17 @@ def test_coarse_pixels_lie_at_the_middle_of_the_fine_ones():
 def test_smoothing_keeps_slopes_and_takes_away_waves():
     x, y = np.meshgrid(np.arange(60.0), np.arange(50.0))
     slope, waves = 0.3 * x - 0.2 * y, np.sin(2 * np.pi * x / 6.0)
-    result = smoothed(slope + waves, 3.0, 1.0, 1.0)
+    result = smooth(slope + waves, 3.0, 1.0, 1.0)
     # exp(-(2 pi 3 / 6)² / 2) = 0.0072 is left of waves of length 6; at the border they end and a little more stays.
     assert np.abs(result - slope)[12:-12, 12:-12].max() < 0.0075
-    assert np.abs(smoothed(slope, 3.0, 1.0, 1.0) - slope).max() < 1e-12
+    assert np.abs(smooth(slope, 3.0, 1.0, 1.0) - slope).max() < 1e-12
 
 
 def test_gaps_are_filled_by_going_on_straight():
     slope = np.add.outer(-0.2 * np.arange(20.0), 0.7 * np.arange(20.0))
     holed = slope.copy()
     holed[5:9, 7:12] = np.nan
-    np.testing.assert_allclose(filled(holed), slope, atol=1e-4)  # lone neighbours weigh 1e-6
+    np.testing.assert_allclose(fill(holed), slope, atol=1e-4)  # lone neighbours weigh 1e-6
 
 
 def test_a_geotiff_lies_where_its_transform_says(tmp_path):

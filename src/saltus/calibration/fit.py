@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus.calibration.observation import gathered, sightings
+from saltus.calibration.observation import read_observations, sightings
 from saltus.calibration.parameter import Parameter, parameters_of
 from saltus.calibration.prediction import Model, Results
 from saltus.calibration.result import Calibration
@@ -80,7 +80,7 @@ def calibrate(
     blank = Model(scenario, tuple(wanted), ())
     guess = np.array([one.guess for one in wanted.values()])
     system, start = blank.with_values(guess).assemble()
-    seen = tuple(sightings(gathered(observed), Results.of(system, start)))
+    seen = tuple(sightings(read_observations(observed), Results.of(system, start)))
     if len(seen) < len(wanted):
         raise ScenarioError(
             f"There are {len(wanted)} parameters but only {len(seen)} observed numbers. Give more, or fit fewer."
@@ -139,7 +139,7 @@ class _Search:
         """A point from a fresh run."""
         self.runs += 1
         run = self.model.run(values)
-        residuals = (self.data - self.model.predicted(run)) / self.sigma
+        residuals = (self.data - self.model.predict(run)) / self.sigma
         if not np.isfinite(residuals).all():
             worst = self.model.seen[int(np.argmin(np.isfinite(residuals)))]
             raise ScenarioError(f"The run has no value of {worst.what!r} at {worst.moment}.")
@@ -180,10 +180,10 @@ class _Search:
             self.converged = True
             return
         except _GivenUp:
-            if self._hoped() > self._enough():
+            if self._expected_gain() > self._enough():
                 self.why = f"Not converged after {max_iterations} steps; raise `max_iterations` or begin nearer."
                 return
-        self.converged = self._hoped() <= self._enough()
+        self.converged = self._expected_gain() <= self._enough()
         self.why = "" if self.converged else STUCK
 
     def _excess(self, values: np.ndarray) -> np.ndarray:
@@ -194,7 +194,7 @@ class _Search:
             self.last = self.at(values.copy())
         except (ScenarioError, FloatingPointError):
             self.last = None  # beyond what the scenario allows, or what was observed does not happen there
-        if (self.last is None or self.last.cost >= self.here.cost) and self._hoped() <= self._enough():
+        if (self.last is None or self.last.cost >= self.here.cost) and self._expected_gain() <= self._enough():
             raise _Settled
         return np.full_like(self.data, np.nan) if self.last is None else -self.last.residuals
 
@@ -203,7 +203,7 @@ class _Search:
         rounding = ROUNDING * float(np.sum((self.data / self.sigma) ** 2))
         return max(SMALL_GAIN * self.here.cost, SMALL_GAIN if self.known_noise else 0.0, rounding)
 
-    def _hoped(self) -> float:
+    def _expected_gain(self) -> float:
         """By how much the derivatives promise to make the sum of squares smaller, within the bounds."""
         left, pull = self.here.residuals, self.jacobian.T @ self.here.residuals
         # What stands at a bound and is pushed against it stays there.

@@ -71,7 +71,7 @@ class Sighting:
     sigma: float
 
 
-def gathered(observed: Any) -> list[Observation]:
+def read_observations(observed: Any) -> list[Observation]:
     """The observations that a user gives as objects, mappings, a dataset or a CSV file."""
     if isinstance(observed, str | os.PathLike):
         return read_csv(Path(observed))

@@ -38,7 +38,7 @@ def parameters_of(scenario: Scenario, given: Any) -> dict[str, Parameter]:
         given = {key: None for key in given}
     if not given:
         raise ScenarioError('There are no parameters to find. Give keys of the scenario, such as ["friction.mu"].')
-    return {key: _checked(scenario, key, _parameter(key, one)) for key, one in given.items()}
+    return {key: _check(scenario, key, _parameter(key, one)) for key, one in given.items()}
 
 
 def _parameter(key: str, given: Any) -> Parameter:
@@ -58,7 +58,7 @@ def _parameter(key: str, given: Any) -> Parameter:
     raise ScenarioError(f"The parameter `{key}` must be given as a first guess or with `min` and `max`, got {given!r}.")
 
 
-def _checked(scenario: Scenario, key: str, parameter: Parameter) -> Parameter:
+def _check(scenario: Scenario, key: str, parameter: Parameter) -> Parameter:
     value = value_at(scenario, key)
     if isinstance(value, list | tuple | Mapping) or hasattr(type(value), "model_fields"):
         raise ScenarioError(

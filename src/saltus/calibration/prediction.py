@@ -16,7 +16,7 @@ from saltus.errors import ScenarioError
 from saltus.hybrid import State
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.loader import validate
-from saltus.scenarios.replace import replaced
+from saltus.scenarios.replace import replace
 
 if TYPE_CHECKING:
     from saltus.simulation import Run
@@ -55,35 +55,35 @@ class Model:
 
     def with_values(self, values) -> Scenario:
         """The scenario with these parameters, checked."""
-        plain = replaced(self.scenario, dict(zip(self.keys, map(float, values), strict=True)))
+        plain = replace(self.scenario, dict(zip(self.keys, map(float, values), strict=True)))
         return validate(plain.model_dump(exclude_unset=True) | {"kind": plain.kind})
 
     def run(self, values) -> Run:
         """A run with these parameters; `ScenarioError` where there is none."""
         return self.with_values(values).simulate()
 
-    def predicted(self, run: Run) -> np.ndarray:
+    def predict(self, run: Run) -> np.ndarray:
         """What a run says of each observation."""
         where = _Where.of(run, self.seen)
         states = run.states(where.times) if where.times.size else None
         after = [jax.tree.map(np.asarray, run.events[k].after) for k in where.events]
         after = jax.tree.map(lambda *leaves: np.stack(leaves), *after) if after else None
         moments = np.array([float(run.events[k].t) for k in where.events])
-        return np.asarray(self._picked(run.system, where, states, run.end, after, moments))
+        return np.asarray(self._pick(run.system, where, states, run.end, after, moments))
 
     def jacobian(self, run: Run, values) -> tuple[np.ndarray, str]:
         """Derivatives of the predictions by the parameters, and how they were found."""
         try:
-            return self._replayed(run, np.asarray(values, float)), "replay"
+            return self._replay(run, np.asarray(values, float)), "replay"
         except NotReplayable:
             return self._differences(np.asarray(values, float)), "differences"
 
-    def _replayed(self, run: Run, values: np.ndarray) -> np.ndarray:
+    def _replay(self, run: Run, values: np.ndarray) -> np.ndarray:
         where = _Where.of(run, self.seen)
 
         def of(x):
             try:
-                system, start = replaced(self.scenario, dict(zip(self.keys, x, strict=True))).build()
+                system, start = replace(self.scenario, dict(zip(self.keys, x, strict=True))).build()
             except UNTRACEABLE as reason:
                 raise NotReplayable(str(reason)) from reason
             # Every number of the start is made to depend on the parameters, so that all stretches share one program.
@@ -93,7 +93,7 @@ class Model:
             except ValueError as reason:
                 raise NotReplayable(str(reason)) from reason
             after, moments = _rows((again.after, again.event_times), np.array(where.events, int))
-            return self._picked(system, where, again.states, again.end, after, moments)
+            return self._pick(system, where, again.states, again.end, after, moments)
 
         return np.asarray(jax.jacfwd(of)(jnp.asarray(values)))
 
@@ -103,11 +103,11 @@ class Model:
         for k, value in enumerate(values):
             step = np.zeros(len(values))
             step[k] = DIFFERENCE * max(abs(value), 1e-3)
-            high, low = (self.predicted(self.run(values + sign * step)) for sign in (1.0, -1.0))
+            high, low = (self.predict(self.run(values + sign * step)) for sign in (1.0, -1.0))
             columns.append((high - low) / (2.0 * step[k]))
         return np.stack(columns, axis=1)
 
-    def _picked(self, system, where: _Where, states, end: State, after: State | None, moments) -> Array:
+    def _pick(self, system, where: _Where, states, end: State, after: State | None, moments) -> Array:
         """Of the results at all moments the observed numbers."""
         numbers: dict[str, list[int]] = {}
         for number, one in enumerate(self.seen):
@@ -119,7 +119,7 @@ class Model:
         }
         order = np.argsort(np.concatenate(list(numbers.values())))
         parts = [part for part in (states, after) if part is not None]
-        return _observed(system, parts, end, (where.times, moments), places, order)
+        return _observe(system, parts, end, (where.times, moments), places, order)
 
 
 class NotReplayable(Exception):  # noqa: N818 - a message between two functions, never an error of the user's
@@ -127,7 +127,7 @@ class NotReplayable(Exception):  # noqa: N818 - a message between two functions,
 
 
 @eqx.filter_jit
-def _observed(system, parts: list[State], end: State, clock, places: dict[str, np.ndarray], order) -> Array:
+def _observe(system, parts: list[State], end: State, clock, places: dict[str, np.ndarray], order) -> Array:
     """What is seen at `places` (moment and index, one column each) of each quantity, brought into `order`."""
     parts = [*parts, jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], end)]
     states = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)

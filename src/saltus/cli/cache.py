@@ -35,7 +35,7 @@ def command(
     """
     from saltus._jax_settings import cache_directory
 
-    checked("action", action, ACTIONS)
+    check_word("action", action, ACTIONS)
     folder = cache_directory()
     if folder is None:
         raise ScenarioError("The cache is off. Unset SALTUS_CACHE, or let it name a folder.")
@@ -44,14 +44,14 @@ def command(
             path.unlink(missing_ok=True)
     elif action == "warm":
         warm(kind, quiet)
-    facts = looked(folder)
+    facts = measure_folder(folder)
     if json:
         print_json(facts)
     elif not quiet:
-        print_pairs([("folder", facts["folder"]), *((name, _told(facts[name])) for name in ("traced", "compiled"))])
+        print_pairs([("folder", facts["folder"]), *((name, _describe(facts[name])) for name in ("traced", "compiled"))])
 
 
-def checked(what: str, word: str, known: tuple[str, ...]) -> None:
+def check_word(what: str, word: str, known: tuple[str, ...]) -> None:
     """Refuse a word that is not known, as an error of the input."""
     from saltus import checks  # which loads NumPy
 
@@ -73,7 +73,7 @@ def ours(folder: Path) -> Iterator[Path]:
         )
 
 
-def looked(folder: Path) -> dict:
+def measure_folder(folder: Path) -> dict:
     """Number and size of the files, traced programs and compiled ones."""
     from saltus.programs import store
 
@@ -84,7 +84,7 @@ def looked(folder: Path) -> dict:
     return {"folder": str(folder)} | {name: {"files": len(one), "bytes": sum(one)} for name, one in sizes.items()}
 
 
-def _told(one: dict[str, int]) -> str:
+def _describe(one: dict[str, int]) -> str:
     return f"{one['files']} files, {one['bytes'] / 1e6:.1f} MB"
 
 
@@ -94,7 +94,7 @@ def warm(kind: str, quiet: bool) -> None:
     from saltus.scenarios.catalogue import entries
     from saltus.scenarios.kinds import KINDS
 
-    checked("kind", kind, ("all", *KINDS))
+    check_word("kind", kind, ("all", *KINDS))
     chosen = [name for name, entry in entries().items() if kind in ("all", entry.kind)]
     with progress(quiet) as bar:
         for number, name in enumerate(chosen):

@@ -47,7 +47,7 @@ def command(
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [], allow_python)
-    modes = None if keys else _checked_start(loaded)
+    modes = None if keys else _check_start(loaded)
     facts: dict[str, Any] = {
         "scenario": loaded.name,
         "kind": loaded.scenario.kind,
@@ -63,12 +63,12 @@ def command(
         print(f"{loaded.name} is a valid scenario of kind {facts['kind']} ({facts['checked']} checked).")
         if modes is not None:
             _tell_of_rods(loaded.scenario)
-            print(f"At the start: {_said(modes)}.")
+            print(f"At the start: {_describe_modes(modes)}.")
         if "ensemble" in facts:
             print("An ensemble of {samples} samples ({design}) varies {keys}.".format(**facts["ensemble"]))
 
 
-def _checked_start(loaded: Loaded) -> list[str] | None:
+def _check_start(loaded: Loaded) -> list[str] | None:
     """Modes of sliding masses at the start, after it has been found possible; None for other kinds.
 
     Only building the start tells, which needs JAX. A start that was found possible is remembered beside the programs,
@@ -87,7 +87,7 @@ def _checked_start(loaded: Loaded) -> list[str] | None:
             return known[0]["modes"]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        modes = _built_modes(loaded.scenario)
+        modes = _modes_at_start(loaded.scenario)
     for one in said:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     if folder is not None and name is not None and not said:
@@ -97,17 +97,17 @@ def _checked_start(loaded: Loaded) -> list[str] | None:
 
 def _says_all(scenario: Scenario) -> bool:
     """Whether the text of a scenario alone decides what is built."""
-    return scenario.kind != "python" and not any(_given(scenario, path) for path in scenario.paths)
+    return scenario.kind != "python" and not any(_load_or_read(scenario, path) for path in scenario.paths)
 
 
-def _given(scenario: Scenario, path: str) -> bool:
+def _load_or_read(scenario: Scenario, path: str) -> bool:
     value: Any = scenario
     for part in path.split("."):
         value = getattr(value, part, None)
     return value is not None
 
 
-def _built_modes(scenario: Scenario) -> list[str] | None:
+def _modes_at_start(scenario: Scenario) -> list[str] | None:
     import numpy as np
 
     system, start = scenario.assemble()
@@ -135,7 +135,7 @@ def _tell_of_rods(scenario) -> None:
         print(f"{masses} masses and no rods: they do not feel each other. To join two: [[rods]] with between = [0, 1].")
 
 
-def _said(modes: list[str]) -> str:
+def _describe_modes(modes: list[str]) -> str:
     """What the masses do: each by itself if they are few."""
     one = {"slip": "slips", "stick": "sticks", "free": "flies", "pulled": "is pulled"}
     many = {"slip": "slip", "stick": "stick", "free": "fly", "pulled": "are pulled"}

@@ -44,7 +44,7 @@ ALLOWED = 1e-12  # [s]
 
 def command(json: Json = False, debug: Debug = False) -> None:
     """Tell what is installed, on what it computes, and whether it works."""
-    facts = examined()
+    facts = examine()
     if json:
         print_json(facts)
     else:
@@ -53,7 +53,7 @@ def command(json: Json = False, debug: Debug = False) -> None:
         raise typer.Exit(1)
 
 
-def examined() -> dict[str, Any]:
+def examine() -> dict[str, Any]:
     """All that the doctor finds; exit code 1 hangs on `works`."""
     from saltus import __version__
 

@@ -75,7 +75,7 @@ def command(
     loaded = load(scenario, set or [], allow_python)
     work = ScenarioWork(loaded.text, samples, device, loaded.name, allow_python)
     try:
-        with _bar(loaded.name, quiet) as tell, interrupt.told_as(lambda: _kept(Store(out))):
+        with _bar(loaded.name, quiet) as tell, interrupt.remark_on_interrupt(lambda: _clean_up(Store(out))):
             standing = execute(work, out, workers=workers, scheduler=scheduler, resume=resume, chunk=chunk, tell=tell)
         if series:
             _keep_series(work, Store(out), series, quiet)
@@ -104,10 +104,10 @@ def _tell(work: ScenarioWork, store: Store, standing: Standing, json: bool, quie
         raise typer.Exit(1)
 
 
-def _kept(store: Store) -> str:
+def _clean_up(store: Store) -> str:
     """What remains after an interrupt; files of chunks that were being written are removed."""
     store.sweep()
-    return store.kept()
+    return store.describe_kept()
 
 
 def _why_failed(work: ScenarioWork, store: Store) -> str:

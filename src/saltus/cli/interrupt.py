@@ -42,28 +42,28 @@ def install() -> None:
 
 
 @contextlib.contextmanager
-def told_as(remark: Callable[[], str]) -> Iterator[None]:
+def remark_on_interrupt(remark: Callable[[], str]) -> Iterator[None]:
     """Within it, this is said after "Interrupted."."""
-    with _kept(_remark, remark):
+    with _register(_remark, remark):
         yield
 
 
 @contextlib.contextmanager
 def doing(action: Callable[[], None]) -> Iterator[None]:
     """Within it, an interrupt does this first."""
-    with _kept(_actions, action):
+    with _register(_actions, action):
         yield
 
 
 @contextlib.contextmanager
 def as_end(action: Callable[[], None]) -> Iterator[None]:
     """Within it, an interrupt is how the command ends: it does this alone, and the command goes on to its end."""
-    with _kept(_ends, action):
+    with _register(_ends, action):
         yield
 
 
 @contextlib.contextmanager
-def _kept(where: list, what: Callable) -> Iterator[None]:
+def _register(where: list, what: Callable) -> Iterator[None]:
     where.append(what)
     try:
         yield
@@ -92,12 +92,12 @@ def _end(number: signal.Signals) -> None:
         for action in [*reversed(_actions), _end_processes, _remove_files]:
             with contextlib.suppress(Exception):  # the others are to be done all the same
                 action()
-        print(f"saltus: {ENDING[number]} {_said()}", file=sys.stderr, flush=True)
+        print(f"saltus: {ENDING[number]} {_say()}", file=sys.stderr, flush=True)
     finally:
         os._exit(code)
 
 
-def _said() -> str:
+def _say() -> str:
     with contextlib.suppress(Exception):
         return " ".join(_remark[-1]().split())
     return NOTHING_LOST

@@ -120,7 +120,7 @@ def simulate(loaded: Loaded, bar: Progress, options: dict[str, Any] | None = Non
     """Run a scenario with a progress bar."""
     goal = getattr(loaded.scenario, "goal", None)
     if goal is not None:
-        return _counted(loaded, bar, goal, options or {})
+        return _run_events(loaded, bar, goal, options or {})
     end = loaded.scenario.end_time
     with bar.stage(f"running {loaded.name}", total=end) as told:
         told(0.0, "compiling")
@@ -131,7 +131,7 @@ def simulate(loaded: Loaded, bar: Progress, options: dict[str, Any] | None = Non
         return loaded.scenario.simulate(progress=report, **(options or {}))
 
 
-def _counted(loaded: Loaded, bar: Progress, goal: int, options: dict[str, Any]) -> Run:
+def _run_events(loaded: Loaded, bar: Progress, goal: int, options: dict[str, Any]) -> Run:
     """Run a scenario that ends after a number of events."""
     with bar.stage(f"running {loaded.name}", total=float(goal)) as told:
         told(0.0, "compiling")

@@ -65,7 +65,7 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
             ("dissipated", f"{energy['dissipated']:.6g} J"),
             ("energy balance", unaccounted),
         ]
-    lines += _measured_rows(facts.get("measured", {}))
+    lines += _rows_of_measurements(facts.get("measured", {}))
     lines.append(("constraint drift", "no constraints" if drift is None else f"{drift:.1e} relative"))
     if "wall_time" in facts:
         whole = f", {facts['total_time']:.3g} s with start and sampling" if "total_time" in facts else ""
@@ -74,7 +74,7 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _measured_rows(measured: dict[str, float]) -> list[tuple[str, str]]:
+def _rows_of_measurements(measured: dict[str, float]) -> list[tuple[str, str]]:
     """Measured numbers with their errors; those that were not measured are left out."""
     lines = []
     for name, value in measured.items():

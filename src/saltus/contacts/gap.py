@@ -140,6 +140,13 @@ def ascend(pair: Pair, start: Facing, quick: int = ELLIPSOID_ROUNDS) -> Facing:
     right to rounding in width, to about 1e-8 in direction. `quick` is the number of full steps that ellipsoids
     take before anything else; few are enough from a start that is nearly right.
     """
+    return climbed(pair, start, quick)[0]
+
+
+def climbed(
+    pair: Pair, start: Facing, quick: int = ELLIPSOID_ROUNDS, rounds: int = ASCENT_ROUNDS
+) -> tuple[Facing, Array]:
+    """The same in so many rounds at most, and whether the widest slab is found."""
     opening, going = start.width <= 0.0, jnp.ones_like(start.width, bool)
     if _is_round(pair):
         start = face(pair, _quick_ellipsoids(pair, start.n, quick))
@@ -154,7 +161,8 @@ def ascend(pair: Pair, start: Facing, quick: int = ELLIPSOID_ROUNDS) -> Facing:
         return k + 1, best, opening & (gain > 1e-6) & (best.width <= 0.0) & (k < OPENING_ROUNDS), on
 
     carry = (jnp.zeros((), int), start, opening, going)
-    return jax.lax.while_loop(lambda c: c[3] & (c[0] < ASCENT_ROUNDS), climb, carry)[1]
+    _, found, _, going = jax.lax.while_loop(lambda c: c[3] & (c[0] < rounds), climb, carry)
+    return found, ~going
 
 
 def rounding_of(pair: Pair) -> Array:

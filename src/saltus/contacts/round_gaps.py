@@ -51,19 +51,19 @@ def overlap_deeply(one: np.ndarray, two: np.ndarray, offset: np.ndarray) -> np.n
     """Whether pairs certainly overlap: grown about their centres they touched when a tenth smaller at least."""
     with np.errstate(all="ignore"):
         weight = _weight(one, two, offset)
-        z = _solved(_blend(one, two, weight), offset)
+        z = _solve(_blend(one, two, weight), offset)
         return ~(weight * (1.0 - weight) * np.einsum("ni,ni->n", z, offset) > 0.81)
 
 
 def _start(one: np.ndarray, two: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    return _unit(_solved(_blend(one, two, _weight(one, two, offset)), offset))
+    return _unit(_solve(_blend(one, two, _weight(one, two, offset)), offset))
 
 
 def _weight(one: np.ndarray, two: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """Perram and Wertheim's balance, as `contacts.gap.start_direction` has it."""
     weight = np.full(len(offset), 0.5)
     for _ in range(8):
-        z = _solved(_blend(one, two, weight), offset)
+        z = _solve(_blend(one, two, weight), offset)
         ratio = np.sqrt(np.einsum("ni,nij,nj->n", z, one, z) / np.einsum("ni,nij,nj->n", z, two, z))
         weight = ratio / (1.0 + ratio)
     return weight
@@ -81,7 +81,7 @@ def _newton(one: np.ndarray, two: np.ndarray, offset: np.ndarray, n: np.ndarray)
     width = np.einsum("ni,ni->n", n, apart)
     g = width[:, None, None]
     bend = bend + (1.0 - g) * n[:, :, None] * n[:, None, :] + g * np.eye(3)
-    return width, _solved(bend, apart - n * width[:, None])
+    return width, _solve(bend, apart - n * width[:, None])
 
 
 def _blend(one: np.ndarray, two: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ def _blend(one: np.ndarray, two: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return (1.0 - weight) * one + weight * two
 
 
-def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """By cofactors: a singular matrix gives what is no number, and no error."""
     a, b, c = np.moveaxis(matrix, 1, 0)
     cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1)  # of a symmetric matrix

@@ -70,7 +70,13 @@ def check(system: AbstractSystem, start: Any, until: float = 1.0) -> Findings:
     if problems:
         return Findings(tuple(problems))
     run = EventDriven(max_events=MAX_EVENTS).run(system, start, float(start.t) + until)
-    problems = [*_ending(run), *_jumps(system, run), *_passed(system, run), *_energy(system, run), *_again(system, run)]
+    problems = [
+        *_ending(run),
+        *_jumps(system, run),
+        *_passings(system, run),
+        *_energy(system, run),
+        *_again(system, run),
+    ]
     return Findings(tuple(dict.fromkeys(problems)), tuple(_unused(system, run)))
 
 
@@ -201,7 +207,7 @@ def _samples(run: Trajectory) -> State:
     return run.states(times)
 
 
-def _passed(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
+def _passings(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
     """Whether a guard that is watched gets clearly negative: the motion has passed through it."""
     states = _samples(run)
     for guard in system.guards():

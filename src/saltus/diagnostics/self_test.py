@@ -27,7 +27,7 @@ class Ball(AbstractSystem):
 
     def guards(self) -> tuple[Guard, ...]:
         """The floor."""
-        return (Guard("floor", _height, jump=_bounced),)
+        return (Guard("floor", _height, jump=_bounce),)
 
     def quantities(self) -> dict[str, Quantity]:
         """Its height."""
@@ -42,7 +42,7 @@ def _height(state: State) -> Array:
     return state.q[0]
 
 
-def _bounced(state: State, index: Array) -> State:
+def _bounce(state: State, index: Array) -> State:
     return State(state.t, state.q, -0.9 * state.v, state.ledger, state.mode)
 
 

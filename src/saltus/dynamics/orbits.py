@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.dynamics.tangent import moved, state_of, vector_of
+from saltus.dynamics.tangent import flow, state_of, vector_of
 from saltus.hybrid import AbstractSystem, State
 
 
@@ -98,7 +98,7 @@ def _turn(system, like: State, t, x, mode, span, events: int | None, bounds):
     place = (events or 1) - 1
 
     def turned(x):
-        run = moved(system, like, t, x, mode, t + span, **dict(bounds))
+        run = flow(system, like, t, x, mode, t + span, **dict(bounds))
         last: State = run.end if events is None else jax.tree.map(lambda leaf: leaf[place], run.after)
         ok = run.complete if events is None else run.n_events >= events
         return vector_of(last), (vector_of(last), jnp.subtract(last.t, t), ok)

@@ -23,7 +23,7 @@ def state_of(like: State, t, vector: Vector, mode: Mode) -> State:
     return unpack(like.replace(mode=mode), t, vector)
 
 
-def moved(system: AbstractSystem, like: State, t, vector: Vector, mode: Mode, until, **bounds) -> BoundedRun:
+def flow(system: AbstractSystem, like: State, t, vector: Vector, mode: Mode, until, **bounds) -> BoundedRun:
     """The run from this vector to a time; bounded, so that it can be differentiated."""
     return simulate_bounded(system, state_of(like, t, vector, mode), until, **bounds)
 
@@ -32,7 +32,7 @@ def with_derivative(system: AbstractSystem, like: State, t, vector: Vector, mode
     """The run to a time, and the derivative of its end by its start (saltation at each event included)."""
 
     def end(x):
-        run = moved(system, like, t, x, mode, until, **bounds)
+        run = flow(system, like, t, x, mode, until, **bounds)
         return vector_of(run.end), run
 
     jacobian, run = jax.jacfwd(end, has_aux=True)(vector)

@@ -15,7 +15,7 @@ import numpy as np
 from saltus.engines.steppers import ExplicitStepper, stepper
 from saltus.hybrid import Outcome
 from saltus.hybrid.members import Band
-from saltus.numerics.runge_kutta import growth
+from saltus.numerics.runge_kutta import HostStep, growth
 
 if TYPE_CHECKING:
     from scipy.interpolate import KroghInterpolator
@@ -24,7 +24,8 @@ METHOD = "dopri8"
 SHORTEST = 1e-13  # of the time of the run or of the step first tried, below which a step is given up
 SNAP = 1e-12  # of the time left, within which a step ends with it
 EPS = float(np.finfo(float).eps)
-FARTHEST = (0.125, 0.375, 0.625, 0.875)  # places along a step, between those that its interpolation goes through
+POINTS = (0.25, 0.5, 0.75)  # places along a step that its interpolation goes through, beside both ends
+FARTHEST = (0.125, 0.875)  # places at which it is farthest off: five times as far as between the inner points
 AS_GOOD = 0.1  # of the error allowed, within which an interpolation stands for a step
 MOST = 4.0  # by which a step may be longer than the one before
 
@@ -86,7 +87,7 @@ class Leg:
             return self.band.rows(self._at(t), whole=False)[:2]
         return self.band.rows(self._on_course(t), whole=False)[:2]
 
-    def sampled(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def sample(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """As `rows`, by interpolation where it is as good as a step: ten times as quick where many ask."""
         if t >= self.end or t <= self.begin or not self._course_holds:
             return self.rows(t)
@@ -104,17 +105,22 @@ class Leg:
     def _course_holds(self) -> bool:
         """Whether the interpolation is within a tenth of the error allowed, where it is farthest from its points."""
         scale = self.rtol * self.band.scales(self.band.start)
-        places = [part * self.size for part in FARTHEST]
-        misses = [(self.band.tidy(self._course(size)) - self._step(size)[0]) / scale for size in places]
+        taken = zip(FARTHEST, self._looks[len(POINTS) :], strict=True)
+        misses = [(self.band.tidy(self._course(part * self.size)) - step.y) / scale for part, step in taken]
         return all(bool(np.sqrt(np.mean(miss**2)) <= AS_GOOD) for miss in misses)
+
+    @functools.cached_property
+    def _looks(self) -> list[HostStep]:
+        """Shorter steps, to the inner points of the interpolation and to where it is farthest off."""
+        return self._steps([part * self.size for part in (*POINTS, *FARTHEST)])
 
     @functools.cached_property
     def _course(self) -> KroghInterpolator:
         """The variables along the step, from values and rates at five of its points."""
         ends = [self.stages[0], self.stages[-1]]
-        inner = [self._parts(part * self.size) for part in (0.25, 0.5, 0.75)]
-        found = [ends[0], *((y, rates[-1]) for y, _, rates in inner), (self.y, ends[1][1])]
-        places = np.repeat([0.0, 0.25, 0.5, 0.75, 1.0], 2) * self.size
+        inner = self._looks[: len(POINTS)]
+        found = [ends[0], *((step.y, step.rates[-1]) for step in inner), (self.y, ends[1][1])]
+        places = np.repeat([0.0, *POINTS, 1.0], 2) * self.size
         from scipy.interpolate import KroghInterpolator
 
         return KroghInterpolator(places, np.array([part for pair in found for part in pair]))
@@ -159,6 +165,16 @@ class Leg:
         with np.errstate(over="ignore", invalid="ignore"):
             error = float(np.sqrt(np.mean((step.error / scale) ** 2)))
         return self.band.tidy(step.y), error, step.places, step.rates, np.array(guards)
+
+    def _steps(self, sizes: list[float]) -> list[HostStep]:
+        """Steps of several lengths, for which the band is asked at once."""
+
+        def one_by_one(ys: list[np.ndarray]) -> list[np.ndarray]:
+            return [self.band.rate(y)[0] for y in ys]
+
+        together = getattr(self.band, "rates", one_by_one)
+        steps = _method().several_by_numpy(together, self.band.start, sizes)
+        return [step._replace(y=self.band.tidy(step.y)) for step in steps]
 
     def _go(self, left: float, rate: np.ndarray, first: np.ndarray) -> None:
         """Take the longest step that is accurate, ends in time and shows no event but at its end."""

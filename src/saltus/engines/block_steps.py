@@ -103,7 +103,7 @@ def _one_step(scalar: ScalarSystem, values: Values, times, moving: Moving, opera
     n_new = _next(moving)
     t_new = jnp.minimum(origin + n_new * step, until)
     h = t_new - t
-    lengths, weights = _scaled([row[-1] for row in RK4.a], h), _scaled(RK4.b, h)
+    lengths, weights = _scale([row[-1] for row in RK4.a], h), _scale(RK4.b, h)
 
     def stage(i, carry):
         """Stage i from 1 to 3, of which the rates before are known; 4 is the end of the step."""
@@ -164,7 +164,7 @@ def _pick(condition, a, b):
     return (a if condition else b) if isinstance(condition, bool) else jnp.where(condition, a, b)
 
 
-def _scaled(coefficients, h) -> list:
+def _scale(coefficients, h) -> list:
     """The coefficients times h; equal ones are one and the same."""
     made = {c: c * h if c != 1.0 else h for c in coefficients}
     return [made[c] for c in coefficients]

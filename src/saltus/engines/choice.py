@@ -53,7 +53,7 @@ class Options:
             return {"max_events": self.max_events}
         return {"max_events": self.max_events, "max_steps": self.max_steps}
 
-    def changed(self) -> list[str]:
+    def names_of_changes(self) -> list[str]:
         """Names of the options that are not left as they are."""
         return [field.name for field in dataclasses.fields(self) if getattr(self, field.name) != field.default]
 
@@ -75,8 +75,8 @@ def check_fit(engine: Engine, system: Any, options: Options) -> None:
             f"{name} runs systems of the contract {engine.contract.__name__}, and {type(system).__name__} is none. "
             "Leave `engine` out, and the one that fits is taken."
         )
-    if options.changed():
-        raise ValueError(f"`{options.changed()[0]}` belongs to the engine. Give it there, as in {name}(...).")
+    if options.names_of_changes():
+        raise ValueError(f"`{options.names_of_changes()[0]}` belongs to the engine. Give it there, as in {name}(...).")
 
 
 def parts_for(system: Any, options: Options, origin: Any) -> tuple[Any, Stepper, AbstractSteps]:

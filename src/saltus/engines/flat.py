@@ -88,15 +88,15 @@ def _sizes_of_form(system: AbstractSystem, like: State) -> tuple[int, ...]:
     try:
         known = _guard_sizes.get(key)
     except TypeError:  # something that cannot be hashed
-        return _counted_guards(system, like)
+        return _count_guards(system, like)
     if known is None:
         if len(_guard_sizes) >= FORMS:
             _guard_sizes.clear()
-        known = _guard_sizes[key] = _counted_guards(system, like)
+        known = _guard_sizes[key] = _count_guards(system, like)
     return known
 
 
-def _counted_guards(system: AbstractSystem, like: State) -> tuple[int, ...]:
+def _count_guards(system: AbstractSystem, like: State) -> tuple[int, ...]:
     checked_guards(system)
 
     def sizes() -> list[int]:

@@ -227,7 +227,7 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
             record.add_jump(number, after)
             state, memory.last[which] = after, (before, after)
             if rule.ends is not None:
-                return _ended_by(rule, index, float(before.t)), state
+                return _outcome_of(rule, index, float(before.t)), state
         if due.any() and not sinks:
             due = np.array(_still_due(system, state, jax.device_put(due)))
         if not due.any():
@@ -242,7 +242,7 @@ def _event(system, name: str, index: int, t: float, before: State, after: State)
     return Event(name, index, float(data.pop("t", t)), _approach(system, before, name, index), after, data)
 
 
-def _ended_by(rule: Guard, index: int, t: float) -> Outcome:
+def _outcome_of(rule: Guard, index: int, t: float) -> Outcome:
     """The outcome of a guard that ends the run."""
     return Outcome(rule.ends or "finished", rule.message.format(t=t, index=index) or f"{rule.name} at t = {t:g} s.")
 
@@ -275,7 +275,7 @@ def _ending(system, went: Flow, until: float, state: State, memory) -> Outcome |
     t, status = float(state.t), Status(int(went.status))
     if status is Status.over:
         number, element = (int(x[int(went.over)]) for x in FlatSystem(system, state).guard_numbers())
-        return _ended_by(system.guards()[number], element, t)
+        return _outcome_of(system.guards()[number], element, t)
     if status is Status.reached or (status is Status.doubtful and t >= min(until, FOREVER)):
         if math.isinf(until) and not np.any(np.asarray(state.v)):
             return Outcome("at_rest", "Nothing moves any more and nothing will happen.")
@@ -316,12 +316,12 @@ def _never_fired(system, went: Flow, state: State, memory: _Memory) -> str:
 
 def _modes(system: AbstractSystem, state: State) -> str:
     """The modes of a state in words."""
-    codes = np.unique(np.asarray(_observed_modes(system, state)))
+    codes = np.unique(np.asarray(_observe_modes(system, state)))
     return "mode " + ", ".join(system.mode_names[int(code)] for code in codes if 0 <= code < len(system.mode_names))
 
 
 @program
-def _observed_modes(system: AbstractSystem, state: State):
+def _observe_modes(system: AbstractSystem, state: State):
     return system.observe(state).get("mode", 0)
 
 

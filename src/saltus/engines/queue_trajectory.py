@@ -162,7 +162,7 @@ class QueueTrajectory(AbstractTrajectory):
             q[rows, members], v[rows, members] = drift_once(self.system, *starts, which, lags)
         lost = np.zeros((len(times), *self.start.ledger.shape))
         for (row, _), (leg, concerned) in legs.items():
-            went_q, went_v, spent = leg.sampled(times[row])
+            went_q, went_v, spent = leg.sample(times[row])
             places = [leg.band.members.index(i) for i in concerned]
             q[row, concerned], v[row, concerned] = went_q[places], went_v[places]
             if side == "before" or times[row] < self._landed.get(id(leg), np.inf):

@@ -53,7 +53,7 @@ def gas_boxes(
     count = min(workers or os.cpu_count() or 1, len(numbers))
     with processes.pool(count, _prepare) as pool:
         found = list(pool.map(_box, [one.text for one in loaded]))
-    return _gathered(numbers, found)
+    return _gather(numbers, found)
 
 
 def _prepare() -> None:
@@ -73,7 +73,7 @@ def _box(text: str) -> tuple[dict[str, tuple[float, dict]], dict]:
     return averages, ended
 
 
-def _gathered(seeds: list[int], found: list) -> xr.Dataset:
+def _gather(seeds: list[int], found: list) -> xr.Dataset:
     import numpy as np
     import xarray as xr
 

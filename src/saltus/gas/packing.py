@@ -66,7 +66,7 @@ def compressed(
     place, spacing = lattice(bodies.n, box, np.random.default_rng([seed, 3]))
     bodies = thermal(dataclasses.replace(bodies, place=place), float(bodies.mass.mean()), seed)
     count = freedoms(bodies)[1]
-    begin = 0.49 * spacing / float(bodies.axes.max())
+    begin = 0.49 * spacing / float(bodies.radius.max())
     pace = rate / float(np.mean(np.prod(bodies.axes, axis=1) ** (1 / 3)))
     hard = HardBodies(bodies, box, scale=begin, growth=pace, largest=1.0)
     factor, temperature = 1.0, float(bodies.mass.mean())
@@ -85,7 +85,7 @@ def compressed(
 
 def _packing(hard: HardBodies, edge: float, factor: float, jammed: bool) -> Packing:
     size, bodies = hard.scale, hard.snapshot()
-    near = gaps(bodies.axes * size, bodies.place, bodies.quaternion, hard.box)
+    near = gaps(bodies, hard.box, size)
     small = TOUCHING / factor * float(np.mean(np.prod(bodies.axes * size, axis=1) ** (1 / 3)))
     place = bodies.place - edge * np.floor(bodies.place / edge + 0.5)
     return Packing(

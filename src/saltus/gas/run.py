@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from saltus.errors import ScenarioError
@@ -20,6 +19,7 @@ from saltus.gas.dataset import dataset_of
 from saltus.gas.measure import Gas, Report
 from saltus.hybrid import Outcome
 from saltus.io.files import atomic_write
+from saltus.programs.arrays import numbers as as_numbers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -187,12 +187,13 @@ def _fill(gas: Gas, numbers: dict[str, np.ndarray]) -> None:
     room, cell_room = (int(size) for size in numbers["sizes"])
     hard.arena = dataclasses.replace(hard.arena, room=room, cell_room=cell_room)
     form = jax.tree.structure(hard.fluid)
-    hard.fluid = jax.tree.unflatten(form, [jnp.asarray(numbers[f"fluid_{k}"]) for k in range(form.num_leaves)])
+    hard.fluid = jax.tree.unflatten(form, [as_numbers(numbers[f"fluid_{k}"], None) for k in range(form.num_leaves)])
     hard.time, scale, gas.step, gas.begun, gas.energy, gas.lost = (float(number) for number in numbers["clock"])
     states = zip(*(numbers[f"film_{name}"] for name in MOVING), strict=True)
     bodies = [dataclasses.replace(hard.bodies, **dict(zip(MOVING, state, strict=True))) for state in states]
     gas.film = [(float(t), float(lost), one) for (t, lost), one in zip(numbers["film"], bodies, strict=True)]
-    hard.terms = dataclasses.replace(hard.terms, scale=jnp.asarray(scale), began=jnp.asarray(hard.time))
+    # As the run itself makes them: numbers of another type would be for another program, which rounds in its own way.
+    hard.terms = dataclasses.replace(hard.terms, scale=as_numbers(scale), began=as_numbers(hard.time))
     gas.equilibrated, gas.next_pairs, per_bin, n_pending = (int(number) for number in numbers["counts"])
     gas.series.bins, gas.series.pending = numbers["bins"], numbers["pending"]
     gas.series.per_bin, gas.series.n_pending = per_bin, n_pending

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from saltus.systems.gas.bodies import Bodies, matrices
+from saltus.shapes import AbstractShape, Ellipsoid
+from saltus.shapes.body import measured
+from saltus.systems.gas.bodies import Bodies, Shapes, matrices
 from saltus.systems.gas.hard_bodies import HardBodies
 
 if TYPE_CHECKING:
@@ -25,34 +27,47 @@ class Species:
     """So many bodies of one shape.
 
     Args:
-        axes: Semi-axes [m].
+        axes: Semi-axes of an ellipsoid [m], or a shape.
         count: How many.
         mass: Mass of one; that of unit density if not given [kg].
         inertia: Principal moments of inertia; those of a homogeneous body if not given [kg m2].
     """
 
-    axes: Sequence[float]
+    axes: Sequence[float] | AbstractShape
     count: int
     mass: float | None = None
     inertia: Sequence[float] | None = None
+
+    def shape(self) -> AbstractShape:
+        """The shape of one."""
+        return self.axes if isinstance(self.axes, AbstractShape) else Ellipsoid(self.axes)
 
 
 def bodies_of(species: Sequence[Species], seed: int) -> Bodies:
     """All bodies of these species at the origin, at rest, with random orientations."""
     random = np.random.default_rng([seed, 1])
-    axes = np.concatenate([np.tile(np.asarray(kind.axes, float), (kind.count, 1)) for kind in species])
-    mass, inertia = [], []
-    for kind in species:
-        squares = np.asarray(kind.axes, float) ** 2
-        one = 4.0 / 3.0 * np.pi * float(np.prod(kind.axes)) if kind.mass is None else kind.mass
-        moments = one * (squares.sum() - squares) / 5.0 if kind.inertia is None else np.asarray(kind.inertia, float)
-        mass.append(np.full(kind.count, one))
-        inertia.append(np.tile(moments, (kind.count, 1)))
+    counts = [kind.count for kind in species]
+    axes, mass, inertia = (np.repeat(parts, counts, axis=0) for parts in zip(*map(_one_of, species), strict=True))
     n = len(axes)
     quaternion = random.standard_normal((n, 4))
     quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
     zero = np.zeros((n, 3))
-    return Bodies(axes, np.concatenate(mass), np.concatenate(inertia), zero, zero, quaternion, zero)
+    known = None
+    if any(isinstance(kind.axes, AbstractShape) for kind in species):
+        known = Shapes.of([kind.shape() for kind in species], np.repeat(np.arange(len(counts)), counts))
+    return Bodies(axes, mass, inertia, zero, zero, quaternion, zero, known)
+
+
+def _one_of(kind: Species) -> tuple[np.ndarray, float, np.ndarray]:
+    """Semi-axes, mass and principal moments of inertia of one body."""
+    if isinstance(kind.axes, AbstractShape):
+        volume, gyration = (np.asarray(part) for part in measured(kind.axes))
+        axes, mass = np.asarray(kind.axes.proxy_axes()), float(volume) if kind.mass is None else kind.mass
+        return axes, mass, mass * gyration if kind.inertia is None else np.asarray(kind.inertia, float)
+    axes = np.asarray(kind.axes, float)
+    mass = 4.0 / 3.0 * np.pi * float(np.prod(axes)) if kind.mass is None else kind.mass
+    moments = mass * (np.sum(axes**2) - axes**2) / 5.0
+    return axes, mass, moments if kind.inertia is None else np.asarray(kind.inertia, float)
 
 
 def freedoms(bodies: Bodies, spins: bool = False, kept: int = 3) -> tuple[np.ndarray, int]:
@@ -65,11 +80,7 @@ def freedoms(bodies: Bodies, spins: bool = False, kept: int = 3) -> tuple[np.nda
         kept: Along how many directions the total momentum is kept: these are no degrees of freedom. Three in a
             periodic box, none between walls.
     """
-    axes = bodies.axes
-    turning = np.ones((bodies.n, 3), bool)
-    if not spins:
-        for k in range(3):
-            turning[:, k] = axes[:, (k + 1) % 3] != axes[:, (k + 2) % 3]
+    turning = np.ones((bodies.n, 3), bool) if spins else ~bodies.symmetric
     return turning, 3 * bodies.n - kept + int(turning.sum())
 
 
@@ -127,7 +138,7 @@ def random_start(
     place, spacing = lattice(bodies.n, box, np.random.default_rng([seed, 3]))
     kept = int(np.sum(np.broadcast_to(periodic, 3)))
     bodies = thermal(dataclasses.replace(bodies, place=place), temperature, seed, spins=spins, kept=kept)
-    largest = float(bodies.axes.max())
+    largest = float(bodies.radius.max())
     begin = min(1.0, 0.49 * spacing / largest)
     if begin == 1.0:
         return bodies
@@ -136,7 +147,7 @@ def random_start(
 
 def _grown(bodies: Bodies, box: np.ndarray, periodic, begin: float, temperature: float, count: int) -> Bodies:
     """The bodies at full size, grown from a part of it while they collide."""
-    rate = GROWTH * float(np.sqrt(temperature / bodies.mass.mean())) / float(bodies.axes.max())
+    rate = GROWTH * float(np.sqrt(temperature / bodies.mass.mean())) / float(bodies.radius.max())
     hard = HardBodies(bodies, box, periodic=periodic, scale=begin, growth=rate, largest=1.0)
     piece, most = max(20 * bodies.n, 1000), GIVE_UP * bodies.n
     while hard.scale < 1.0:
@@ -154,9 +165,9 @@ def _grown(bodies: Bodies, box: np.ndarray, periodic, begin: float, temperature:
     return scaled(hard.snapshot(), temperature, count)
 
 
-def check_box(bodies: Bodies, box: np.ndarray, periodic) -> None:
-    """Refuse boxes that cannot hold the bodies."""
-    fraction, longest = bodies.volume / float(np.prod(box)), 2.0 * float(bodies.axes.max())
+def check_box(bodies: Bodies, box: np.ndarray, periodic, factor: float = 1.0) -> None:
+    """Refuse boxes that cannot hold the bodies, made smaller by a factor."""
+    fraction, longest = bodies.volume * factor**3 / float(np.prod(box)), 2.0 * factor * float(bodies.radius.max())
     if fraction > DENSEST:
         raise ValueError(
             f"The volume fraction would be {fraction:.4g}; random starts reach {DENSEST:g} at most. "
@@ -232,7 +243,7 @@ def crystal(
         )
     box = np.asarray(box, float)
     bodies = bodies_of([species], seed)
-    check_box(dataclasses.replace(bodies, axes=bodies.axes * 0.9), box, True)
+    check_box(bodies, box, True, factor=0.9)
     cell = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]) / 2.0
     corners = np.stack(np.meshgrid(*[np.arange(k)] * 3, indexing="ij"), axis=-1).reshape(-1, 1, 3)
     place = ((corners + cell + 0.25).reshape(-1, 3) / k - 0.5) * box

@@ -160,13 +160,16 @@ def refill(like: Any, array: Any) -> Any:
     """An array as a part of a state of the form of `like`; it may have further axes in front."""
     if not isinstance(like, Parts):
         return array
+    # Of known numbers NumPy takes the parts: JAX would compile a program for each.
+    known = isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer)
+    whole = np.asarray(array) if known else array
     pieces, begin = [], 0
     for old, axes in _fields(like):
         end = begin + (old.shape[-1] if axes else 1)
-        piece = array[..., begin:end] if axes else array[..., begin]
+        piece = whole[..., begin:end] if axes else whole[..., begin]
         pieces.append(piece.astype(old.dtype) if piece.dtype != old.dtype else piece)
         begin = end
-    return jax.tree.unflatten(jax.tree.structure(like), pieces)
+    return jax.tree.unflatten(jax.tree.structure(like), jax.device_put(pieces) if known else pieces)
 
 
 def shift(part: Any, rate: Any, h: Any) -> Any:

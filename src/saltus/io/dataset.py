@@ -87,13 +87,13 @@ def observe(system: HybridSystem, states: State) -> dict[str, np.ndarray]:
     parts = []
     for first in range(0, n, _BLOCK):
         rows = np.minimum(np.arange(first, first + _BLOCK), n - 1)
-        part = _compiled_observe()(system, jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], states))
+        part = _observer()(system, jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], states))
         parts.append({name: np.asarray(value)[: n - first] for name, value in part.items()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 @functools.cache
-def _compiled_observe():
+def _observer():
     import jax
 
     from saltus.programs import program

@@ -39,7 +39,7 @@ def ground_variables(system: Any, variables: Mapping[str, xr.Variable]) -> dict[
         return {}
     room = _size(variables, position.values)
     x, y = np.meshgrid(*(np.linspace(low - room, high + room, POINTS) for low, high in extent(position.values)))
-    values = dict(zip(MEANING, sampled(surface, x, y), strict=True))
+    values = dict(zip(MEANING, sample(surface, x, y), strict=True))
     return {name: xr.Variable(DIMS, values[name], {"units": "m", "long_name": MEANING[name]}) for name in MEANING}
 
 
@@ -65,14 +65,14 @@ def extent(position: np.ndarray, padding: float = PADDING) -> list[tuple[float, 
     return out
 
 
-def sampled(surface: AbstractSurface, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def sample(surface: AbstractSurface, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The grid with its outermost points moved onto the border, and the heights there."""
-    height, margin = _evaluated(surface, x, y)
+    height, margin = _evaluate(surface, x, y)
     inside = (margin > 0) & np.isfinite(height)
     if inside.all() or not inside.any():
         return x, y, np.where(inside, height, np.nan)
     x, y, known = _to_the_border(surface, x, y, inside)
-    height, _ = _evaluated(surface, x, y)
+    height, _ = _evaluate(surface, x, y)
     return x, y, np.where(known, height, np.nan)
 
 
@@ -90,14 +90,14 @@ def _to_the_border(surface, x, y, inside) -> tuple[np.ndarray, np.ndarray, np.nd
     low, high = np.zeros(inside.shape), np.ones(inside.shape)  # share of the way out: defined, undefined
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        height, margin = _evaluated(surface, near_x + middle * (x - near_x), near_y + middle * (y - near_y))
+        height, margin = _evaluate(surface, near_x + middle * (x - near_x), near_y + middle * (y - near_y))
         defined = (margin > 0) & np.isfinite(height)
         low, high = np.where(defined, middle, low), np.where(defined, high, middle)
     share = np.where(inside, 1.0, low)
     return near_x + share * (x - near_x), near_y + share * (y - near_y), found
 
 
-def _evaluated(surface, x, y) -> tuple[np.ndarray, np.ndarray]:
+def _evaluate(surface, x, y) -> tuple[np.ndarray, np.ndarray]:
     height, margin = _program()(surface, np.ravel(x), np.ravel(y))
     return np.asarray(height).reshape(x.shape), np.asarray(margin).reshape(x.shape)
 

@@ -55,7 +55,7 @@ def in_polygon(surface: AbstractSurface, polygon: str | Sequence[Sequence[float]
     corners = np.concatenate(rings)
     _check_overlap(surface, corners.min(axis=0), corners.max(axis=0))
     nodes = lattice(corners.min(axis=0), corners.max(axis=0), spacing, grid)
-    return _checked(surface, nodes[inside(rings, nodes)], spacing)
+    return _check(surface, nodes[inside(rings, nodes)], spacing)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,11 +93,11 @@ def read_beside(file: str | os.PathLike, ground: Grid | None, word: str = "relea
 def marked_pixels(file: str | os.PathLike, ground: Grid | None) -> Pixels:
     """The pixels of a release raster that are above zero."""
     values, grid = read_beside(file, ground)
-    rows, columns = np.nonzero(_marked(file, values))
+    rows, columns = np.nonzero(_mark(file, values))
     return Pixels(grid.x[columns], grid.y[rows], grid.dx, grid.dy)
 
 
-def _marked(file: str | os.PathLike, values: np.ndarray) -> np.ndarray:
+def _mark(file: str | os.PathLike, values: np.ndarray) -> np.ndarray:
     marked = np.nan_to_num(values) > 0.0
     if not marked.any():
         raise ScenarioError(f"The release raster {str(file)!r} marks no pixel: none is above zero.")
@@ -107,14 +107,14 @@ def _marked(file: str | os.PathLike, values: np.ndarray) -> np.ndarray:
 def in_raster(surface: AbstractSurface, file: str | os.PathLike, spacing: float, grid: str) -> np.ndarray:
     """Masses on a grid within the pixels of a raster that are above zero."""
     values, pixels = read_beside(file, _grid_of(surface))
-    marked = _marked(file, values)
+    marked = _mark(file, values)
     rows, columns = np.nonzero(marked)
     low = np.array([pixels.x[columns.min()] - pixels.dx / 2, pixels.y[rows.min()] - pixels.dy / 2])
     high = np.array([pixels.x[columns.max()] + pixels.dx / 2, pixels.y[rows.max()] + pixels.dy / 2])
     _check_overlap(surface, low, high)
     nodes = lattice(low, high, spacing, grid)
     row, column, there = pixels.pixels(*nodes.T)
-    return _checked(surface, nodes[there & marked[row, column]], spacing)
+    return _check(surface, nodes[there & marked[row, column]], spacing)
 
 
 def lattice(low: np.ndarray, high: np.ndarray, spacing: float, grid: str) -> np.ndarray:
@@ -169,10 +169,10 @@ def read_polygons(file: str | os.PathLike, ground: Grid | None) -> list[Ring]:
     if not rings:
         raise ScenarioError(f"The release area {str(path)!r} holds no polygon.")
     named = content.get("crs", {}).get("properties", {}).get("name") if isinstance(content.get("crs"), dict) else None
-    return [_placed(ring, named, ground, path) for ring in rings]
+    return [_place(ring, named, ground, path) for ring in rings]
 
 
-def _placed(ring: Ring, named: str | None, ground: Grid | None, path: Path) -> Ring:
+def _place(ring: Ring, named: str | None, ground: Grid | None, path: Path) -> Ring:
     """A ring in the coordinates of the surface."""
     if ground is None:
         return ring
@@ -248,7 +248,7 @@ def _check_overlap(surface: AbstractSurface, low, high) -> None:
         )
 
 
-def _checked(surface: AbstractSurface, position: np.ndarray, spacing: float) -> np.ndarray:
+def _check(surface: AbstractSurface, position: np.ndarray, spacing: float) -> np.ndarray:
     if not len(position):
         raise ScenarioError(f"The release area holds no mass at a spacing of {spacing:g} m. Lower `release.spacing`.")
     _check_on_surface(surface, position, "mass")

@@ -57,7 +57,7 @@ def linear_part(function: Callable[..., Any], *args: Any, rows: bool = False) ->
     numbers, rest = eqx.partition(args, which)
     about = jax.lax.stop_gradient(numbers)
     slopes, values = _jacobian(function, about, rest, rows)
-    return _moved(values, slopes, numbers, about, rows)
+    return _displace(values, slopes, numbers, about, rows)
 
 
 def _is_traced(leaf: Any) -> bool:
@@ -91,7 +91,7 @@ def _jacobian(function: Callable, numbers: Any, rest: Any, rows: bool) -> tuple[
 
 
 @eqx.filter_jit
-def _moved(values: Any, slopes: Any, numbers: Any, about: Any, rows: bool) -> Any:
+def _displace(values: Any, slopes: Any, numbers: Any, about: Any, rows: bool) -> Any:
     """The value as it depends on the numbers."""
 
     def flat(tree):

@@ -85,7 +85,7 @@ _at_few_points = jax.custom_batching.custom_vmap(_by_blocks)
 
 
 @_at_few_points.def_vmap
-def _batched(axis_size, in_batched, table, x):
+def _batch(axis_size, in_batched, table, x):
     if not any(jax.tree.leaves(in_batched)):  # only derivatives are batched
         values = _by_blocks(table, x)
         return values, (False,) * len(values)
@@ -190,13 +190,13 @@ def _table(parameters, faint: bool, whole: int, rest: float) -> np.ndarray:
         series = _power_series(*(Decimal(x) for x in (a, b, c)))
         largest = max(1.0, abs(float(_value(series, Decimal(SPLIT)))))
         growth = functools.partial(_value, series[1:])  # (F - 1) / x
-        table[0, :, i] = _economised(growth, SPLIT, largest)
+        table[0, :, i] = _economise(growth, SPLIT, largest)
         if faint or series[-1] == 0:
-            table[1, :, i] = _economised(lambda y, f=growth: 1 + (1 - y) * f(1 - y), 1 - SPLIT, largest)
+            table[1, :, i] = _economise(lambda y, f=growth: 1 + (1 - y) * f(1 - y), 1 - SPLIT, largest)
         else:
             pair = _about_one(Decimal(a), Decimal(b), whole, Decimal(rest), series)
             for j, part in ((i, pair[0]), (n + i, pair[1])):
-                table[1, :, j] = _economised(functools.partial(_value, part), 1 - SPLIT, largest)
+                table[1, :, j] = _economise(functools.partial(_value, part), 1 - SPLIT, largest)
     return table
 
 
@@ -279,7 +279,7 @@ def _value_and_slope(regular: Series, singular: Series, whole: int, rest: Decima
     )
 
 
-def _economised(function: Callable, length: float, largest: float) -> np.ndarray:
+def _economise(function: Callable, length: float, largest: float) -> np.ndarray:
     """Coefficients of a short polynomial in 2x/length - 1 that equals `function` on [0, length] to rounding."""
     cosines = _cosines()
     places = 2 * np.arange(_POINTS) + 1

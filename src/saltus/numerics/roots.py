@@ -98,9 +98,9 @@ def falling_root(
     def with_look(search: _Search) -> _Search:
         """The bracket with the last look, and where to look next; without a look, as it is."""
         points, seeking_low, (x, value, extra) = search.points, search.seeking_low, search.look
-        lower, higher = _narrowed_low(points, x, value, extra), _narrowed_root(points, x, value, extra)
+        lower, higher = _narrow_low(points, x, value, extra), _narrow_root(points, x, value, extra)
         # A point at or below zero ends the search for the lowest one: the root lies between it and a.
-        lower = jax.tree.map(lambda p, q: jnp.where(value <= 0.0, p, q), _turned(points, x, value, extra), lower)
+        lower = jax.tree.map(lambda p, q: jnp.where(value <= 0.0, p, q), _turn_to_root(points, x, value, extra), lower)
         moved = jax.tree.map(lambda p, q: jnp.where(seeking_low, p, q), lower, higher)
         points = jax.tree.map(lambda p, q: jnp.where(search.looks > 0, p, q), moved, points)
         seeking_low = seeking_low & ((search.looks == 0) | (value > 0.0))
@@ -137,7 +137,7 @@ def _golden_point(points: Bracket) -> Scalar:
     return points.b + GOLDEN * (jnp.where(right, points.c, points.a) - points.b)
 
 
-def _narrowed_low(points: Bracket, x, value, extra) -> Bracket:
+def _narrow_low(points: Bracket, x, value, extra) -> Bracket:
     """The bracket of the lowest point with one more look."""
     better = value < points.fb
     right = (x > points.b) == (points.c > points.b)
@@ -151,7 +151,7 @@ def _narrowed_low(points: Bracket, x, value, extra) -> Bracket:
     )
 
 
-def _turned(points: Bracket, x, value, extra) -> Bracket:
+def _turn_to_root(points: Bracket, x, value, extra) -> Bracket:
     """From the search for the lowest point to the search for the root, between `x` and the lower end."""
     return Bracket(points.a, x, points.a, points.fa, value, points.fa, points.extra_a, extra)
 
@@ -161,7 +161,7 @@ def _root_point(points: Bracket, fraction, resolution) -> Scalar:
     return points.b + jnp.clip(fraction, least, 1.0 - least) * (points.a - points.b)
 
 
-def _narrowed_root(points: Bracket, x, value, extra) -> Bracket:
+def _narrow_root(points: Bracket, x, value, extra) -> Bracket:
     """The bracket of the root with one more look."""
     same = (value > 0.0) == (points.fb > 0.0)
     extra_a = jax.tree.map(lambda p, q: jnp.where(same, p, q), points.extra_a, points.extra_b)

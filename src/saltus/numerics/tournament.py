@@ -40,7 +40,7 @@ def smallest(tree: Array) -> tuple[Array, Array]:
     return jax.lax.fori_loop(0, half.bit_length() - 1, down, jnp.int32(1)) - half, value
 
 
-def replaced(tree: Array, place: Array, value: Array) -> Array:
+def replace(tree: Array, place: Array, value: Array) -> Array:
     """The tree with another number at a place."""
     half = tree.size // 2
     k = (place + half).astype(jnp.int32)

@@ -289,7 +289,7 @@ def scientific(text: str) -> str:
     return f"{mantissa.replace('-', '−')}×10{power}"
 
 
-def shown(value: float, digits: int = 6, unit: str = "") -> str:
+def format_value(value: float, digits: int = 6, unit: str = "") -> str:
     """A computed number with so many significant digits, for the table."""
     if value == 0.0:
         return f"0 {unit}".strip()

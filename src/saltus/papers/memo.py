@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def kept(method: Callable[..., Any]) -> Callable[..., Any]:
+def memoise(method: Callable[..., Any]) -> Callable[..., Any]:
     """Compute a method once per object and arguments; what is kept goes with the object."""
 
     @functools.wraps(method)

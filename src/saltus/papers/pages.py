@@ -19,7 +19,7 @@ INTRODUCTION = (
 )
 
 
-def stored(path: str | Path) -> dict[str, dict[str, dict[str, Any]]]:
+def read_findings(path: str | Path) -> dict[str, dict[str, dict[str, Any]]]:
     """Findings by paper and claim, from the `results.json` that `saltus reproduce` writes."""
     papers = json.loads(Path(path).read_text(encoding="utf-8"))
     return {one["paper"]: {claim["key"]: claim for claim in one["claims"]} for one in papers}
@@ -30,7 +30,7 @@ def page(paper: Paper, found: Mapping[str, Mapping[str, Any]]) -> str:
     lines = [f"# {_short(paper)}", "", f"*{paper.title}*. {paper.authors}.", "", paper.about, ""]
     lines += [f"The same with figures: `saltus reproduce {paper.name}`.", "", "## Claims", ""]
     rows = [
-        (claim.where, claim.says, str(claim.printed), *_found(found.get(claim.key)), claim.why)
+        (claim.where, claim.says, str(claim.printed), *_finding(found.get(claim.key)), claim.why)
         for claim in paper.claims
     ]
     lines += table(COLUMNS, rows)
@@ -61,5 +61,5 @@ def _short(paper: Paper) -> str:
     return paper.reference.split(":")[0]
 
 
-def _found(claim: Mapping[str, Any] | None) -> tuple[str, str]:
+def _finding(claim: Mapping[str, Any] | None) -> tuple[str, str]:
     return ("", "") if claim is None else (claim["found"], claim["verdict"])

@@ -153,11 +153,11 @@ def reproduce(paper: Paper, quick: bool = False, vector: bool = True, progress: 
         return tuple(made)
 
     findings = each(0, lambda claim: judge(claim, work), lambda claim: claim.key)
-    corrections = each(1, lambda erratum: _checked(erratum, work), lambda erratum: erratum.where)
+    corrections = each(1, lambda erratum: _check(erratum, work), lambda erratum: erratum.where)
     discoveries = each(2, lambda one: (one.what, one.find(work).text, one.how), lambda one: one.what)
     pictures = each(3, lambda drawing: render(drawing, work, vector), lambda drawing: drawing.key)
     slow = [one for kind in kinds for one in kind if quick and one.slow]
-    unchecked = tuple(_unchecked(one) for one in slow if isinstance(one, Erratum))
+    unchecked = tuple(_without_check(one) for one in slow if isinstance(one, Erratum))
     return Reproduction(
         paper.name, paper.title, paper.authors, paper.reference, paper.about,
         findings, pictures, corrections + unchecked, discoveries,
@@ -168,10 +168,10 @@ def reproduce(paper: Paper, quick: bool = False, vector: bool = True, progress: 
     )  # fmt: skip
 
 
-def _checked(erratum: Erratum, work: Any) -> Correction:
+def _check(erratum: Erratum, work: Any) -> Correction:
     printed, correct = (None, None) if erratum.errors is None else erratum.errors(work)
     return Correction(erratum.where, erratum.printed, erratum.correct, erratum.why, printed, correct)
 
 
-def _unchecked(erratum: Erratum) -> Correction:
+def _without_check(erratum: Erratum) -> Correction:
     return Correction(erratum.where, erratum.printed, erratum.correct, erratum.why, None, None)

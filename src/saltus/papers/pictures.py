@@ -19,8 +19,8 @@ def render(drawing: Drawing, work: Any, vector: bool) -> Picture:
     """Draw a figure as PNG and, if wanted, as SVG."""
     with mpl.rc_context(SETTINGS):
         figure = drawing.draw(work)
-        png = _saved(figure, "png", dpi=DPI)
-        svg = _saved(figure, "svg") if vector else None
+        png = _save(figure, "png", dpi=DPI)
+        svg = _save(figure, "svg") if vector else None
     caption = drawing.caption if getattr(work, "quick", False) else f"{drawing.caption} {drawing.in_full}".strip()
     if drawing.play:
         caption = f"{caption} The motion: `saltus run {drawing.play} --html {drawing.play}.html`.".strip()
@@ -37,7 +37,7 @@ def _motion(name: str) -> dict[str, Any]:
     return document(loaded.scenario.simulate().to_dataset(loaded.scenario.solve.samples, attributes=about), SHARE)
 
 
-def _saved(figure: Any, kind: str, **options: Any) -> bytes:
+def _save(figure: Any, kind: str, **options: Any) -> bytes:
     buffer = io.BytesIO()
     # No date inside: the same figure is the same file.
     metadata = {"Software": None} if kind == "png" else {"Date": None}

@@ -102,7 +102,7 @@ def _templates() -> jinja2.Environment:
     templates = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     templates.filters |= {
         "words": _words,
-        "linked": _linked,
+        "linked": _link,
         "errors": _errors,
         "base64": _base64,
         "json": _json,
@@ -147,7 +147,7 @@ def typeset(words: str) -> str:
     return MINUS.sub("−", words)
 
 
-def _linked(text: str) -> Markup:
+def _link(text: str) -> Markup:
     """Text in which addresses are links."""
     return Markup(re.sub(r"(https://\S+)", r'<a href="\1">\1</a>', str(escape(text))))
 

@@ -14,7 +14,7 @@ SAMPLES = 401
 
 
 @eqx.filter_jit
-def _observed(system: Any, states: Any) -> dict[str, Any]:
+def _observe(system: Any, states: Any) -> dict[str, Any]:
     return jax.vmap(system.observe)(states)
 
 
@@ -27,6 +27,6 @@ def series(run: Run, times: np.ndarray | None = None, side: str = "after") -> di
         times = np.linspace(float(run.trajectory.start.t), float(run.end.t), SAMPLES)
     times = np.asarray(times, float)
     padded = np.concatenate([times, np.full(-len(times) % SAMPLES, times[-1])])
-    pieces = [_observed(run.system, run.states(part, side)) for part in padded.reshape(-1, SAMPLES)]
+    pieces = [_observe(run.system, run.states(part, side)) for part in padded.reshape(-1, SAMPLES)]
     found = {name: np.concatenate([np.asarray(piece[name]) for piece in pieces])[: len(times)] for name in pieces[0]}
     return {"t": times, **found}

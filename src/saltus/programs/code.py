@@ -29,7 +29,7 @@ import jax.monitoring
 import jax.stages
 import numpy as np
 
-from saltus.programs import store
+from saltus.programs import lean, store
 
 TELLING = ("vendor_id", "model", "model name", "flags", "Features", "CPU implementer", "CPU part")  # of /proc/cpuinfo
 
@@ -159,10 +159,22 @@ def write(folder: Path, name: str, form: Any, compiled: jax.stages.Compiled, cal
             "inputs": [_aval(one) for one in unloaded.input_avals],
             "outputs": [_aval(one) for one in unloaded.output_avals],
         }
-        data = zlib.compress(unloaded.xla_executable.serialize(), 1)
+        data = _smallest(header, unloaded.xla_executable.serialize())
     except OTHER_JAX:
         return
-    store.write(folder, _file(name), header, data, suffix=store.CODE)
+    store.write(folder, _file(name), header, zlib.compress(data, 1), suffix=store.CODE)
+
+
+def _smallest(header: dict, data: bytes) -> bytes:
+    """Serialised code without what only its compiler needs, where it can be loaded so."""
+    if not lean.possible():
+        return data
+    try:
+        small = lean.lean(data)
+        _loaded(header, small)
+    except OTHER_JAX:
+        return data
+    return small
 
 
 def _file(name: str) -> str:

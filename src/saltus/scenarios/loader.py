@@ -50,7 +50,7 @@ def load(source: Source, overrides: Sequence[str] = (), allow_python: bool = Fal
     """
     path, text = _text_of(source)
     data = _parse(text, repr(path.name))
-    wanted = _located(apply_overrides(data, overrides), path.parent)
+    wanted = _locate_files(apply_overrides(data, overrides), path.parent)
     if wanted != data:
         # The first line tells what the scenario is, and stays.
         first = text.partition("\n")[0]
@@ -86,7 +86,7 @@ def _text_of(source: Source) -> tuple[Path, str]:
     return _read(source)
 
 
-def _located(data: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _locate_files(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     """`data` with the files that stand beside the scenario named in full, so that it can be used from anywhere."""
     data = copy.deepcopy(data)
     places = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from saltus import checks
@@ -50,3 +51,6 @@ class Ball(AbstractShape):
 
     def proxy_axes(self) -> Array:
         return jnp.full(3, self.size)
+
+    def symmetries(self) -> np.ndarray:
+        return np.ones(3, bool)

@@ -6,6 +6,7 @@ import abc
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
@@ -71,6 +72,14 @@ class AbstractShape(eqx.Module):
     @abc.abstractmethod
     def proxy_axes(self) -> Float[Array, " 3"]:
         """Semi-axes of an ellipsoid that looks like the body; starts the search for contacts."""
+
+    def hull_axes(self) -> Float[Array, " 3"]:
+        """Semi-axes of an ellipsoid about the centre, along the body's axes, that holds the body [m]."""
+        return jnp.full(3, self.radius())
+
+    def symmetries(self) -> np.ndarray:
+        """Whether it is certainly a body of revolution about its first, second and third axis."""
+        return np.zeros(3, bool)
 
     def gyration(self) -> Float[Array, " 3"]:
         """Principal moments of inertia of the homogeneous body per unit mass [m2]."""

@@ -73,7 +73,7 @@ class Body(eqx.Module):
         checks.positive("mass", 1.0 if mass is None else mass)
         self.shape = shape
         density = 1.0 if density is None else density
-        volume, gyration = _measured(shape)
+        volume, gyration = measured(shape)
         self.mass = numbers(_product(volume, density) if mass is None else mass)
         if principal_inertia is None:
             self.inertia = numbers(_product(self.mass, gyration))
@@ -133,7 +133,7 @@ class Body(eqx.Module):
 
 
 @program
-def _measured(shape: AbstractShape) -> tuple[Array, Array]:
+def measured(shape: AbstractShape) -> tuple[Array, Array]:
     """Volume and squared radii of gyration."""
     return shape.volume(), shape.gyration()
 
@@ -152,7 +152,7 @@ def unit(quaternion) -> Array:
     """A quaternion of length 1 in the direction of the given one."""
     known = checks.concrete(quaternion)
     if known is None:
-        return rotation.normalised(jnp.asarray(quaternion, float))
+        return rotation.normalise(jnp.asarray(quaternion, float))
     return numbers(known / np.sqrt((known * known).sum()))
 
 

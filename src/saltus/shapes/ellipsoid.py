@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from saltus.numerics.components import Sym, Vec
@@ -52,3 +53,10 @@ class Ellipsoid(AbstractShape):
 
     def proxy_axes(self) -> Array:
         return self.axes
+
+    def hull_axes(self) -> Array:
+        return self.axes
+
+    def symmetries(self) -> np.ndarray:
+        a, b, c = np.asarray(self.axes)
+        return np.array([b == c, a == c, a == b])

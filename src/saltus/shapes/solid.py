@@ -105,7 +105,7 @@ def _radius(solid: Solid) -> Array:
 @program
 def _turned(principal_axes: Float[Array, " 4"], moments: Float[Array, " 3"]) -> Float[Array, "3 3"]:
     """The tensor with these principal moments along the axes that a quaternion, of any length, turns to."""
-    axes = rotation.matrix(rotation.normalised(principal_axes))
+    axes = rotation.matrix(rotation.normalise(principal_axes))
     return (axes * moments) @ axes.T
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
@@ -116,3 +117,16 @@ class Superellipsoid(AbstractShape):
 
     def proxy_axes(self) -> Array:
         return self.axes
+
+    def hull_axes(self) -> Array:
+        # The ellipsoid of these axes, enlarged by the root of the largest sum of t^(2/p) over the simplex of the
+        # t = |x/a|^p. That sum is concave; for any multiplier m, m + sum of max (t^(2/p) - m t) is an upper bound.
+        m, p = jnp.geomspace(2.0 / 1000.0, 1.0, 400)[:, None], self.exponents
+        power = jnp.where(p > 2.0, p / jnp.where(p > 2.0, p - 2.0, 1.0), 1.0)
+        t = jnp.minimum((2.0 / (p * m)) ** power, 1.0)
+        bounds = m[:, 0] + jnp.sum(t ** (2.0 / p) - m * t, axis=1)
+        return self.axes * (jnp.sqrt(jnp.min(bounds)) * (1.0 + 1e-14))
+
+    def symmetries(self) -> np.ndarray:
+        (a, b, c), (p, q, r) = np.asarray(self.axes), np.asarray(self.exponents)
+        return np.array([b == c and q == r == 2.0, a == c and p == r == 2.0, a == b and p == q == 2.0])

@@ -47,26 +47,26 @@ class Studio:
         self.first = load(first) if first else None
         self.seen = time.monotonic()
         routes = [
-            Route("/", self._guarded(self._page)),
-            Route("/catalogue", self._guarded(self._catalogue)),
-            Route("/picture/{name}", self._guarded(self._picture)),
-            Route("/scenario", self._guarded(self._scenario)),
-            Route("/scenario/{name}", self._guarded(self._named)),
-            Route("/form", self._guarded(self._form), methods=["POST"]),
-            Route("/run", self._guarded(self._run), methods=["POST"]),
-            Route("/run/{number:int}", self._guarded(self._state)),
-            Route("/run/{number:int}/stop", self._guarded(self._stop), methods=["POST"]),
-            Route("/run/{number:int}/document", self._guarded(self._document)),
-            Route("/run/{number:int}/file.{ending}", self._guarded(self._file)),
-            Route("/many", self._guarded(self._many), methods=["POST"]),
-            Route("/many/{number:int}", self._guarded(self._many_state)),
-            Route("/many/{number:int}/stop", self._guarded(self._many_stop), methods=["POST"]),
-            Route("/many/{number:int}/sample/{sample:int}", self._guarded(self._many_sample)),
-            Route("/many/{number:int}/page.html", self._guarded(self._many_page)),
+            Route("/", self._guard(self._page)),
+            Route("/catalogue", self._guard(self._catalogue)),
+            Route("/picture/{name}", self._guard(self._picture)),
+            Route("/scenario", self._guard(self._scenario)),
+            Route("/scenario/{name}", self._guard(self._named)),
+            Route("/form", self._guard(self._form), methods=["POST"]),
+            Route("/run", self._guard(self._run), methods=["POST"]),
+            Route("/run/{number:int}", self._guard(self._state)),
+            Route("/run/{number:int}/stop", self._guard(self._stop), methods=["POST"]),
+            Route("/run/{number:int}/document", self._guard(self._document)),
+            Route("/run/{number:int}/file.{ending}", self._guard(self._file)),
+            Route("/many", self._guard(self._many), methods=["POST"]),
+            Route("/many/{number:int}", self._guard(self._many_state)),
+            Route("/many/{number:int}/stop", self._guard(self._many_stop), methods=["POST"]),
+            Route("/many/{number:int}/sample/{sample:int}", self._guard(self._many_sample)),
+            Route("/many/{number:int}/page.html", self._guard(self._many_page)),
         ]
         self.application = Starlette(routes=routes)
 
-    def _guarded(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    def _guard(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         """Refuse requests without the token, for another host, or from the page of another."""
 
         async def guarded(request: Request) -> Response:
@@ -111,31 +111,31 @@ class Studio:
         return Response(path.read_bytes(), media_type="image/webp") if path else PlainTextResponse("none", 404)
 
     async def _scenario(self, request: Request) -> Response:
-        return JSONResponse(None if self.first is None else _told(self.first.name, tomllib.loads(self.first.text)))
+        return JSONResponse(None if self.first is None else _as_form(self.first.name, tomllib.loads(self.first.text)))
 
     async def _named(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in entries():
             raise ScenarioError(f"There is no scenario {name!r} in the catalogue.")
-        return JSONResponse(_told(name, tomllib.loads(load(name).text)))
+        return JSONResponse(_as_form(name, tomllib.loads(load(name).text)))
 
     async def _form(self, request: Request) -> Response:
         """The fields of a scenario that was written as text, or changed in the scene."""
         given = await _json(request)
         if isinstance(given.get("data"), dict):
-            return JSONResponse(_told(str(given.get("name", "mine")), infinite(given["data"])))
+            return JSONResponse(_as_form(str(given.get("name", "mine")), infinite(given["data"])))
         try:
             data = tomllib.loads(str(given.get("text", "")))
         except tomllib.TOMLDecodeError as problem:
             raise ScenarioError(f"This is not TOML: {problem}.") from None
-        return JSONResponse(_told(str(given.get("name", "mine")), data))
+        return JSONResponse(_as_form(str(given.get("name", "mine")), data))
 
     async def _run(self, request: Request) -> Response:
         given = await _json(request)
         data = given.get("data")
         if not isinstance(data, dict):
             raise ScenarioError("A run needs the data of a scenario.")
-        return JSONResponse(self.jobs.start(str(given.get("name", "mine")), infinite(data)).told())
+        return JSONResponse(self.jobs.start(str(given.get("name", "mine")), infinite(data)).describe())
 
     def _job(self, request: Request) -> Job:
         number = request.path_params["number"]
@@ -144,13 +144,13 @@ class Studio:
         return self.jobs.all[number]
 
     async def _state(self, request: Request) -> Response:
-        return JSONResponse(self._job(request).told())
+        return JSONResponse(self._job(request).describe())
 
     async def _stop(self, request: Request) -> Response:
         self._job(request).stop = True
         return JSONResponse({})
 
-    def _finished(self, request: Request) -> Job:
+    def _finish(self, request: Request) -> Job:
         job = self._job(request)
         job.result()
         return job
@@ -158,12 +158,12 @@ class Studio:
     async def _document(self, request: Request) -> Response:
         from saltus.views.pages import document
 
-        job = self._finished(request)
+        job = self._finish(request)
         return JSONResponse(await run_in_threadpool(document, job.result()))
 
     async def _file(self, request: Request) -> Response:
         ending = request.path_params["ending"]
-        job = self._job(request) if ending in ("toml", "py") else self._finished(request)
+        job = self._job(request) if ending in ("toml", "py") else self._finish(request)
         if ending not in TYPES:
             raise ScenarioError(f"Files end in {', '.join(TYPES)}, got {ending!r}.")
         content = await run_in_threadpool(file_of, job, ending)
@@ -176,7 +176,7 @@ class Studio:
         given = await _json(request)
         if not isinstance(given.get("data"), dict):
             raise ScenarioError("An ensemble needs the data of a scenario.")
-        return JSONResponse(self.jobs.start_many(str(given.get("name", "mine")), infinite(given["data"])).told())
+        return JSONResponse(self.jobs.start_many(str(given.get("name", "mine")), infinite(given["data"])).describe())
 
     def _ensemble(self, request: Request) -> Many:
         number = request.path_params["number"]
@@ -185,7 +185,7 @@ class Studio:
         return self.jobs.many[number]
 
     async def _many_state(self, request: Request) -> Response:
-        return JSONResponse(finite(await run_in_threadpool(self._ensemble(request).told, True)))
+        return JSONResponse(finite(await run_in_threadpool(self._ensemble(request).describe, True)))
 
     async def _many_stop(self, request: Request) -> Response:
         self._ensemble(request).stop = True
@@ -193,7 +193,7 @@ class Studio:
 
     async def _many_sample(self, request: Request) -> Response:
         many, number = self._ensemble(request), request.path_params["sample"]
-        return JSONResponse(_told(f"{many.name} sample {number}", many.sample(number)))
+        return JSONResponse(_as_form(f"{many.name} sample {number}", many.sample(number)))
 
     async def _many_page(self, request: Request) -> Response:
         content = await run_in_threadpool(self._ensemble(request).page)
@@ -201,7 +201,7 @@ class Studio:
         return Response(content.encode(), media_type=TYPES["html"], headers=disposition)
 
 
-def _told(name: str, data: dict[str, Any]) -> dict[str, Any]:
+def _as_form(name: str, data: dict[str, Any]) -> dict[str, Any]:
     made = {"name": name, "data": data, "text": toml.dumps(data), "fields": fields(data), "starts": starts(data)}
     return finite(made)
 

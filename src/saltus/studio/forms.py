@@ -73,7 +73,7 @@ def _help(kind: str) -> dict[str, str]:
 
 
 def _walk(value: Any, schema: dict, definitions: dict, path: tuple[str, ...], told: dict, found: list) -> None:
-    schema = _resolved(schema, definitions, value)
+    schema = _resolve(schema, definitions, value)
     if isinstance(value, dict):
         properties = schema.get("properties", {})
         for name, inner in value.items():
@@ -113,14 +113,14 @@ def _place(path: tuple[str, ...]) -> tuple[str, str]:
     return " ".join(above[:depth]), " ".join([*above[depth:], component]).replace("_", " ")
 
 
-def _resolved(schema: dict, definitions: dict, value: Any) -> dict:
+def _resolve(schema: dict, definitions: dict, value: Any) -> dict:
     """The schema behind references and alternatives, chosen by what the value is."""
     while "$ref" in schema:
         schema = definitions.get(schema["$ref"].rpartition("/")[2], {})
     alternatives = schema.get("anyOf") or schema.get("oneOf")
     if not alternatives:
         return schema
-    fitting = [_resolved(one, definitions, value) for one in alternatives]
+    fitting = [_resolve(one, definitions, value) for one in alternatives]
     fitting = [one for one in fitting if _fits(one, value)]
     return fitting[0] if fitting else {}
 
@@ -136,7 +136,7 @@ def _fits(schema: dict, value: Any) -> bool:
     return True
 
 
-def checked(data: dict[str, Any]) -> pydantic.BaseModel:
+def check(data: dict[str, Any]) -> pydantic.BaseModel:
     """The scenario of plain data; `ScenarioError` in the words of the command line."""
     from saltus.scenarios.loader import validate
 

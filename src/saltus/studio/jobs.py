@@ -53,7 +53,7 @@ class Job:
             raise ScenarioError(f"Run {self.number} has no result: it is {self.state}.")
         return self.dataset
 
-    def told(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """What the page shows of it."""
         names = ("number", "name", "state", "time", "until", "events", "message", "wall_time")
         told = {name: getattr(self, name) for name in names}

@@ -70,21 +70,21 @@ class Many:
         else:
             self.state = "done"
 
-    def told(self, curves: bool = False) -> dict[str, Any]:
+    def describe(self, curves: bool = False) -> dict[str, Any]:
         """What the page shows of it."""
         names = ("number", "name", "state", "samples", "ended", "pace", "message")
         told: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return {**told, **self._looked_at()} if curves else told
+        return {**told, **self._look()} if curves else told
 
-    def _looked_at(self) -> dict[str, Any]:
+    def _look(self) -> dict[str, Any]:
         """What was found when last looked; while samples are computed, looking takes a fifth of the time at most."""
         began = time.monotonic()
         if self.state not in ("waiting", "running") or began >= self._again:
-            self._seen = self._found()
+            self._seen = self._find()
             self._again = time.monotonic() + 4.0 * (time.monotonic() - began)
         return self._seen
 
-    def _found(self) -> dict[str, Any]:
+    def _find(self) -> dict[str, Any]:
         """The outcomes and histograms of the samples that are complete, and which of them are worth a look."""
         from saltus.ensembles.analyse.report import Curves
         from saltus.ensembles.analyse.result import Result

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.numerics import bspline
 from saltus.surfaces.grid import Grid
-from saltus.surfaces.terrain import taken
+from saltus.surfaces.terrain import take
 
 NAMES = ("mu", "rolling_friction", "restitution")
 LEAST = 1024  # entries of the table of types; many lanes at once look up large tables only, so a small one is filled up
@@ -77,6 +77,6 @@ class Cover(eqx.Module):
         numbers = jnp.arange(self.mu.size, dtype=float)
         for down, weight_y in ((0, 1.0 - t), (1, t)):
             for right, weight_x in ((0, 1.0 - s), (1, s)):
-                kind = taken(self.kinds, (j + down) * columns + i + right)
+                kind = take(self.kinds, (j + down) * columns + i + right)
                 shares = shares + jnp.where(numbers == kind, weight_x * weight_y, 0.0)
         return {name: jnp.sum(shares * getattr(self, name)) for name in NAMES}

@@ -78,7 +78,7 @@ class Grid:
         return np.where(inside, row, 0).astype(int), np.where(inside, column, 0).astype(int), inside
 
 
-def coarsened(heights: np.ndarray, factor: int, place: tuple[float, float, float, float]):
+def average_blocks(heights: np.ndarray, factor: int, place: tuple[float, float, float, float]):
     """Means over blocks of pixels (of what is known there), and where the new grid lies; a rest is left out."""
     if factor == 1:
         return heights, place
@@ -94,7 +94,7 @@ def coarsened(heights: np.ndarray, factor: int, place: tuple[float, float, float
     return means, (x0 + shift * dx, y0 + shift * dy, factor * dx, factor * dy)
 
 
-def smoothed(heights: np.ndarray, length: float, dx: float, dy: float) -> np.ndarray:
+def smooth_heights(heights: np.ndarray, length: float, dx: float, dy: float) -> np.ndarray:
     """Heights smoothed with a Gaussian of this standard deviation [m]; gaps stay gaps and do not leak in."""
     if length == 0.0:
         return heights
@@ -103,7 +103,7 @@ def smoothed(heights: np.ndarray, length: float, dx: float, dy: float) -> np.nda
     # The surface is continued point-symmetrically about its ends: a slope stays a slope up to the border.
     pad = [int(4 * s + 2) for s in sigma]
     pad = [min(p, n - 1) for p, n in zip(pad, heights.shape, strict=True)]
-    values = np.pad(filled(heights), [(p, p) for p in pad], mode="reflect", reflect_type="odd")
+    values = np.pad(fill_gaps(heights), [(p, p) for p in pad], mode="reflect", reflect_type="odd")
     from scipy import ndimage
 
     result = ndimage.gaussian_filter(values, sigma, mode="nearest")
@@ -111,7 +111,7 @@ def smoothed(heights: np.ndarray, length: float, dx: float, dy: float) -> np.nda
     return np.where(known, result, np.nan)
 
 
-def filled(heights: np.ndarray) -> np.ndarray:
+def fill_gaps(heights: np.ndarray) -> np.ndarray:
     """Heights with the gaps filled: extended linearly near known ones, so that the spline does not ring there."""
     if np.isfinite(heights).all():
         return heights
@@ -120,7 +120,7 @@ def filled(heights: np.ndarray) -> np.ndarray:
         missing = ~np.isfinite(result)
         if not missing.any():
             return result
-        result = np.where(missing, _extended(result), result)
+        result = np.where(missing, _extrapolate(result), result)
     missing = ~np.isfinite(result)
     from scipy import ndimage
 
@@ -129,7 +129,7 @@ def filled(heights: np.ndarray) -> np.ndarray:
     return result[tuple(nearest)]
 
 
-def _extended(heights: np.ndarray) -> np.ndarray:
+def _extrapolate(heights: np.ndarray) -> np.ndarray:
     """For each pixel the mean of what lines through two neighbours in the eight directions foretell; NaN if none."""
     padded = np.pad(heights, 2, constant_values=np.nan)
     rows, columns = heights.shape

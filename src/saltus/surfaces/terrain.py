@@ -15,7 +15,7 @@ from jaxtyping import Array, ArrayLike, Float
 from saltus import checks
 from saltus.numerics import bspline
 from saltus.surfaces.base import AbstractSurface, Values, broadcast
-from saltus.surfaces.grid import Grid, Label, coarsened, filled, smoothed
+from saltus.surfaces.grid import Grid, Label, average_blocks, fill_gaps, smooth_heights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +79,7 @@ class Terrain(AbstractSurface):
         if int(coarsen) != coarsen or coarsen < 1:
             raise ValueError(f"`coarsen` must be a whole number >= 1, got {coarsen}.")
         dx, dy = (float(one) for one in np.broadcast_to(np.asarray(spacing, float), (2,)))
-        heights, (x0, y0, dx, dy) = coarsened(heights, int(coarsen), (float(x0), float(y0), dx, dy))
+        heights, (x0, y0, dx, dy) = average_blocks(heights, int(coarsen), (float(x0), float(y0), dx, dy))
         if min(heights.shape) < bspline.SMALLEST:
             raise ValueError(
                 f"`heights` must have at least {bspline.SMALLEST} rows and columns, got {heights.shape[0]} by "
@@ -88,7 +88,7 @@ class Terrain(AbstractSurface):
         known = np.isfinite(heights)
         if not known.any():
             raise ValueError("`heights` holds no height at all: every value is missing.")
-        heights = filled(smoothed(heights, smooth, dx, dy))
+        heights = fill_gaps(smooth_heights(heights, smooth, dx, dy))
         self.pieces = jnp.asarray(bspline.pieces(bspline.interpolation_coefficients(heights)).reshape(-1, 16))
         self.known = None if known.all() else jnp.asarray(np.where(known, 1.0, -1.0).ravel())
         self.x0, self.y0, self.dx, self.dy = (jnp.asarray(one, float) for one in (x0, y0, dx, dy))
@@ -166,7 +166,7 @@ class Terrain(AbstractSurface):
         if self.known is None:
             return inside
         (i, s), (j, t) = bspline.cell(u, columns - 1), bspline.cell(v, rows - 1)
-        k = [taken(self.known, (j + b) * columns + i + a) for b in (0, 1) for a in (0, 1)]
+        k = [take(self.known, (j + b) * columns + i + a) for b in (0, 1) for a in (0, 1)]
         near = (1 - t) * ((1 - s) * k[0] + s * k[1]) + t * ((1 - s) * k[2] + s * k[3])
         return jnp.minimum(inside, near)
 
@@ -179,11 +179,11 @@ class Terrain(AbstractSurface):
         rows, columns = self.shape
         i, s = bspline.cell((x - self.x0) * (1.0 / self.dx), columns - 1)
         j, t = bspline.cell((y - self.y0) * (1.0 / self.dy), rows - 1)
-        flat = taken(self.pieces, j * (columns - 1) + i)
+        flat = take(self.pieces, j * (columns - 1) + i)
         return [tuple(flat[..., 4 * power + k] for k in range(4)) for power in range(4)], s, t
 
 
-def taken(values: Array, index: Array) -> Array:
+def take(values: Array, index: Array) -> Array:
     """`values[index]` for indices known to be good; the indexing of arrays costs as much again to check them."""
     numbers = jax.lax.GatherDimensionNumbers(
         offset_dims=tuple(range(index.ndim, index.ndim + values.ndim - 1)),

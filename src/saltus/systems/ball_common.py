@@ -96,7 +96,7 @@ def size(vector: Array) -> Array:
     return jnp.where(some, jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
 
 
-def changed(state: State, **parts) -> State:
+def replace_parts(state: State, **parts) -> State:
     """The state with some of its parts replaced."""
     return state.replace(**parts)
 

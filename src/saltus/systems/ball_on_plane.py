@@ -23,9 +23,9 @@ from saltus.systems.ball_common import (
     BALL_QUANTITIES,
     Losses,
     atol_limit,
-    changed,
     choose,
     is_point,
+    replace_parts,
     size,
     spot_law,
 )
@@ -152,7 +152,7 @@ class BallOnPlane(AbstractSystem):
             checks.finite(name, value)
         place = BallPlace(numbers(position), numbers([0.0, 0.0]))
         motion = BallMotion(numbers(velocity), numbers(angular_velocity[:2]), numbers(angular_velocity[2]))
-        return _settled(self, State.of(0.0, place, motion, Losses(numbers(0.0)), SLIP))
+        return _settle(self, State.of(0.0, place, motion, Losses(numbers(0.0)), SLIP))
 
     # ---- motion ---------------------------------------------------------------------------------------
 
@@ -292,7 +292,7 @@ class BallOnPlane(AbstractSystem):
         return self._rolling(_run_out(self, state, self._slip_and_rim))
 
     def _slips(self, state: State, index) -> State:
-        return changed(state, mode=jnp.asarray(SLIP))
+        return replace_parts(state, mode=jnp.asarray(SLIP))
 
     def _spins(self, state: State, index) -> State:
         return self._spinning(state)
@@ -304,11 +304,11 @@ class BallOnPlane(AbstractSystem):
         return self._rolling(_run_out(self, state, lambda v: v.centre))
 
     def _pivots(self, state: State, index) -> State:
-        return self._held_from_rolling(state)
+        return self._is_kept_from_rolling(state)
 
-    def _held_from_rolling(self, state: State) -> State:
+    def _is_kept_from_rolling(self, state: State) -> State:
         """A ball that slips but does not roll pivots, if a shift of the pressure can keep it from rolling."""
-        still = changed(state, v=state.v.replace(rolling=jnp.zeros(2)), mode=jnp.asarray(PIVOT))
+        still = replace_parts(state, v=state.v.replace(rolling=jnp.zeros(2)), mode=jnp.asarray(PIVOT))
         held = (self._turning_left(state) <= 1e-6 * NEAR_REST) & (self._shift_left(still) > 0.0)
         return choose(held, still, state)
 
@@ -318,16 +318,16 @@ class BallOnPlane(AbstractSystem):
         if not self.point:
             state = _without_spin(state)
         # An impulse at the contact that takes the last of the slip away.
-        rolls = changed(state, v=self._pushed(state.v, -slip * 2 / 7), mode=jnp.asarray(ROLL))
+        rolls = replace_parts(state, v=self._push(state.v, -slip * 2 / 7), mode=jnp.asarray(ROLL))
         still = size(rolls.v.centre) <= 2 * NEAR_REST * self.speed
         steep = jnp.abs(self.mass * self.gravity * jnp.sin(self.slope)) * self.radius > self.resistance()
         spinning = jnp.abs(rolls.v.spin) > 0.0
-        stops = changed(rolls, v=jax.tree.map(jnp.zeros_like, rolls.v), mode=jnp.asarray(REST))
+        stops = replace_parts(rolls, v=jax.tree.map(jnp.zeros_like, rolls.v), mode=jnp.asarray(REST))
         rolls = choose(still & ~steep & ~spinning, stops, rolls)
         held = size(self.rolling_reaction(self.motion(rolls.v)).force) <= self.capacity
-        return choose(held, rolls, changed(state, mode=jnp.asarray(SLIP)))
+        return choose(held, rolls, replace_parts(state, mode=jnp.asarray(SLIP)))
 
-    def _pushed(self, velocity: BallMotion, push: Float[Array, "2"]) -> BallMotion:
+    def _push(self, velocity: BallMotion, push: Float[Array, "2"]) -> BallMotion:
         """The motion after an impulse at the contact that changes the velocity of the centre by `push`."""
         turned = 2.5 * jnp.stack([push[1], -push[0]]) / self.radius
         return BallMotion(velocity.centre + push, velocity.rolling + turned, velocity.spin)
@@ -349,10 +349,10 @@ class BallOnPlane(AbstractSystem):
         ratio = slip_and_rim[:2] / jnp.abs(slip_and_rim[2])
         ratio = jax.lax.scan(improve, ratio, None, length=_NEWTON_STEPS)[0]
         push = (ratio * jnp.abs(slip_and_rim[2]) - slip_and_rim[:2]) * 2 / 7
-        return changed(
+        return replace_parts(
             state,
             q=state.q.replace(slip_ratio=ratio),
-            v=self._pushed(state.v, push),
+            v=self._push(state.v, push),
             mode=jnp.where(turning < 0.0, SPIN_RIGHT, SPIN_LEFT),
         )
 
@@ -397,10 +397,10 @@ class BallOnPlane(AbstractSystem):
 
 
 @program
-def _settled(ball: BallOnPlane, state: State) -> State:
+def _settle(ball: BallOnPlane, state: State) -> State:
     """The right mode for a start."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed
-    slips = ball._held_from_rolling(state) if ball.shifted else state
+    slips = ball._is_kept_from_rolling(state) if ball.shifted else state
     return same_types(state, choose(ends, ball._rolling(state), slips))
 
 
@@ -413,7 +413,7 @@ def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
     slow = 1.0 if ball.point else 1.0 + (ball.radius / ball.law.radius(ball.load)) ** 2
     longest = 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.capacity / ball.load + 1e-9, 1.0)
     left = jnp.clip(left, 0.0, slow * longest)
-    return changed(
+    return replace_parts(
         state,
         t=state.t + left,
         q=state.q.replace(centre=state.q.centre + left * (rate.q.centre + 0.5 * left * rate.v.centre)),
@@ -424,7 +424,7 @@ def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
 
 def _without_spin(state: State) -> State:
     """The state with no turning about the normal."""
-    return changed(state, v=state.v.replace(spin=jnp.zeros_like(state.v.spin)))
+    return replace_parts(state, v=state.v.replace(spin=jnp.zeros_like(state.v.spin)))
 
 
 def _turning(velocity: BallMotion) -> Float[Array, "3"]:

@@ -80,7 +80,7 @@ def instant(moving: systems.Chain, state: State) -> Case:
 
 
 @eqx.filter_jit
-def _crossed(moving: systems.Chain, state: State, last: bool) -> State:
+def _cross(moving: systems.Chain, state: State, last: bool) -> State:
     return moving.jump(state, "exit" if last else "crossing", jnp.asarray(0))
 
 
@@ -128,7 +128,7 @@ def rhs(case: Case) -> list[Check]:
 
 
 @jax.jit
-def _jerked(law: ChosenEngagement, phi, mt, a) -> Engagement:
+def _jerk(law: ChosenEngagement, phi, mt, a) -> Engagement:
     return law(phi, mt, a)
 
 
@@ -137,7 +137,7 @@ def jerk(case: Case) -> list[Check]:
     phi, mt, a = (case["params"][key] for key in ("phi", "mt", "a"))
     checks = []
     for law, wanted in case["values"].items():
-        jump = _jerked(ChosenEngagement(law), phi, mt, a)
+        jump = _jerk(ChosenEngagement(law), phi, mt, a)
         allowed = float(case["accuracy"][law])
         found = {"J": jump.impulse, "v": jump.velocity, "dE": jump.loss}
         for key, value in wanted.items():
@@ -152,7 +152,7 @@ def crossing(case: Case) -> list[Check]:
     parameters, values = case["params"], case["values"]
     moving = chain(parameters)
     before = moving.state(parameters["p"], parameters["v"])
-    after = _crossed(moving, before, parameters["k"] + 1 == parameters["n"])
+    after = _cross(moving, before, parameters["k"] + 1 == parameters["n"])
     told = moving.event_data("crossing", 0, before, after)
     found = {
         "v": instant(moving, after)["velocity"][: parameters["k"] + 2],
@@ -274,7 +274,7 @@ def _extremes(system: systems.Chain, states: State) -> Case:
     return jax.vmap(one)(states)
 
 
-def _seen(system: systems.Chain, states: State) -> dict[str, np.ndarray]:
+def _observe(system: systems.Chain, states: State) -> dict[str, np.ndarray]:
     """`_extremes` of stacked states, in portions of two sizes, so that little is compiled."""
     states = jax.device_get(states)
     count = len(states.t)
@@ -294,11 +294,11 @@ def _minima(went: Run, crossed: list[Event], values: Case, allowed: Case) -> lis
     times = np.append((knots[:-1, None] + np.diff(knots)[:, None] * steps).ravel(), knots[-1])
     bounds = [float(went.trajectory.start.t), *(event.t for event in crossed)]
     phases = [times[(times >= begin) & (times < end)] for begin, end in itertools.pairwise(bounds)]
-    seen = _seen(went.system, went.states(np.concatenate(phases)))
-    ends = _seen(went.system, jax.tree.map(lambda *x: np.stack(x), *(event.before for event in crossed)))
+    seen = _observe(went.system, went.states(np.concatenate(phases)))
+    ends = _observe(went.system, jax.tree.map(lambda *x: np.stack(x), *(event.before for event in crossed)))
     edges = np.cumsum([0, *(len(phase) for phase in phases)])
     samples = {key: [value[i:j] for i, j in itertools.pairwise(edges)] for key, value in seen.items()}
-    lowest = _refined(went, phases, samples)
+    lowest = _refine(went, phases, samples)
     checks = []
     for key in seen:
         found = np.minimum(lowest[key], ends[key])
@@ -320,13 +320,13 @@ def _minimum(key: str, found: Any, wanted: Any, tolerance: float, missed: Any) -
     return Check(key, float(np.nanmax(error, initial=0.0)), tolerance)
 
 
-def _refined(went: Run, phases: list[np.ndarray], samples: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
+def _refine(went: Run, phases: list[np.ndarray], samples: dict[str, list[np.ndarray]]) -> dict[str, np.ndarray]:
     """The minimum of each quantity in each phase, looked at again around the lowest sample."""
     times = {key: phases for key in samples}
     lowest = {key: np.array([value.min() for value in values]) for key, values in samples.items()}
     for _ in range(ROUNDS):
         times = {key: [_around(*x) for x in zip(times[key], samples[key], strict=True)] for key in samples}
-        seen = _seen(went.system, went.states(np.concatenate([t for around in times.values() for t in around])))
+        seen = _observe(went.system, went.states(np.concatenate([t for around in times.values() for t in around])))
         size = len(phases) * REFINED
         for place, key in enumerate(times):
             samples = samples | {key: list(seen[key][place * size : (place + 1) * size].reshape(-1, REFINED))}

@@ -172,7 +172,7 @@ def run(topics: Sequence[Topic], workers: int = 0) -> Iterator[CaseResult]:
     """
     found = parts(topics)
     if workers < 1 or len(found) <= 1:
-        for one in sorted((one for part in found for one in _numbered(part)), key=lambda one: one[1]):
+        for one in sorted((one for part in found for one in _count(part)), key=lambda one: one[1]):
             yield _run_case(*one)
         return
     quick = [part for part in found if part.topic not in LONGEST_RUNS]
@@ -184,7 +184,7 @@ def run(topics: Sequence[Topic], workers: int = 0) -> Iterator[CaseResult]:
                     yield from done.result()
 
 
-def _numbered(part: Part) -> list[tuple[str, int, dict[str, Any]]]:
+def _count(part: Part) -> list[tuple[str, int, dict[str, Any]]]:
     return [(part.topic, number, case) for number, case in part.cases]
 
 
@@ -200,7 +200,7 @@ def _run_part(part: Part) -> list[CaseResult]:
     import jax
 
     jax.config.update("jax_disable_most_optimizations", part.topic not in LONG_RUNS + LONGEST_RUNS)
-    return [_run_case(*one) for one in _numbered(part)]
+    return [_run_case(*one) for one in _count(part)]
 
 
 def _run_case(topic: str, number: int, case: dict[str, Any]) -> CaseResult:

@@ -111,7 +111,7 @@ def _last_time(case: Case) -> float:
 
 
 @eqx.filter_jit
-def _seen(moving: systems.SlidingMasses, states):
+def _observe(moving: systems.SlidingMasses, states):
     """Results and accelerations at these states, stacked."""
     return jax.vmap(moving.observe)(states), jax.vmap(lambda state: moving.forces(state).acceleration)(states)
 
@@ -121,7 +121,7 @@ def _sample_checks(case: Case, samples: list[Case], run: Run) -> list[Check]:
         return []
     times = np.array([sample["t"] for sample in samples])
     states = run.states(times)
-    seen, acceleration = _seen(run.system, states)
+    seen, acceleration = _observe(run.system, states)
     found = {key: np.asarray(seen[name]) for key, name in _SAMPLED.items()}
     found["acc"] = np.asarray(acceleration)
     found["E"] = found["K"] + found["V"]
@@ -131,7 +131,7 @@ def _sample_checks(case: Case, samples: list[Case], run: Run) -> list[Check]:
         for key, wanted in sample.items():
             if key in found:
                 what = f"{_SAMPLED.get(key, key)} at t = {sample['t']:g}"
-                checks.append(difference(what, found[key][row], wanted, _allowed(case, sizes[key], sample["t"])))
+                checks.append(difference(what, found[key][row], wanted, _tolerance(case, sizes[key], sample["t"])))
     return checks
 
 
@@ -152,7 +152,7 @@ def _sizes(case: Case, samples: list[Case]) -> dict[str, float]:
     return {**sizes, "K": energy, "V": energy, "E": energy, "Ecm": energy}
 
 
-def _allowed(case: Case, size: float, t: float = 0.0) -> float:
+def _tolerance(case: Case, size: float, t: float = 0.0) -> float:
     """Tolerance of a quantity of this size at this time of a motion."""
     rate = case.get("instability", {}).get("growth_rate_per_s")
     growth = 0.0 if rate is None else STEP * math.exp(rate * t)
@@ -169,7 +169,7 @@ def _exact_checks(case: Case, exact: Case, run: Run) -> list[Check]:
     for turn in exact.get("turning", [])[1:]:
         what = f"turning at t = {turn['t']:g}"
         stops = _mode_changes(run, "stop", 0)
-        checks.append(_nearest(what, list(stops), turn["t"], _allowed(case, max(turn["t"], 1.0))))
+        checks.append(_nearest(what, list(stops), turn["t"], _tolerance(case, max(turn["t"], 1.0))))
         if checks[-1].ok and "h_kinetic" in turn:
             force = _limit_before(run, _closest(stops, turn["t"]), "rod_force")[0]
             checks.append(difference(f"rod force before the {what}", force, turn["h_kinetic"], _force(case)))
@@ -178,15 +178,15 @@ def _exact_checks(case: Case, exact: Case, run: Run) -> list[Check]:
     if "h_sign_change_times" in exact:
         wanted = exact["h_sign_change_times"]
         what = "times at which the rod force changes sign"
-        checks.append(difference(what, _sign_changes(run), wanted, _allowed(case, wanted[-1])))
+        checks.append(difference(what, _sign_changes(run), wanted, _tolerance(case, wanted[-1])))
     return checks
 
 
 def _stop_checks(case: Case, exact: Case, run: Run) -> list[Check]:
     """When and where everything comes to rest, and the rod force until then."""
-    checks = [difference("time of the stop", _rest_time(run), exact["t_stop"], _allowed(case, exact["t_stop"]))]
+    checks = [difference("time of the stop", _rest_time(run), exact["t_stop"], _tolerance(case, exact["t_stop"]))]
     place = np.asarray(observe(run.system, run.end)["position"])[:, :2]
-    allowed = _allowed(case, _size(case))
+    allowed = _tolerance(case, _size(case))
     if "q_stop" in exact:
         checks.append(difference("place of the stop", place, pairs(exact["q_stop"]), allowed))
     if "x_stop" in exact:
@@ -201,11 +201,11 @@ def _lift_off_checks(case: Case, exact: Case) -> list[Check]:
     until = exact["t_liftoff"] * (1 + 1e-3)
     run = motion(case, until, adhesion=False)
     times = [event.t for event in run.events if event.name == "lift_off"]
-    checks = [_nearest("time of lift-off", times, exact["t_liftoff"], _allowed(case, exact["t_liftoff"]))]
+    checks = [_nearest("time of lift-off", times, exact["t_liftoff"], _tolerance(case, exact["t_liftoff"]))]
     if times and "x_liftoff" in exact:
         event = next(event for event in run.events if event.name == "lift_off")
         place = np.asarray(observe(run.system, event.before)["position"])[event.index, 0]
-        checks.append(difference("place of lift-off", place, exact["x_liftoff"], _allowed(case, _size(case))))
+        checks.append(difference("place of lift-off", place, exact["x_liftoff"], _tolerance(case, _size(case))))
     return checks
 
 
@@ -217,7 +217,7 @@ def _sign_changes(run: Run) -> np.ndarray:
         return float(observe(run.system, run.at(t))["rod_force"][0])
 
     times = np.linspace(float(run.trajectory.start.t), float(run.end.t), 4001)
-    values = np.asarray(_seen(run.system, run.states(times))[0]["rod_force"])[:, 0]
+    values = np.asarray(_observe(run.system, run.states(times))[0]["rod_force"])[:, 0]
     changes = np.flatnonzero(np.sign(values[:-1]) * np.sign(values[1:]) < 0)
     return np.array([brentq(force, times[i], times[i + 1], xtol=1e-13) for i in changes])
 
@@ -229,7 +229,7 @@ def _size(case: Case) -> float:
 
 def _force(case: Case) -> float:
     """Tolerance of a force: relative to the largest weight."""
-    return _allowed(case, max(case["m"]) * case.get("g", GRAVITY))
+    return _tolerance(case, max(case["m"]) * case.get("g", GRAVITY))
 
 
 # ---- events ---------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def events(case: Case) -> list[Check]:
     checks = [fact(f"runs to t = {until:g} ({run.outcome.name})", float(run.end.t) >= until)]
     if case.get("exact", {}).get("moves") is False:
         times = np.linspace(0.0, until, 11)
-        place = np.asarray(_seen(run.system, run.states(times))[0]["position"])[..., :2]
+        place = np.asarray(_observe(run.system, run.states(times))[0]["position"])[..., :2]
         wanted = np.broadcast_to(pairs(case["q0"]), place.shape)
         checks.append(difference("positions of masses at rest", place, wanted, 0.0))
         checks.append(fact("no event at rest", not run.events))
@@ -285,7 +285,7 @@ def _event_checks(case: Case, expected: list[Case], run: Run) -> list[Check]:
             checks.append(fact(f"{what}: the kind is not known", False))
             continue
         changes = _mode_changes(run, kind, event["mass"])
-        allowed = _allowed(case, max(event["t"], 1e-3), event["t"])
+        allowed = _tolerance(case, max(event["t"], 1e-3), event["t"])
         checks.append(_nearest(what, list(changes), event["t"], allowed))
         if not checks[-1].ok:
             continue
@@ -293,7 +293,7 @@ def _event_checks(case: Case, expected: list[Case], run: Run) -> list[Check]:
         if "q" in event:
             state = happened.before if kind == "release" else happened.after
             place = np.asarray(observe(run.system, state)["position"])[:, :2]
-            allowed = _allowed(case, _size(case), event["t"])
+            allowed = _tolerance(case, _size(case), event["t"])
             checks.append(difference(f"positions at the {what}", place, pairs(event["q"]), allowed))
         for key, name in (("h_before", "rod_force"), ("N_before", "normal_force")):
             if key in event:

@@ -25,7 +25,7 @@ CROSSINGS = ("crossing", "exit")
 def figure(dataset: xr.Dataset) -> Figure:
     """Shapes at crossings, tension along the chain over time, and where the energy went."""
     if not _moves(dataset):
-        return _held(dataset)
+        return _draw_held_chain(dataset)
     width = 10.5
     rows = snapshot_rows(dataset, SHAPES)
     piece, reach, depth = _room(dataset, rows)
@@ -46,7 +46,7 @@ def _moves(dataset: xr.Dataset) -> bool:
     return float(np.ptp(position, axis=0).max()) > 1e-4 * float(np.ptp(position[0]))
 
 
-def _held(dataset: xr.Dataset) -> Figure:
+def _draw_held_chain(dataset: xr.Dataset) -> Figure:
     """A chain that stays where it is: its shape, and its tension from link to link."""
     drawing = new_figure(9.0, 4.2)
     shape, tension = drawing.subplots(1, 2, width_ratios=[1.3, 1.0])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from saltus.views.style import COLOURS, INK, colour, new_figure, styled
+from saltus.views.style import COLOURS, INK, colour, in_house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from saltus.hybrid import State
 
 
-@styled
+@in_house_style
 def diagram(found: Diagram, seen: str = "seen after an event") -> Figure:
     """A bifurcation diagram: what is seen, over the parameter."""
     drawing = new_figure(6.4, 3.6)
@@ -28,7 +28,7 @@ def diagram(found: Diagram, seen: str = "seen after an event") -> Figure:
     return drawing
 
 
-@styled
+@in_house_style
 def section(states: State, names: Sequence[str], parts: tuple[int, int] = (0, 1)) -> Figure:
     """A Poincaré section: two numbers of the states at the events of a guard."""
     drawing = new_figure(4.4, 4.0)
@@ -41,7 +41,7 @@ def section(states: State, names: Sequence[str], parts: tuple[int, int] = (0, 1)
     return drawing
 
 
-@styled
+@in_house_style
 def orbit(found: Orbit, states: State, names: Sequence[str], parts: tuple[int, int] = (0, 1)) -> Figure:
     """A periodic orbit: two numbers of the states along one turn, and the multipliers with the unit circle.
 
@@ -68,7 +68,7 @@ def orbit(found: Orbit, states: State, names: Sequence[str], parts: tuple[int, i
     return drawing
 
 
-@styled
+@in_house_style
 def spectrum(found: Spectrum) -> Figure:
     """How the mean growth of each axis settles with the time."""
     drawing = new_figure(6.4, 3.2)
@@ -84,7 +84,7 @@ def spectrum(found: Spectrum) -> Figure:
     return drawing
 
 
-@styled
+@in_house_style
 def basins(found: np.ndarray, grid: dict[str, Sequence[float]]) -> Figure:
     """Which end each start leads to."""
     from matplotlib.colors import ListedColormap

@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from saltus.io.files import atomic_write
 from saltus.views.base import words
 from saltus.views.pages.arrays import unit_text
-from saltus.views.style import INK, SETTINGS, colour, new_figure, styled
+from saltus.views.style import INK, SETTINGS, colour, in_house_style, new_figure
 
 ABREAST = 2  # columns side by side, each with two panels
 MOST = 30
@@ -40,7 +40,7 @@ class Curves(Protocol):
     def high(self) -> np.ndarray: ...
 
 
-@styled
+@in_house_style
 def figure(columns: Sequence[Curves], outcomes: Mapping[str, int] | None = None, title: str = "") -> Figure:
     """Outcomes on top, then for each column that varies its histogram and its exceedance curve, two columns a row.
 

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from saltus.laws import friction
-from saltus.laws.friction.compare import QUANTITIES, functions_of, normalised
-from saltus.views.style import FAINT, INK, colour, new_figure, styled
+from saltus.laws.friction.compare import QUANTITIES, functions_of, normalise
+from saltus.views.style import FAINT, INK, colour, in_house_style, new_figure
 
 APPROXIMATIONS = {
     "Pade (Kireenkov)": friction.Pade,
@@ -24,19 +24,19 @@ TITLES = ("force against the slip / μN", "force across the slip, per shift / it
 PRESSURES = ("hertz", "uniform", "punch")
 
 
-@styled
+@in_house_style
 def comparison(pressure: str | float = "hertz", laws: Mapping[str, type] = APPROXIMATIONS) -> Figure:
     """Force and torque of the exact law and of its approximations over the ratio of spin to slip, and their errors."""
     ratios = np.logspace(-2, 2, 801)
     known = friction.pressure_of(pressure)
-    exact = normalised(friction.spot_functions(ratios, known), known)
+    exact = normalise(friction.spot_functions(ratios, known), known)
     drawing = new_figure(11.0, 5.6)
     grid = drawing.subplots(2, 3, sharex=True, height_ratios=[1.6, 1.0])
     for column, (quantity, title) in enumerate(zip(QUANTITIES, TITLES, strict=True)):
         above, below = grid[:, column]
         above.semilogx(ratios, exact[quantity], color=INK, linewidth=2.0, label="exact")
         for index, (name, cls) in enumerate(laws.items()):
-            values = normalised(functions_of(cls(1.0, 1.0, known), ratios), known)[quantity]
+            values = normalise(functions_of(cls(1.0, 1.0, known), ratios), known)[quantity]
             above.plot(ratios, values, color=colour(index), label=name)
             below.plot(ratios, values - exact[quantity], color=colour(index))
         below.axhline(0.0, color=INK, linewidth=0.8)
@@ -51,7 +51,7 @@ def comparison(pressure: str | float = "hertz", laws: Mapping[str, type] = APPRO
     return drawing
 
 
-@styled
+@in_house_style
 def pressures(names: Sequence[str | float] = PRESSURES) -> Figure:
     """The exact law for several pressures: force and torque over the ratio, each in units of mu N and mu N R."""
     ratios = np.logspace(-2, 2, 801)
@@ -68,7 +68,7 @@ def pressures(names: Sequence[str | float] = PRESSURES) -> Figure:
     return drawing
 
 
-@styled
+@in_house_style
 def limit_surface(names: Sequence[str | float] = PRESSURES, pushes: int = 7) -> Figure:
     """What spots can bear at rest, and the motion in which a push at the boundary begins; an ellipse to compare."""
     drawing = new_figure(9.0, 4.4)

@@ -38,7 +38,7 @@ class Scene:
         self.drawing = new_figure(*SIZE, constrained=False)
         self.drawing.set_dpi(DPI)
         around = ground(dataset)
-        self.drawing.figimage(_rendered_ground(dataset, around), zorder=-1)
+        self.drawing.figimage(_render_ground(dataset, around), zorder=-1)
         self._axes = _space(self.drawing, dataset, around)
         self._axes.set_axis_off()
         self._axes.patch.set_visible(False)
@@ -71,7 +71,7 @@ class Scene:
         return f"t = {self._times[row]:7.3f} s   {told}"
 
 
-def _rendered_ground(dataset: xr.Dataset, around: Ground | None) -> np.ndarray:
+def _render_ground(dataset: xr.Dataset, around: Ground | None) -> np.ndarray:
     """The surface and the axes of space as a picture."""
     drawing = new_figure(*SIZE, constrained=False)
     drawing.set_dpi(DPI)

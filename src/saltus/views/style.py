@@ -55,7 +55,7 @@ def new_figure(width: float, height: float, constrained: bool = True) -> Figure:
     return figure
 
 
-def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
+def in_house_style(draw: Callable[..., Figure]) -> Callable[..., Figure]:
     """A function that draws in the house style."""
 
     @functools.wraps(draw)

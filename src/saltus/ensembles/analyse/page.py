@@ -35,10 +35,10 @@ def page(store: str | os.PathLike, summary: Summary | None = None) -> str:
     from saltus.views.pages import ensemble
 
     summary = summarize(store) if summary is None else summary
-    return ensemble.page(summary, ensemble.Pictured(_played(store), _maps(store)))
+    return ensemble.page(summary, ensemble.Pictured(_playable_samples(store), _maps(store)))
 
 
-def _played(store: str | os.PathLike) -> list[tuple[str, dict[str, Any]]]:
+def _playable_samples(store: str | os.PathLike) -> list[tuple[str, dict[str, Any]]]:
     from saltus.views.pages import document
 
     try:

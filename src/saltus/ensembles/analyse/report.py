@@ -72,8 +72,8 @@ class Summary:
         names = ("outcomes", "parameters", "choices", "categories", "columns", "sensitivity")
         tables = {name: getattr(self, name) for name in names} | {"sensitivity-pairs": self.pairs}
         for one in self.curves:
-            tables[f"histogram-{one.name}"] = _zipped(low=one.edges[:-1], high=one.edges[1:], count=one.counts)
-            tables[f"exceedance-{one.name}"] = _zipped(
+            tables[f"histogram-{one.name}"] = _zip(low=one.edges[:-1], high=one.edges[1:], count=one.counts)
+            tables[f"exceedance-{one.name}"] = _zip(
                 value=one.values, probability=one.probability, low=one.low, high=one.high
             )
         return {name: rows for name, rows in tables.items() if rows}
@@ -138,7 +138,7 @@ def summarize(
         "remarks": _remarks(rows["columns"], sensitivity),
     }
     numbers = [_row(one, result) for one in drawn if one.name not in result.choices]
-    words = {"choices": _chosen(result, drawn), "categories": result.categories()}
+    words = {"choices": _count_choices(result, drawn), "categories": result.categories()}
     return Summary(facts, result.outcomes(), numbers, **words, **rows, curves=curves)
 
 
@@ -161,7 +161,7 @@ def _remarks(columns: Sequence[Row], sensitivity: bool) -> list[str]:
     ]
 
 
-def _chosen(result: Result, drawn: Sequence[Column]) -> list[Row]:
+def _count_choices(result: Result, drawn: Sequence[Column]) -> list[Row]:
     """How often each text came up."""
     rows = []
     for one in drawn:
@@ -193,6 +193,6 @@ def _indices(result: Result, drawn: Sequence[Column], column: Column) -> Any:
     return sensitivity.given_data(keys, points, column.values, even=result.design in ("sobol", "grid"))
 
 
-def _zipped(**columns: np.ndarray) -> list[Row]:
+def _zip(**columns: np.ndarray) -> list[Row]:
     lists = [values.tolist() for values in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]

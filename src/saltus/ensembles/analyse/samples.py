@@ -59,7 +59,7 @@ class Samples:
     def telling(self) -> dict[int, str]:
         """Samples that show what came out, with what each of them is: extremes, the median, rarer outcomes."""
         found: dict[int, str] = {}
-        column = _chosen(self.result)
+        column = _choose_column(self.result)
         if column is not None:
             values = np.where(np.isfinite(column.values), column.values.astype(float), np.nan)
             order = np.argsort(values)[: int(np.isfinite(values).sum())]
@@ -72,7 +72,7 @@ class Samples:
         return dict(list(found.items())[:MOST])
 
 
-def _chosen(result: Result) -> Column | None:
+def _choose_column(result: Result) -> Column | None:
     """The column by which samples are chosen: one number per sample, which varies."""
     names = [name for name in BEST if name in result.names] + [name for name in result.names if name not in BEST]
     for name in names:

@@ -86,8 +86,8 @@ def given_data(keys: tuple[str, ...], points: np.ndarray, values: np.ndarray, ev
         classes = _classes(key)
         # Half of the samples scatter about all of them as all of them scatter about the truth.
         halves = (generator.permutation(len(column))[: len(column) // 2] for _ in range(HALVES))
-        spread = np.std([_shown(classes[half], column[half], even) for half in halves])
-        first.append(_shown(classes, column, even))
+        spread = np.std([_explained_share(classes[half], column[half], even) for half in halves])
+        first.append(_explained_share(classes, column, even))
         confidence.append(1.96 * spread)
     return Indices(keys, np.array(first), np.array(confidence))
 
@@ -103,7 +103,7 @@ def _classes(key: np.ndarray) -> np.ndarray:
     return classes
 
 
-def _shown(classes: np.ndarray, values: np.ndarray, even: bool) -> float:
+def _explained_share(classes: np.ndarray, values: np.ndarray, even: bool) -> float:
     """Share of the variance of `values` that is between classes, without what chance brings about."""
     values = values - values.mean()
     counts = np.bincount(classes)

@@ -73,11 +73,11 @@ def statistics(values: np.ndarray, groups: np.ndarray | None = None, censored: n
     """
     finite = present(values)
     known = values[finite].astype(float)
-    missing, hidden = len(values) - len(known), _hidden(values, censored)[finite]
+    missing, hidden = len(values) - len(known), _hide(values, censored)[finite]
     nothing = float("nan")
     if len(known) == 0:
         return Statistics(0, missing, 0, nothing, nothing, nothing, nothing, (nothing,) * len(LEVELS), nothing)
-    least, *quantiles, most = _determined(known, hidden)
+    least, *quantiles, most = _quantiles_if_known(known, hidden)
     if hidden.any():
         mean = error = spread = nothing
     else:
@@ -87,11 +87,11 @@ def statistics(values: np.ndarray, groups: np.ndarray | None = None, censored: n
     return Statistics(len(known), missing, int(hidden.sum()), mean, error, spread, least, tuple(quantiles), most)
 
 
-def _hidden(values: np.ndarray, censored: np.ndarray | None) -> np.ndarray:
+def _hide(values: np.ndarray, censored: np.ndarray | None) -> np.ndarray:
     return np.zeros(len(values), bool) if censored is None else np.asarray(censored, bool)
 
 
-def _determined(known: np.ndarray, hidden: np.ndarray) -> list[float]:
+def _quantiles_if_known(known: np.ndarray, hidden: np.ndarray) -> list[float]:
     """The smallest, the quantiles and the largest of these values; NaN where the hidden ones could change it."""
     levels = (0.0, *LEVELS, 1.0)
     low = np.quantile(known, levels)
@@ -128,7 +128,7 @@ def histogram(values: np.ndarray, censored: np.ndarray | None = None) -> Histogr
     rule asks for, so that one value far from all others would need more memory than there is, and one bin where the
     middle half of the values is one number.
     """
-    known = values[present(values) & ~_hidden(values, censored)].astype(float)
+    known = values[present(values) & ~_hide(values, censored)].astype(float)
     if len(known) == 0:
         return Histogram(np.array([0.0, 1.0]), np.array([0]))
     low, high = known.min(), known.max()
@@ -161,7 +161,7 @@ def exceedance(values: np.ndarray, censored: np.ndarray | None = None) -> Exceed
 
     Censored values are larger than they say, so the curve ends before the smallest of them.
     """
-    finite, hidden = present(values), _hidden(values, censored)
+    finite, hidden = present(values), _hide(values, censored)
     known = np.sort(values[finite & ~hidden].astype(float))
     count = int(finite.sum())
     known = known[known < np.min(values[finite & hidden].astype(float), initial=np.inf)]

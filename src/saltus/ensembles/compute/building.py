@@ -16,7 +16,7 @@ from saltus.ensembles.store.layout import plain
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
-from saltus.scenarios.replace import replaced, value_at
+from saltus.scenarios.replace import replace, value_at
 
 BLOCK = 64  # samples are built in multiples of so many: the last bits must not hang on a place in a vector
 CORNERS = 6  # uncertain numbers up to which all corners of their range are validated instead of every sample
@@ -89,7 +89,7 @@ class Builder:
         self._shared: Any = None
         self._structure: Any = None
 
-    def _made(self, vector):
+    def _make(self, vector):
         """The numbers of one sample's system that vary, its start, and whether the conditions on them hold."""
         import equinox as eqx
         import jax
@@ -99,7 +99,7 @@ class Builder:
         mapped = type(vector)
         with checks.noting() as notes:
             values = {key: vector[k] for k, key in enumerate(self.keys)}
-            system, start = replaced(self.scenario, values).build()
+            system, start = replace(self.scenario, values).build()
         varying, shared = eqx.partition(system, lambda leaf: isinstance(leaf, mapped))
         if self._shared is None:
             self._shared, self._structure = shared, jax.tree.structure(varying)
@@ -114,7 +114,7 @@ class Builder:
 
         own = [float(value_at(self.scenario, key)) for key in self.keys]
         try:
-            jax.vmap(self._made)(jnp.asarray([own] * BLOCK))  # of the size of the chunks, whose programs it is to share
+            jax.vmap(self._make)(jnp.asarray([own] * BLOCK))  # of the size of the chunks, whose programs it is to share
         except (TypeError, ValueError, jax.errors.JAXTypeError):
             return False
         return True
@@ -124,7 +124,7 @@ class Builder:
         import jax
         import jax.numpy as jnp
 
-        built = jax.vmap(self._made)(jnp.asarray(vectors))
+        built = jax.vmap(self._make)(jnp.asarray(vectors))
         varying, start, holds = jax.tree.map(np.asarray, built)
         good = np.asarray(holds)
         for leaf in jax.tree.leaves((varying, start)):
@@ -144,7 +144,7 @@ def end_times(scenario: Scenario, values: Values) -> np.ndarray:
     if not moves:
         return np.full(count, scenario.end_time)
     rows = zip(*values.values(), strict=True)
-    return np.array([replaced(scenario, dict(zip(values, row, strict=True))).end_time for row in rows])
+    return np.array([replace(scenario, dict(zip(values, row, strict=True))).end_time for row in rows])
 
 
 def same_options(scenario: Scenario, keys: tuple[str, ...]) -> bool:
@@ -154,4 +154,4 @@ def same_options(scenario: Scenario, keys: tuple[str, ...]) -> bool:
 
 def _unknown(scenario: Scenario, keys: tuple[str, ...]) -> Scenario:
     """The scenario with these numbers unknown: what hangs on them differs from what it was."""
-    return replaced(scenario, dict.fromkeys(keys, math.nan))
+    return replace(scenario, dict.fromkeys(keys, math.nan))

@@ -20,7 +20,7 @@ from saltus.errors import ScenarioError
 from saltus.hybrid.outcome import OUTCOMES
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
-from saltus.scenarios.replace import replaced
+from saltus.scenarios.replace import replace
 
 Values = Mapping[str, np.ndarray]
 Progress = Callable[[int], None]
@@ -118,19 +118,19 @@ class _Work:
 
     def together(self, words, numbers: Values, rows, kept, tell: Progress) -> np.ndarray:
         """Run samples at once; which of them (by their place among `rows`) must be run alone."""
-        scenario = replaced(self.scenario, words)
+        scenario = replace(self.scenario, words)
         builder = self._builder(scenario, words, tuple(numbers))
         if builder is None:
             return np.arange(len(rows))
         good = building.valid(scenario, numbers)
-        filled = {key: self._filled(column) for key, column in numbers.items()}
+        filled = {key: self._fill(column) for key, column in numbers.items()}
         stack = builder.build(np.stack(list(filled.values()), axis=1))
         good &= stack.good[: len(rows)]
-        until = self._filled(building.end_times(scenario, numbers))
+        until = self._fill(building.end_times(scenario, numbers))
         good &= ~self._run(scenario, stack, good, until, rows, kept, tell)
         return np.flatnonzero(~good)
 
-    def _filled(self, column: np.ndarray) -> np.ndarray:
+    def _fill(self, column: np.ndarray) -> np.ndarray:
         """A column with its last value repeated up to the length of the longest so far: little is compiled."""
         self.length = max(self.length, building.BLOCK << max(-(-len(column) // building.BLOCK) - 1, 0).bit_length())
         return np.concatenate([column, np.repeat(column[-1:], self.length - len(column))])
@@ -228,7 +228,7 @@ class _Work:
             scenario = with_values(self.scenario, values)
             done = scenario.simulate()
         except ScenarioError:
-            self._failed(row, kept)
+            self._fail(row, kept)
             return
         system, trajectory = done.system, done.trajectory
         ends = _at_end_of_one(system, trajectory.start, trajectory.end)
@@ -243,7 +243,7 @@ class _Work:
         for name, column in ends.items():
             _keep(kept[name], [row], np.asarray(column)[None])
 
-    def _failed(self, row: int, kept) -> None:
+    def _fail(self, row: int, kept) -> None:
         for name, column in self.columns.items():
             kept[name][row] = _nothing(column.dtype)
         kept["outcome"][row] = OUTCOME_NAMES.index(FAILED)
@@ -298,7 +298,7 @@ def _outcomes(lanes, until, rests, stack: building.Stack) -> np.ndarray:
 
 
 @functools.cache
-def _compiled():
+def _programs():
     import equinox as eqx
     import jax
 
@@ -323,8 +323,8 @@ def _compiled():
 
 
 def _at_end(stack: building.Stack, end):
-    return _compiled()[0](stack.shared, stack.varying, stack.start, end)
+    return _programs()[0](stack.shared, stack.varying, stack.start, end)
 
 
 def _at_end_of_one(system, start, end):
-    return _compiled()[1](system, start, end)
+    return _programs()[1](system, start, end)

@@ -48,13 +48,13 @@ def _normal(key: str, model: DistributionModel, bounds: np.ndarray) -> Inverse:
 
 
 def _choice(model: DistributionModel) -> Inverse:
-    entries = listed(model.entries)
+    entries = as_array(model.entries)
     weights = np.ones(len(entries)) if model.weights is None else np.array(model.weights)
     edges = np.cumsum(weights / weights.sum())[:-1]
     return lambda u: entries[np.searchsorted(edges, u, side="right")]
 
 
-def listed(entries: list[Any]) -> np.ndarray:
+def as_array(entries: list[Any]) -> np.ndarray:
     """Entries of a list as an array: whole numbers, numbers, true/false, or texts."""
     found = np.array(entries)
     return found.astype(object) if found.dtype.kind == "U" else found

@@ -138,11 +138,11 @@ class Permutation:
     def _once(self, numbers: np.ndarray) -> np.ndarray:
         left, right = numbers >> self._half, numbers & self._mask
         for key in self._keys:
-            left, right = right, left ^ (_mixed(right + key) & self._mask)
+            left, right = right, left ^ (_mix(right + key) & self._mask)
         return left << self._half | right
 
 
-def _mixed(numbers: np.ndarray) -> np.ndarray:
+def _mix(numbers: np.ndarray) -> np.ndarray:
     """Bits stirred so that each depends on all (the finalizer of SplitMix64; Steele, Lea and Flood 2014)."""
     numbers = (numbers ^ numbers >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ numbers >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)

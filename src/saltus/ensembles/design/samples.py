@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from saltus.ensembles.design import points
-from saltus.ensembles.design.marginals import columns, inverse, listed
+from saltus.ensembles.design.marginals import as_array, columns, inverse
 from saltus.ensembles.design.vectors import vector
 from saltus.errors import ScenarioError
 from saltus.scenarios.ensemble import VECTORS, EnsembleModel
@@ -111,7 +111,7 @@ class Design:
         """The axes of the grid, slowest first; columns of one file are one axis."""
         axes: dict[str, dict[str, np.ndarray]] = {}
         for key, one in self.model.parameters.items():
-            values = self._rows[key] if one.csv is not None else listed(one.entries)
+            values = self._rows[key] if one.csv is not None else as_array(one.entries)
             axes.setdefault(one.csv or f"key {key}", {})[key] = values
         return list(axes.values())
 
@@ -148,7 +148,7 @@ class Design:
         names = self._axis_names()
         uniform = {key: drawn[:, names.index(name)] for key, name in self._dimension.items()}
         for keys, mixing in self._mixing:
-            uniform |= _correlated({key: uniform[key] for key in keys}, mixing)
+            uniform |= _correlate({key: uniform[key] for key in keys}, mixing)
         values = {key: self._rows[key][first:last] for key in self._ordered}
         for key, u in uniform.items():
             if key in self._rows:
@@ -161,7 +161,7 @@ class Design:
         return values
 
 
-def _correlated(uniform: dict[str, np.ndarray], mixing: np.ndarray) -> dict[str, np.ndarray]:
+def _correlate(uniform: dict[str, np.ndarray], mixing: np.ndarray) -> dict[str, np.ndarray]:
     """Uniform numbers whose normal variates are mixed (Gaussian copula)."""
     normal = [ndtri(u) for u in uniform.values()]
     # Summed term by term: a matrix product may round differently for another number of samples.

@@ -89,10 +89,10 @@ class Cluster:
     @property
     def n_workers(self) -> int:
         """How many chunks it computes at once."""
-        threads: Any = self._connected().nthreads()
+        threads: Any = self._connected_client().nthreads()
         return max(1, sum(threads.values()))
 
-    def _connected(self) -> Client:
+    def _connected_client(self) -> Client:
         if self._client is None:
             raise EnsembleError(f"There is no connection to the scheduler {self.address!r}. Use it within `with`.")
         return self._client
@@ -125,7 +125,7 @@ class Cluster:
         """Submit chunks and wait for them; those that are done, or have failed, leave the list."""
         from distributed.comm import CommClosedError
 
-        client = self._connected()
+        client = self._connected_client()
         try:
             if not client.nthreads():
                 warnings.warn(f"The cluster {self.address!r} has no workers yet; waiting for one.", stacklevel=2)
@@ -153,7 +153,7 @@ class Cluster:
             raise SchedulerLostError
         if status == "error":
             error: Any = future.exception()  # at once, since the client is not asynchronous
-            problem = _explained(error, first, last)
+            problem = _explain(error, first, last)
             if not isinstance(problem, ChunkError):
                 raise problem
             failures.add(problem)
@@ -213,18 +213,18 @@ def _task(path: str, payload: bytes, chunk: int) -> int:
         raise WriteError(
             f"A worker of the cluster does not see the store: {error} The folder must be shared by all."
         ) from None
-    compute(_built(payload), store, chunk)
+    compute(_build(payload), store, chunk)
     return chunk
 
 
 @functools.lru_cache(maxsize=4)
-def _built(payload: bytes) -> Work:
+def _build(payload: bytes) -> Work:
     """The work, built once in a worker."""
     configure()
     return pickle.loads(payload)
 
 
-def _explained(error: BaseException | None, first: int, last: int) -> Exception:
+def _explain(error: BaseException | None, first: int, last: int) -> Exception:
     """What went wrong on a worker, as an error of ours."""
     from distributed import KilledWorker
 

@@ -128,7 +128,7 @@ class Pool:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
-            env=environment(_found_by_children(dict(os.environ))),
+            env=environment(_environment_of_children(dict(os.environ))),
             start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers
         )
         processes.register(process)
@@ -179,7 +179,7 @@ class Pool:
         self._failures.add(ChunkError(f"Samples {first} to {last - 1} could not be computed: {message['message']}"))
 
 
-def _found_by_children(present: dict[str, str]) -> dict[str, str]:
+def _environment_of_children(present: dict[str, str]) -> dict[str, str]:
     """The environment in which a child finds the same saltus as this process."""
     import saltus
 

@@ -137,15 +137,15 @@ def execute(
     with _cluster(scheduler, workers) as client:
         sharers = client.n_workers if client is not None else _workers(work, workers)
         store, work = prepare(work, path, chunk, sharers)
-        with store.locked():
+        with store.lock():
             store.sweep()
             tally = Tally(store, tell or (lambda standing: None))
             try:
                 _compute(work, store, tally, workers, client)
             except KeyboardInterrupt:
-                raise Interrupted(f"Interrupted. {store.kept()}") from None
+                raise Interrupted(f"Interrupted. {store.describe_kept()}") from None
             except EnsembleError as error:
-                raise type(error)(f"{error} {store.kept()}") from error
+                raise type(error)(f"{error} {store.describe_kept()}") from error
         return tally.standing()
 
 
@@ -162,7 +162,7 @@ def prepare(work: Work, path: Path, chunk: int | None = None, workers: int = 1) 
     check_same(store, work)
     work = _as_many(work, store)
     if work.samples > store.samples:
-        with store.locked():
+        with store.lock():
             store = store.extend(work.samples)
     return store, work
 

@@ -102,7 +102,7 @@ class Store:
                 lay_out(temporary, columns, keys, samples, size, about)
                 check_new(path)  # nobody else has made one meanwhile
         except OSError as error:
-            raise WriteError(_told(path, error)) from error
+            raise WriteError(_explain(path, error)) from error
         return cls(path)
 
     @property
@@ -135,7 +135,7 @@ class Store:
         """Chunks that are not complete, in order."""
         return np.flatnonzero(~self.finished()).tolist()
 
-    def kept(self) -> str:
+    def describe_kept(self) -> str:
         """What remains of an ensemble that was stopped, in words."""
         return (
             f"{self.samples_in(self.finished())} of {self.samples} samples are done and kept in {str(self.path)!r}; "
@@ -170,7 +170,7 @@ class Store:
             persist([self._file(name, chunk) for name in everything])
             self._flag(chunk, last - first)
         except OSError as error:
-            raise WriteError(_told(self.path, error)) from error
+            raise WriteError(_explain(self.path, error)) from error
 
     def read(self, name: str, chunk: int) -> np.ndarray:
         """A variable over the samples of a chunk."""
@@ -195,7 +195,7 @@ class Store:
             group.attrs.update(samples=samples)
             consolidate(self.path)
         except OSError as error:
-            raise WriteError(_told(self.path, error)) from error
+            raise WriteError(_explain(self.path, error)) from error
         return Store(self.path)
 
     def sweep(self) -> None:
@@ -205,7 +205,7 @@ class Store:
                 path.unlink(missing_ok=True)
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Keep a second run out of the store; the lock ends with the process, however that ends."""
         handle = lock(self.path)
         try:
@@ -274,5 +274,5 @@ def check_new(path: Path) -> None:
         raise ScenarioError(f"{str(path)!r} exists and is no ensemble. Give another name.")
 
 
-def _told(path: Path, error: OSError) -> str:
+def _explain(path: Path, error: OSError) -> str:
     return f"Cannot write to {str(path)!r}: {error.strerror or error}."

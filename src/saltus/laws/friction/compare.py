@@ -32,7 +32,7 @@ def functions_of(law: AbstractSpotLaw, s) -> SpotFunctions:
     return SpotFunctions(share.drag, share.skew - share.lift, share.lift, share.twist, share.tilt)
 
 
-def normalised(functions: SpotFunctions, pressure: Pressure) -> dict[str, Array]:
+def normalise(functions: SpotFunctions, pressure: Pressure) -> dict[str, Array]:
     """Force along, force across (per unit shift) and torque, each over its own maximum."""
     torque = pressure.spin_torque
     values = functions.Phi0, functions.Psi / (0.5 * torque), functions.Theta0 / torque
@@ -58,6 +58,6 @@ def maximal_errors(law: AbstractSpotLaw) -> dict[str, LargestError]:
 @eqx.filter_jit
 def _errors(law: AbstractSpotLaw, s: Array) -> Array:
     """Error of each quantity in its own row of ratios."""
-    mine = normalised(functions_of(law, s), law.pressure)
-    exact = normalised(spot_functions(s, law.pressure), law.pressure)
+    mine = normalise(functions_of(law, s), law.pressure)
+    exact = normalise(spot_functions(s, law.pressure), law.pressure)
     return jnp.stack([mine[name][row] - exact[name][row] for row, name in enumerate(QUANTITIES)])

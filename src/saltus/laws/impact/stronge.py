@@ -74,9 +74,9 @@ class Contact(eqx.Module):
         plane, cross = self.mobility[:2, :2], self.mobility[:2, 2]
         hold = -jnp.linalg.solve(plane, cross)
         sticks = jnp.sqrt(jnp.sum(hold * hold)) <= self.mu
-        return jnp.where(sticks, jnp.concatenate([hold, jnp.ones(1)]), self.push(self._kept_direction())), sticks
+        return jnp.where(sticks, jnp.concatenate([hold, jnp.ones(1)]), self.push(self._invariant_direction())), sticks
 
-    def _kept_direction(self) -> Array:
+    def _invariant_direction(self) -> Array:
         """Direction in which slip grows without turning."""
         angles = jnp.linspace(-jnp.pi, jnp.pi, 361)
 

@@ -15,7 +15,7 @@ def as_constants(scalars: Scalars, array) -> np.ndarray:
     """An array of numbers as an array of nodes."""
     array = np.asarray(array)
     if array.size > LARGE:
-        return filled(array.shape, scalars.unknown(f"table of {array.size} numbers", array.dtype))
+        return fill(array.shape, scalars.unknown(f"table of {array.size} numbers", array.dtype))
     return each(scalars.constant, array)
 
 
@@ -41,7 +41,7 @@ def array_of(nodes: Sequence[Node], shape) -> np.ndarray:
     return out.reshape(shape)
 
 
-def filled(shape, node: Node) -> np.ndarray:
+def fill(shape, node: Node) -> np.ndarray:
     return array_of([node] * int(np.prod(shape, dtype=int)), shape)
 
 

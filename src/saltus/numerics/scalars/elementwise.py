@@ -29,7 +29,7 @@ def _bound(s: Scalars, eqn, *arrays) -> np.ndarray:
     return each(lambda *nodes: s.operation(primitive.name, *nodes, dtype=dtype, key=key, bind=bind), *arrays)
 
 
-def _converted(s: Scalars, eqn, array) -> np.ndarray:
+def _convert(s: Scalars, eqn, array) -> np.ndarray:
     dtype = np.dtype(eqn.params["new_dtype"])
 
     def one(node: Node) -> Node:
@@ -44,15 +44,15 @@ def _converted(s: Scalars, eqn, array) -> np.ndarray:
     return each(one, array)
 
 
-def _powered(s: Scalars, eqn, array) -> np.ndarray:
+def _integer_power(s: Scalars, eqn, array) -> np.ndarray:
     return each(lambda node: power(s, node, eqn.params["y"]), array)
 
 
-def _squared(s: Scalars, eqn, array) -> np.ndarray:
+def _square(s: Scalars, eqn, array) -> np.ndarray:
     return each(lambda node: s.operation("mul", node, node), array)
 
 
-def _raised(s: Scalars, eqn, base, exponent) -> np.ndarray:
+def _power(s: Scalars, eqn, base, exponent) -> np.ndarray:
     values = known_values(exponent)
     if values is None or not all(is_whole(2.0 * value) for value in values.ravel()):
         return _bound(s, eqn, base, exponent)
@@ -68,7 +68,7 @@ def _raised(s: Scalars, eqn, base, exponent) -> np.ndarray:
     return each(one, base, exponent)
 
 
-def _selected(s: Scalars, eqn, which, *cases) -> np.ndarray:
+def _select(s: Scalars, eqn, which, *cases) -> np.ndarray:
     if eqn.invars[0].aval.dtype == bool:
         return each(lambda w, no, yes: s.operation("select", w, yes, no), which, *cases)
 
@@ -81,7 +81,7 @@ def _selected(s: Scalars, eqn, which, *cases) -> np.ndarray:
     return each(one, which, *cases)
 
 
-def _clamped(s: Scalars, eqn, low, array, high) -> np.ndarray:
+def _clamp(s: Scalars, eqn, low, array, high) -> np.ndarray:
     return each(lambda a, x, b: s.operation("min", s.operation("max", x, a), b), low, array, high)
 
 
@@ -97,10 +97,10 @@ RULES = {
     **dict.fromkeys(("exp", "exp2", "expm1", "log", "log1p", "logistic", "cbrt", "erf", "is_finite"), _bound),
     **dict.fromkeys(("floor", "ceil", "round", "sign", "rem", "nextafter", "asinh", "acosh", "atanh"), _bound),
     **dict.fromkeys(("stop_gradient", "copy", "copy_p", "optimization_barrier", "pvary"), _same),
-    "convert_element_type": _converted,
-    "integer_pow": _powered,
-    "square": _squared,
-    "pow": _raised,
-    "select_n": _selected,
-    "clamp": _clamped,
+    "convert_element_type": _convert,
+    "integer_pow": _integer_power,
+    "square": _square,
+    "pow": _power,
+    "select_n": _select,
+    "clamp": _clamp,
 }

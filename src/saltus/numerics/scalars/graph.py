@@ -27,6 +27,16 @@ class CannotScalariseError(SaltusError):
     """A program that cannot be written as operations on scalars; the message names the operation."""
 
 
+class BatchesItselfError(CannotScalariseError):
+    """A program with a function that has its own rule for many runs at once, which is the faster way."""
+
+
+def refusal(operation: str) -> CannotScalariseError:
+    """The error that names an operation without a rule."""
+    kind = BatchesItselfError if operation == "custom_vmap_call" else CannotScalariseError
+    return kind(f"The operation {operation!r} cannot be written as operations on scalars.")
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Node:
     """One scalar: an input, a constant, or an operation on others.
@@ -125,12 +135,12 @@ class Scalars:
             if arg.op == "table" and op != "take":
                 return self.unknown(f"{op} of a table", arg.dtype)
         if bind is None:
-            simple = self._simplified(op, args)
+            simple = self._simplify(op, args)
             if simple is not None:
                 return simple
         dtype = np.dtype(bool) if op in _TRUTHS else np.dtype(dtype or args[-1].dtype)
         if args and all(arg.known for arg in args):
-            return self._folded(op, args, dtype, bind)
+            return self._fold(op, args, dtype, bind)
         if op in _COMMUTATIVE:
             args = tuple(sorted(args, key=self._order.__getitem__))
         return self._once((op, key, dtype, *map(id, args)), Node(op, args, dtype, None, bind))
@@ -171,7 +181,7 @@ class Scalars:
             or (node.op == "select" and all(each[1:]))
         )
 
-    def _folded(self, op: str, args, dtype, bind) -> Node:
+    def _fold(self, op: str, args, dtype, bind) -> Node:
         values = [arg.value for arg in args]
         with np.errstate(all="ignore"):
             if bind is None and op in _FOLDED:
@@ -179,7 +189,7 @@ class Scalars:
             with jax.ensure_compile_time_eval():
                 return self.constant(np.asarray((bind or _OPERATIONS[op])(*map(np.asarray, values)), dtype))
 
-    def _simplified(self, op: str, args: tuple[Node, ...]) -> Node | None:
+    def _simplify(self, op: str, args: tuple[Node, ...]) -> Node | None:
         rule = _RULES.get(op)
         return None if rule is None or all(arg.known for arg in args) else rule(self, *args)
 
@@ -297,7 +307,7 @@ def needed(nodes: Iterable[Node]) -> list[Node]:
         if node in found:
             continue
         if node.op == "unknown":
-            raise CannotScalariseError(f"The operation {node.value!r} cannot be written as operations on scalars.")
+            raise refusal(node.value)
         if ready:
             found[node] = None
         else:
@@ -328,7 +338,7 @@ def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like, operations=No
             operate = node.bind or table[node.op]
             values[node] = operate(*(values[arg] for arg in node.args))
         elif node.op in ("input", "table", "unknown"):
-            raise CannotScalariseError(f"The operation {node.value!r} cannot be written as operations on scalars.")
+            raise refusal(node.value)
         else:
             stack.append((node, True))
             stack.extend((arg, False) for arg in reversed(node.args))

@@ -10,7 +10,7 @@ from saltus.numerics.scalars.arrays import array_of, as_constants, known_values,
 from saltus.numerics.scalars.graph import CannotScalariseError, Scalars
 
 
-def _reshaped(s: Scalars, eqn, array, *_) -> np.ndarray:
+def _reshape(s: Scalars, eqn, array, *_) -> np.ndarray:
     return array.reshape(eqn.outvars[0].aval.shape)
 
 
@@ -22,40 +22,40 @@ def _spread(s: Scalars, eqn, array, *_) -> np.ndarray:
     return np.broadcast_to(array.reshape(sizes), shape)
 
 
-def _sliced(s: Scalars, eqn, array) -> np.ndarray:
+def _slice(s: Scalars, eqn, array) -> np.ndarray:
     p = eqn.params
     strides = p["strides"] or (1,) * array.ndim
     return array[tuple(slice(*part) for part in zip(p["start_indices"], p["limit_indices"], strides, strict=True))]
 
 
-def _joined(s: Scalars, eqn, *arrays) -> np.ndarray:
+def _concatenate(s: Scalars, eqn, *arrays) -> np.ndarray:
     return np.concatenate(arrays, axis=eqn.params["dimension"])
 
 
-def _stacked(s: Scalars, eqn, *arrays) -> np.ndarray:
+def _stack(s: Scalars, eqn, *arrays) -> np.ndarray:
     return np.stack(arrays, axis=eqn.params["axis"])
 
 
-def _unstacked(s: Scalars, eqn, array) -> list[np.ndarray]:
+def _unstack(s: Scalars, eqn, array) -> list[np.ndarray]:
     return rows_of(np.moveaxis(array, eqn.params["axis"], 0))
 
 
-def _parted(s: Scalars, eqn, array) -> list[np.ndarray]:
+def _split_array(s: Scalars, eqn, array) -> list[np.ndarray]:
     return np.split(array, np.cumsum(eqn.params["sizes"])[:-1], axis=eqn.params["axis"])
 
 
-def _transposed(s: Scalars, eqn, array) -> np.ndarray:
+def _transpose(s: Scalars, eqn, array) -> np.ndarray:
     return array.transpose(eqn.params["permutation"])
 
 
-def _counted(s: Scalars, eqn) -> np.ndarray:
+def _iota(s: Scalars, eqn) -> np.ndarray:
     shape, axis = eqn.params["shape"], eqn.params["dimension"]
     sizes = [-1 if k == axis else 1 for k in range(len(shape))]
     count = np.arange(shape[axis]).astype(eqn.params["dtype"]).reshape(sizes)
     return as_constants(s, np.broadcast_to(count, shape))
 
 
-def _labelled(s: Scalars, eqn, *arrays) -> np.ndarray:
+def _move_labels(s: Scalars, eqn, *arrays) -> np.ndarray:
     """Moving of elements with known indices: done once with labels in place of the elements."""
     labels, known, pool = [], [], []
     for k, array in enumerate(arrays):
@@ -78,10 +78,10 @@ def _labelled(s: Scalars, eqn, *arrays) -> np.ndarray:
     return array_of([pool[k] if k >= 0 else beyond for k in moved.ravel()], moved.shape)
 
 
-def _gathered(s: Scalars, eqn, array, indices) -> np.ndarray:
+def _gather(s: Scalars, eqn, array, indices) -> np.ndarray:
     """Elements at known places; or rows of a large table, one number of a row at a time."""
     if not (array.size and array.flat[0].op == "table"):
-        return _labelled(s, eqn, array, indices)
+        return _move_labels(s, eqn, array, indices)
     p, width = eqn.params["dimension_numbers"], int(np.prod(array.shape[1:], dtype=int))
     whole = (1, *array.shape[1:]) == tuple(eqn.params["slice_sizes"])
     if not whole or p.collapsed_slice_dims != (0,) or p.start_index_map != (0,) or indices.shape[-1] != 1:
@@ -97,7 +97,7 @@ def _gathered(s: Scalars, eqn, array, indices) -> np.ndarray:
     return array_of(out, (*indices.shape[:-1], *array.shape[1:]))
 
 
-def _scattered(s: Scalars, eqn, array, indices, updates) -> np.ndarray:
+def _scatter(s: Scalars, eqn, array, indices, updates) -> np.ndarray:
     """Elements put, added, ... at known places."""
     where = known_values(indices)
     if where is None:
@@ -124,16 +124,16 @@ def _scattered(s: Scalars, eqn, array, indices, updates) -> np.ndarray:
 
 _MOVED = {"gather": (0,), "pad": (0, 1), "rev": (0,), "dynamic_slice": (0,), "dynamic_update_slice": (0, 1)}
 RULES = {
-    **dict.fromkeys(("reshape", "squeeze", "expand_dims"), _reshaped),
-    **dict.fromkeys(_MOVED, _labelled),
-    "gather": _gathered,
-    **dict.fromkeys(("scatter", "scatter-add", "scatter-mul", "scatter-max", "scatter-min"), _scattered),
+    **dict.fromkeys(("reshape", "squeeze", "expand_dims"), _reshape),
+    **dict.fromkeys(_MOVED, _move_labels),
+    "gather": _gather,
+    **dict.fromkeys(("scatter", "scatter-add", "scatter-mul", "scatter-max", "scatter-min"), _scatter),
     "broadcast_in_dim": _spread,
-    "slice": _sliced,
-    "concatenate": _joined,
-    "stack": _stacked,
-    "unstack": _unstacked,
-    "split": _parted,
-    "transpose": _transposed,
-    "iota": _counted,
+    "slice": _slice,
+    "concatenate": _concatenate,
+    "stack": _stack,
+    "unstack": _unstack,
+    "split": _split_array,
+    "transpose": _transpose,
+    "iota": _iota,
 }

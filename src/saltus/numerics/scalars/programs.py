@@ -15,7 +15,7 @@ import numpy as np
 from jax.extend import core as jex
 
 from saltus.numerics.scalars import elementwise, moving, solves, sums
-from saltus.numerics.scalars.arrays import as_constants, each, filled, rows_of
+from saltus.numerics.scalars.arrays import as_constants, each, fill, rows_of
 from saltus.numerics.scalars.graph import CannotScalariseError, Scalars
 
 LONG = 64  # turns; longer loops are not unrolled
@@ -32,11 +32,11 @@ def scalarize(function: Callable, arguments: Any, given: Sequence[np.ndarray], s
         scalars: Makes the nodes.
     """
     closed, shape = jax.make_jaxpr(function, return_shape=True)(*arguments)
-    outputs = _closed(scalars, closed, list(given))
+    outputs = _inline(scalars, closed, list(given))
     return jax.tree.unflatten(jax.tree.structure(shape), outputs)
 
 
-def _closed(s: Scalars, closed, inputs: list[np.ndarray]) -> list[np.ndarray]:
+def _inline(s: Scalars, closed, inputs: list[np.ndarray]) -> list[np.ndarray]:
     return _program(s, closed.jaxpr, [as_constants(s, c) for c in closed.consts], inputs)
 
 
@@ -59,7 +59,7 @@ def _program(s: Scalars, jaxpr, constants: list[np.ndarray], inputs: list[np.nda
             outputs = rule(s, Equation.of(eqn), *values)
         except CannotScalariseError as error:
             told = str(error) or name
-            outputs = [filled(var.aval.shape, s.unknown(told, var.aval.dtype)) for var in eqn.outvars]
+            outputs = [fill(var.aval.shape, s.unknown(told, var.aval.dtype)) for var in eqn.outvars]
         if isinstance(outputs, np.ndarray):
             outputs = [outputs]
         for var, value in zip(eqn.outvars, outputs, strict=True):
@@ -99,16 +99,16 @@ def _inner(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
     for name in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
         if name in eqn.params:
             inner = eqn.params[name]
-            return _closed(s, inner, list(inputs)) if hasattr(inner, "consts") else _program(s, inner, [], list(inputs))
+            return _inline(s, inner, list(inputs)) if hasattr(inner, "consts") else _program(s, inner, [], list(inputs))
     raise CannotScalariseError(eqn.primitive.name)
 
 
-def _branched(s: Scalars, eqn, which, *inputs) -> list[np.ndarray]:
+def _cond(s: Scalars, eqn, which, *inputs) -> list[np.ndarray]:
     branches = eqn.params["branches"]
     node = which.ravel()[0]
     if node.known:
-        return _closed(s, branches[int(np.clip(node.value, 0, len(branches) - 1))], list(inputs))
-    ends = [_closed(s, branch, list(inputs)) for branch in branches]
+        return _inline(s, branches[int(np.clip(node.value, 0, len(branches) - 1))], list(inputs))
+    ends = [_inline(s, branch, list(inputs)) for branch in branches]
     out = ends[-1]
     for k in range(len(branches) - 2, -1, -1):
         first = s.operation("le", node, s.constant(np.asarray(k, node.dtype)))
@@ -119,7 +119,7 @@ def _branched(s: Scalars, eqn, which, *inputs) -> list[np.ndarray]:
     return out
 
 
-def _scanned(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
+def _scan(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
     p = eqn.params
     if p["length"] > LONG:
         raise CannotScalariseError(f"scan over {p['length']} turns")
@@ -128,7 +128,7 @@ def _scanned(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
     turns = range(p["length"])[::-1] if p["reverse"] else range(p["length"])
     kept = {}
     for k in turns:
-        ends = _closed(s, p["jaxpr"], [*fixed, *carry, *(rows_of(row)[k] for row in rows)])
+        ends = _inline(s, p["jaxpr"], [*fixed, *carry, *(rows_of(row)[k] for row in rows)])
         carry, kept[k] = ends[:n_carry], ends[n_carry:]
     stacked = [np.stack([kept[k][i] for k in range(p["length"])]) for i in range(len(eqn.outvars) - n_carry)]
     return [*carry, *stacked]
@@ -142,23 +142,23 @@ def _counts_of_scan(parameters: dict, inputs: int) -> tuple[int, int]:
     return parameters["num_consts"], parameters["num_carry"]
 
 
-def _looped(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
+def _while(s: Scalars, eqn, *inputs) -> list[np.ndarray]:
     """A loop whose turns can be counted beforehand."""
     p = eqn.params
     n_test, n_body = p["cond_nconsts"], p["body_nconsts"]
     for_test, for_body = list(inputs[:n_test]), list(inputs[n_test : n_test + n_body])
     carry = list(inputs[n_test + n_body :])
     for _ in range(LONG):
-        (going,) = _closed(s, p["cond_jaxpr"], [*for_test, *carry])
+        (going,) = _inline(s, p["cond_jaxpr"], [*for_test, *carry])
         if not going.ravel()[0].known:
             break
         if not going.ravel()[0].value:
             return carry
-        carry = _closed(s, p["body_jaxpr"], [*for_body, *carry])
+        carry = _inline(s, p["body_jaxpr"], [*for_body, *carry])
     raise CannotScalariseError("while with an end that is computed")
 
 
-def _solved(s: Scalars, eqn, *inputs) -> np.ndarray | list[np.ndarray]:
+def _linear_solve(s: Scalars, eqn, *inputs) -> np.ndarray | list[np.ndarray]:
     """A linear solve, from its matrix: Gaussian elimination with the largest pivots of the columns."""
     lengths, programs = eqn.params["const_lengths"], eqn.params["jaxprs"]
     if len(eqn.outvars) != 1:
@@ -170,9 +170,9 @@ def _solved(s: Scalars, eqn, *inputs) -> np.ndarray | list[np.ndarray]:
         raise CannotScalariseError(f"linear solve with {n} unknowns")
     unit = np.eye(n).reshape(n, *shape)
     columns = [
-        _closed(s, _part(programs, "matvec"), [*matrix_inputs, as_constants(s, unit[k])])[0].ravel() for k in range(n)
+        _inline(s, _part(programs, "matvec"), [*matrix_inputs, as_constants(s, unit[k])])[0].ravel() for k in range(n)
     ]
-    return solves.eliminated(s, np.stack(columns, axis=1), right.reshape(n, 1)).reshape(shape)
+    return solves.eliminate(s, np.stack(columns, axis=1), right.reshape(n, 1)).reshape(shape)
 
 
 RULES: dict[str, Callable[..., Any]] = {
@@ -181,9 +181,9 @@ RULES: dict[str, Callable[..., Any]] = {
     **sums.RULES,
     **dict.fromkeys(("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call"), _inner),
     **dict.fromkeys(("custom_vjp_call_jaxpr", "remat", "checkpoint"), _inner),
-    "cond": _branched,
-    "scan": _scanned,
-    "while": _looped,
-    "custom_linear_solve": _solved,
+    "cond": _cond,
+    "scan": _scan,
+    "while": _while,
+    "custom_linear_solve": _linear_solve,
     "tridiagonal_solve": solves.tridiagonal,
 }

@@ -26,7 +26,7 @@ def from_single_precision() -> Operations:
     def inverse(x):
         return lax.convert_element_type(1.0 / lax.convert_element_type(x, jnp.float32), x.dtype)
 
-    return _improved(inverse_root, inverse)
+    return _refine(inverse_root, inverse)
 
 
 def from_instructions() -> Operations:
@@ -46,10 +46,10 @@ def from_instructions() -> Operations:
 
         return guess
 
-    return _improved(instruction("rsqrt"), instruction("rcp"))
+    return _refine(instruction("rsqrt"), instruction("rcp"))
 
 
-def _improved(inverse_root: Callable, inverse: Callable) -> Operations:
+def _refine(inverse_root: Callable, inverse: Callable) -> Operations:
     """Operations by name, as `scalars.evaluate` takes them."""
 
     def rsqrt(x):

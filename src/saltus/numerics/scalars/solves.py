@@ -10,7 +10,7 @@ from saltus.numerics.scalars.graph import CannotScalariseError, Scalars
 LONG = 64  # unknowns of a chain; longer ones are not written out
 
 
-def eliminated(s: Scalars, matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+def eliminate(s: Scalars, matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solution of a small linear system, by elimination with row exchanges."""
     n = len(matrix)
     rows = [list(matrix[i]) + list(right[i]) for i in range(n)]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from saltus.numerics.scalars.arrays import each, filled, rows_of
+from saltus.numerics.scalars.arrays import each, fill, rows_of
 from saltus.numerics.scalars.graph import CannotScalariseError, Scalars
 
 
@@ -43,7 +43,7 @@ def _extreme(op: str) -> Callable:
         (axis,) = eqn.params["axes"]
         dtype = eqn.params["index_dtype"]
         rows = rows_of(np.moveaxis(array, axis, 0))
-        best, where = rows[0], filled(rows[0].shape, s.constant(np.zeros((), dtype)))
+        best, where = rows[0], fill(rows[0].shape, s.constant(np.zeros((), dtype)))
         for k in range(1, len(rows)):
             better = each(lambda a, b: s.operation(op, a, b), rows[k], best)
             best = each(lambda w, a, b: s.operation("select", w, a, b), better, rows[k], best)

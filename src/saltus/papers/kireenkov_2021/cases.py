@@ -10,7 +10,7 @@ import numpy as np
 
 from saltus import systems
 from saltus.laws import friction
-from saltus.papers.memo import kept
+from saltus.papers.memo import memoise
 from saltus.papers.sampling import series
 from saltus.simulation import Run, simulate
 
@@ -94,24 +94,24 @@ class Workbench:
             law = laws[model](BALL["mu"], BALL["spot"], rolling_shift=rolling_shift, sliding_shift=sliding_shift)
         return systems.BallOnRails(BALL["mass"], BALL["radius"], BALL["half_angle"], law)
 
-    @kept
+    @memoise
     def contacts(self, angular_velocity: tuple[float, float, float], velocity: float = 1.0):
         """Reactions of both rails for a ball with shifted pressure."""
         ball = self.ball("exact", rolling_shift=0.3, sliding_shift=0.3)
         return _contacts(ball, ball.start(velocity, angular_velocity))
 
-    @kept
+    @memoise
     def rolled(self, model: str, rolling_shift: float = 0.0) -> Run:
         """The pushed ball until it rests, or for 30 s."""
         ball = self.ball(model, rolling_shift)
         return simulate(ball, ball.start(BALL["speed"]), 30.0, rtol=1e-11, atol=1e-13)
 
-    @kept
+    @memoise
     def motion(self, model: str, rolling_shift: float = 0.0, until: float = 1.0) -> dict[str, np.ndarray]:
         """Its first part as arrays."""
         return series(self.rolled(model, rolling_shift), np.linspace(0.0, until, 401))
 
-    @kept
+    @memoise
     def errors(self, pressure: str) -> dict[str, friction.LargestError]:
         """Largest errors of the paper's model, each over the maximum of its quantity."""
         return friction.maximal_errors(approximate(pressure))

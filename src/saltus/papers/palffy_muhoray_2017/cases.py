@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 from saltus import contacts, shapes
 from saltus.contacts import Separation
 from saltus.numerics import rotation
-from saltus.papers.memo import kept
+from saltus.papers.memo import memoise
 
 # The numbers of the Supplementary Data, digit by digit.
 PRINTED = {
@@ -169,9 +169,9 @@ def paradox_of(name: str, one: shapes.Body, two: shapes.Body, normal=(1.0, 0.0, 
 
 
 @eqx.filter_jit
-def _pressed(one: shapes.Body, two: shapes.Body, motion):
+def _press(one: shapes.Body, two: shapes.Body, motion):
     """Rates of two bodies pressed together by a frictionless force that keeps the gap closed, and that force."""
-    one, two, point = _placed(one, two, motion)
+    one, two, point = _place(one, two, motion)
     q = one.quaternion
     normal = rotation.rotate(q, one.shape.normal(rotation.rotate_back(q, point - one.center)))
     local = contacts.local_motion(one, two, Separation(jnp.zeros(()), normal, point, point, jnp.zeros(())))
@@ -186,10 +186,10 @@ def _pressed(one: shapes.Body, two: shapes.Body, motion):
     return jnp.concatenate([*rates, carried + local.contact_velocity1]), force
 
 
-def _placed(one: shapes.Body, two: shapes.Body, motion):
+def _place(one: shapes.Body, two: shapes.Body, motion):
     first, second, point = motion[:13], motion[13:26], motion[26:]
     bodies = [
-        body.moved(part[:3], part[7:10], rotation.normalised(part[3:7]), part[10:])
+        body.moved(part[:3], part[7:10], rotation.normalise(part[3:7]), part[10:])
         for body, part in ((one, first), (two, second))
     ]
     return *bodies, point
@@ -219,20 +219,20 @@ def sustain(touch: Touch, until: float = 1.0) -> Sustained:
     """Press the two bodies together until they would leave each other."""
 
     def rate(_, y):
-        return np.asarray(_pressed(touch.one, touch.two, jnp.asarray(y))[0])
+        return np.asarray(_press(touch.one, touch.two, jnp.asarray(y))[0])
 
     def pressing(t, y):
-        return float(_pressed(touch.one, touch.two, jnp.asarray(y))[1]) if t > 1e-4 else 1.0
+        return float(_press(touch.one, touch.two, jnp.asarray(y))[1]) if t > 1e-4 else 1.0
 
     pressing.terminal, pressing.direction = True, -1  # type: ignore[attr-defined]
     found = solve_ivp(rate, (0.0, until), _motion(touch), method="DOP853", rtol=1e-12, atol=1e-13, events=pressing,
                       dense_output=True)  # fmt: skip
     release = float(found.t[-1])
     times = np.linspace(0.0, release, 81)
-    force = np.array([float(_pressed(touch.one, touch.two, jnp.asarray(found.sol(t)))[1]) for t in times])
-    placed = [_placed(touch.one, touch.two, jnp.asarray(found.sol(t))) for t in times[::10]]
+    force = np.array([float(_press(touch.one, touch.two, jnp.asarray(found.sol(t)))[1]) for t in times])
+    placed = [_place(touch.one, touch.two, jnp.asarray(found.sol(t))) for t in times[::10]]
     gaps = np.array([float(_gaps(one, two, jnp.zeros(SAMPLES))[0]) for one, two, _ in placed])
-    one, two, point = _placed(touch.one, touch.two, jnp.asarray(found.y[:, -1]))
+    one, two, point = _place(touch.one, touch.two, jnp.asarray(found.y[:, -1]))
     energy = [float(a.kinetic_energy() + b.kinetic_energy()) for a, b in ((touch.one, touch.two), (one, two))]
     after = Touch("released", one, two, np.asarray(point), touch.normal)
     return Sustained(times, force, gaps, energy[1] - energy[0], release, after)
@@ -268,7 +268,7 @@ class Workbench:
         """What follows the published event under a finite contact force."""
         return sustain(self.published)
 
-    @kept
+    @memoise
     def gap_curve(self, name: str, reach: float = 0.25) -> tuple[np.ndarray, np.ndarray]:
         """Times and gap around an event, in free motion."""
         times = np.linspace(-reach, reach, 201)

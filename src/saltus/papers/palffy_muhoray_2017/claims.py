@@ -178,7 +178,7 @@ def bound_over_directions(touch: Touch) -> tuple[float, float]:
     return float(bound.min()), float(bound.max())
 
 
-def varied(touch: Touch, count: int = 6) -> list[Touch]:
+def vary(touch: Touch, count: int = 6) -> list[Touch]:
     """The same touch with other velocities, without approach."""
     draw, found = np.random.default_rng(11), []
     for _ in range(count):
@@ -194,7 +194,7 @@ def varied(touch: Touch, count: int = 6) -> list[Touch]:
 def second_derivatives(work: Workbench) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Second derivative of the gap: measured, by (47) with the largest bound, and without neighbours."""
     rows = []
-    for touch in varied(work.ellipsoids):
+    for touch in vary(work.ellipsoids):
         a = float(touch.contact.local.a)
         rows.append((touch.gap_derivative(), a - bound_over_directions(touch)[1], a))
     measured, with_neighbours, alone = np.array(rows).T

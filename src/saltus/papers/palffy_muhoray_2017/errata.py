@@ -11,7 +11,7 @@ from saltus.papers.palffy_muhoray_2017.claims import (
     curvature_sum,
     quartic_coefficient,
     second_derivatives,
-    varied,
+    vary,
 )
 from saltus.papers.paper import Erratum
 
@@ -20,7 +20,7 @@ def factor_two(work: Workbench) -> tuple[float, float]:
     """Second derivative of the gap with v_ε by (42) and by (71), against the true gap."""
     printed, correct = [], []
     measured, right, _ = second_derivatives(work)
-    for touch, true, ours in zip(varied(work.ellipsoids), measured, right, strict=True):
+    for touch, true, ours in zip(vary(work.ellipsoids), measured, right, strict=True):
         local = touch.contact.local
         turning = np.cross(touch.normal, np.asarray(touch.two.angular_velocity - touch.one.angular_velocity))
         doubled = 2.0 * np.asarray(local.w) - turning  # the part H₁u of w counted twice

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from saltus import surfaces, systems
-from saltus.papers.memo import kept
+from saltus.papers.memo import memoise
 from saltus.papers.sampling import SAMPLES, series
 from saltus.simulation import Run, Tolerances, simulate
 
@@ -114,7 +114,7 @@ class Workbench:
         system, start, period = self.steady()
         return simulate(system, start, 5 * period, **TIGHT)
 
-    @kept
+    @memoise
     def circle_errors(self, step: float) -> tuple[float, float]:
         """Case 1a with RK4: largest error of x over the radius, largest |h| / mg."""
         system, start, period = self.circle
@@ -125,7 +125,7 @@ class Workbench:
         error = np.abs(seen["position"][:, :, 0] - exact).max() / radius
         return float(error), float(np.abs(seen["rod_force"]).max() / GRAVITY)
 
-    @kept
+    @memoise
     def steady_errors(self, step: float) -> tuple[float, float]:
         """Case 1b with RK4: largest error of x over the radius, largest relative error of h."""
         system, start, period = self.steady()
@@ -155,7 +155,7 @@ class Workbench:
         """The fastest of them [1/s]."""
         return float(np.real(self.exponents).max())
 
-    @kept
+    @memoise
     def height_error(self, name: str, step: float) -> tuple[np.ndarray, np.ndarray]:
         """Times, and how far RK4 lets the masses stray from their constant heights in Case 1."""
         system, start, period = self.circle if name == "1a" else self.steady()
@@ -200,7 +200,7 @@ class Workbench:
             zeros = zeros - seen["position"][:, 0, 0] / seen["velocity"][:, 0, 0]
         return float(zeros[1] - zeros[0])
 
-    @kept
+    @memoise
     def rough_pendulum(self, printed: bool) -> tuple[np.ndarray, np.ndarray]:
         """Times and angle of the pendulum of Case 2 with friction by plain RK4, without looking for its stops."""
         times = np.arange(0.0, float(self.rough_swing.end.t), PENDULUM_STEP)
@@ -230,7 +230,7 @@ class Workbench:
 
     # ---- Examples ---------------------------------------------------------------------------------
 
-    @kept
+    @memoise
     def example_1(self, mu: float) -> Run:
         """Example 1 over five periods of the frictionless motion."""
         if mu == 0.0:
@@ -250,27 +250,27 @@ class Workbench:
         system = systems.SlidingMasses(surface, [1.0, 5.0], [(0, 1)], mu=mu, gravity=GRAVITY)
         return system, system.start([[400.0, 0.0], [-200.0, 0.0]], [[0.0, 50.0], [0.0, -50.0]])
 
-    @kept
+    @memoise
     def example_2(self, mu: float) -> Run:
         """Example 2 over 200 s."""
         return simulate(*self.paraboloid(mu), END_2, rtol=1e-12, atol=1e-12)
 
-    @kept
+    @memoise
     def example_2_rk4(self, mu: float) -> Run:
         """Example 2 by RK4 at the step of the paper."""
         return simulate(*self.paraboloid(mu), END_2, method="rk4", step=STEP_2)
 
-    @kept
+    @memoise
     def example_2_to_rest(self, mu: float) -> Run:
         """Example 2 until everything rests."""
         return simulate(*self.paraboloid(mu), LONG_2, rtol=1e-12, atol=1e-12)
 
-    @kept
+    @memoise
     def samples_1(self, mu: float) -> Series:
         """Example 1 as arrays."""
         return series(self.example_1(mu))
 
-    @kept
+    @memoise
     def samples_2(self, mu: float) -> Series:
         """Example 2 as arrays, four samples a second."""
         return series(self.example_2(mu), np.linspace(0.0, END_2, 2 * 401 - 1))

@@ -18,8 +18,8 @@ from saltus.papers.claim import (
     Number,
     Order,
     Statement,
+    format_value,
     scientific,
-    shown,
 )
 from saltus.papers.sampling import series
 from saltus.papers.tinti_2019 import measures
@@ -79,14 +79,14 @@ def steady_force_error(work: Workbench) -> Found:
 
 def steady_value(work: Workbench) -> Found:
     force = float(series(work.steady_run)["rod_force"].mean() / GRAVITY)
-    return Found(force, shown(force, 12))
+    return Found(force, format_value(force, 12))
 
 
 def longer_period(work: Workbench) -> Found:
     together = work.steady()[2]
     alone = work.circle[2]
     excess = together / alone - 1.0
-    return Found(excess, shown(excess, 8))
+    return Found(excess, format_value(excess, 8))
 
 
 # ---- Case 2 ---------------------------------------------------------------------------------------
@@ -106,13 +106,13 @@ def printed_period(work: Workbench) -> Found:
 
 def swing_lowest(work: Workbench) -> Found:
     low = float(series(work.swing_run)["rod_force"].min() / GRAVITY)
-    return Found(low, shown(low, 10))
+    return Found(low, format_value(low, 10))
 
 
 def swing_highest(work: Workbench) -> Found:
     bottom = series(work.swing_run, np.array([0.25, 0.75]) * work.swing_period)
     high = float(bottom["rod_force"].max() / GRAVITY)
-    return Found(high, shown(high, 10))
+    return Found(high, format_value(high, 10))
 
 
 def swing_position(work: Workbench) -> Found:
@@ -174,7 +174,7 @@ def rough_lowest(work: Workbench) -> Found:
     low = float(np.nanmin(work.rough_samples["rod_force"]) / GRAVITY)
     s, c = Pendulum.half_rod, math.cos(math.radians(24.35))
     error = abs(low / (s * c / (1.0 - s**2)) - 1.0)
-    return Found(error, f"lowest {shown(low, 8)}, {_power(max(error, 1e-16))} from Eq. 24")
+    return Found(error, f"lowest {format_value(low, 8)}, {_power(max(error, 1e-16))} from Eq. 24")
 
 
 def rough_final(work: Workbench) -> Found:

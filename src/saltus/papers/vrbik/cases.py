@@ -11,7 +11,7 @@ import numpy as np
 
 from saltus import systems
 from saltus.hybrid import Event
-from saltus.papers.memo import kept
+from saltus.papers.memo import memoise
 from saltus.papers.vrbik import finite_force
 from saltus.simulation import Run, simulate
 
@@ -72,7 +72,7 @@ class Workbench:
         self.longest = QUICK_LONGEST if quick else LONGEST
         self.sizes = QUICK_SIZES if quick else SIZES
 
-    @kept
+    @memoise
     def slid(self, links: int, law: str = "limit", overhang: float = OVERHANG) -> Sliding:
         """A chain as the article starts it."""
         moving = chain(links, law, self.longest)
@@ -88,19 +88,19 @@ class Workbench:
             found[law] = np.array([one.exit_time for one in slid]), np.array([one.losses.sum() for one in slid])
         return found
 
-    @kept
+    @memoise
     def finite(self, force: float) -> finite_force.Slide:
         """A short chain with no law of the jerk."""
         return finite_force.slide(FINITE_LINKS, OVERHANG, force)
 
-    @kept
+    @memoise
     def short(self, law: str) -> tuple[float, np.ndarray]:
         """The same short chain with a law: exit time and velocities then."""
         moving = chain(FINITE_LINKS, law, FINITE_LINKS)
         slid = slide(moving, moving.start(OVERHANG), FINITE_LINKS, rtol=1e-12)
         return slid.exit_time, np.asarray(moving.observe(slid.crossings[-1].after)["velocity"])
 
-    @kept
+    @memoise
     def many(self, links: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """A chain of unit length with many links: share over the edge, speed, time, and energy lost."""
         longest = CONTINUUM[-1]

@@ -26,8 +26,8 @@ from saltus.systems.ball_on_rails.forces import (
     even_load,
     grip,
     loads_of,
-    placed,
-    slid,
+    place_contacts,
+    sliding_contacts,
 )
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def ray_angle(ball: BallOnRails, velocity: RailMotion) -> Scalar:
 def on_ray(ball: BallOnRails, place: Place, angle: Scalar, forward: Scalar) -> Contacts:
     """Creep: friction and acceleration do not change on the ray."""
     motion = jax.tree.map(lambda x: forward * x, ray_motion(ball, angle))
-    return slid(ball, place, RailMotion.still(), motion)
+    return sliding_contacts(ball, place, RailMotion.still(), motion)
 
 
 def symmetric_acceleration(ball: BallOnRails, angle: Scalar, forward: Scalar) -> RailMotion:
     """Acceleration in the symmetric motion of this angle and direction of spin."""
-    return on_ray(ball, placed(ball, jnp.zeros(()), RailMotion.still()), angle, forward).acceleration
+    return on_ray(ball, place_contacts(ball, jnp.zeros(()), RailMotion.still()), angle, forward).acceleration
 
 
 def turning_of_ray(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Scalar:
@@ -94,7 +94,7 @@ def turning_of_ray(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Scalar:
     return forward * (slip * jnp.sin(angle) - rim * jnp.cos(angle))
 
 
-def refined_angle(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Scalar:
+def refine_angle(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Scalar:
     """The angle of self-similar creep near a given one, by Newton's method."""
 
     def improve(angle, _):
@@ -115,7 +115,7 @@ def creep_angle(ball: BallOnRails, forward: Scalar) -> Scalar:
 
     ends = jnp.asarray(0.0), jnp.asarray(jnp.pi / 2)
     low, high = jax.lax.fori_loop(0, _HALVINGS, halve, ends)
-    return refined_angle(ball, jax.lax.stop_gradient(0.5 * (low + high)), forward)
+    return refine_angle(ball, jax.lax.stop_gradient(0.5 * (low + high)), forward)
 
 
 @program

@@ -12,7 +12,7 @@ from jaxtyping import Array
 from saltus.hybrid import Guard, State
 from saltus.hybrid.parts import shift
 from saltus.laws.friction import PointLimit, SpotLimit
-from saltus.systems.ball_common import changed, choose, size
+from saltus.systems.ball_common import choose, replace_parts, size
 from saltus.systems.ball_on_rails import creep, forces
 from saltus.systems.ball_on_rails.forces import Contacts, Place, RailMotion, Scalar
 from saltus.systems.ball_on_rails.stick import (
@@ -70,7 +70,7 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
     if not ball.secure:
         guards += [
             Guard("rail_lost", lambda s: look(s).loads.margin, both_slide, jump=after(_rail_lost)),
-            Guard("landing", lambda s: s.q.tilt, one_rail, jump=after(_landed), settle=after(_rocked_down)),
+            Guard("landing", lambda s: s.q.tilt, one_rail, jump=after(_land), settle=after(_end_rocking)),
             Guard("leaves", look.share_of_load, one_rail, "left_domain", LEFT_MESSAGE),
             Guard("jams", look.room_left, slides_or_jammed, "jammed", JAM_MESSAGE),
         ]
@@ -82,11 +82,11 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
     else:
         guards += [
             Guard("creeps", look.off_creep, both_slide, jump=after(_creeping)),
-            Guard("stops", look.speed_left, both_slide, singular=True, jump=after(_stopped)),
+            Guard("stops", look.speed_left, both_slide, singular=True, jump=after(_stop)),
             Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any(), jump=after(_at_rest)),
         ]
     if not ball.secure:
-        guards.append(Guard("slips", look.grip_left, holds_on_one, jump=after(_torn_loose)))
+        guards.append(Guard("slips", look.grip_left, holds_on_one, jump=after(_tear_loose)))
     if not ball.secure and not ball.point:
         guards.append(Guard("slip_vanishes", look.slip_left, slips_on_one, singular=True, jump=after(_slip_vanished)))
     return tuple(guards)
@@ -95,12 +95,12 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
 def _rail_lost(ball: BallOnRails, state: State, index) -> State:
     """The ball begins to tilt about the rail that it still touches."""
     seat = _with_tilt(state, 0.0)
-    return changed(seat, mode=state.mode.at[index].set(OPEN))
+    return replace_parts(seat, mode=state.mode.at[index].set(OPEN))
 
 
 def _with_tilt(state: State, rate) -> State:
     """The state with no tilt, but this rate of it."""
-    return changed(
+    return replace_parts(
         state,
         q=state.q.replace(tilt=jnp.zeros_like(state.q.tilt)),
         v=state.v.replace(tilt=jnp.full_like(state.v.tilt, rate)),
@@ -115,60 +115,60 @@ def _slip_vanished(ball: BallOnRails, state: State, index) -> State:
 def _slip_ended(ball: BallOnRails, state: State, index) -> State:
     """A contact without slip sticks or slides on."""
     if not ball.point:
-        return _stuck_on_one_rail(ball, state)
+        return _stick_on_one_rail(ball, state)
     if ball.secure:
         return _straight(ball, state)
-    return choose((state.mode == OPEN).any(), _stuck_on_one_rail(ball, state), _straight(ball, state))
+    return choose((state.mode == OPEN).any(), _stick_on_one_rail(ball, state), _straight(ball, state))
 
 
-def _stopped(ball: BallOnRails, state: State, index) -> State:
+def _stop(ball: BallOnRails, state: State, index) -> State:
     """Sliding ends in rest."""
     return _at_rest(ball, _run_out(ball, state))
 
 
-def _rocked_down(ball: BallOnRails, state: State, index) -> State:
+def _end_rocking(ball: BallOnRails, state: State, index) -> State:
     """Rocking between the rails has died down: the ball sits on both."""
-    return seated(ball, on_both(ball, state, jnp.zeros(())))
+    return seat(ball, on_both(ball, state, jnp.zeros(())))
 
 
-def seated(ball: BallOnRails, state: State) -> State:
+def seat(ball: BallOnRails, state: State) -> State:
     """Modes of a ball that has just come to sit on both rails."""
-    state = changed(state, mode=jnp.full(2, SLIP))
+    state = replace_parts(state, mode=jnp.full(2, SLIP))
     if ball.point:
         straight = jnp.abs(state.v.turning[0]) * ball.radius <= NEAR_STICK * ball.speed
         state = choose(straight, _straight(ball, state), state)
     else:
         still = size(ball.speeds(state.v)) <= NEAR_REST * ball.speed
         state = choose(still, _at_rest(ball, state), state)
-    place = forces.placed(ball, state.q.tilt, state.v)
+    place = forces.place_contacts(ball, state.q.tilt, state.v)
     if ball.secure:
         return state
-    loads = forces.slid(ball, place, state.v).loads
+    loads = forces.sliding_contacts(ball, place, state.v).loads
     lost = (loads.margin < 0.0) & (state.mode == SLIP)
     jammed = (state.mode == SLIP).all() & (loads.determinant <= SINGULAR)
-    return changed(state, mode=jnp.where(jammed, JAMMED, jnp.where(lost, OPEN, state.mode)))
+    return replace_parts(state, mode=jnp.where(jammed, JAMMED, jnp.where(lost, OPEN, state.mode)))
 
 
 def on_both(ball: BallOnRails, state: State, tilt_rate: Scalar) -> State:
     """The ball down on both rails, with this rate of tilt left; the energy lost goes to the ledger."""
     loss = 0.5 * ball.mass * ball.radius**2 * (state.v.tilt**2 - tilt_rate**2)
     lost = state.ledger.replace(impact=state.ledger.impact + loss)
-    return changed(_with_tilt(state, tilt_rate), ledger=lost)
+    return replace_parts(_with_tilt(state, tilt_rate), ledger=lost)
 
 
-def _landed(ball: BallOnRails, state: State, index) -> State:
+def _land(ball: BallOnRails, state: State, index) -> State:
     """Plastic impact on the rail that was lost; where the normals are less than 90 degrees apart it rocks over."""
     rate = -state.v.tilt * jnp.cos(2 * ball.half_angle)
     rocks = rate > NEAR_STICK * ball.speed / ball.radius
     down = on_both(ball, state, jnp.where(rocks, rate, 0.0))
-    return choose(rocks, changed(down, mode=jnp.where(state.mode == OPEN, SLIP, OPEN)), seated(ball, down))
+    return choose(rocks, replace_parts(down, mode=jnp.where(state.mode == OPEN, SLIP, OPEN)), seat(ball, down))
 
 
 def _straight(ball: BallOnRails, state: State) -> State:
     """Point contacts that slide along the rails only: who sticks and who slides, with exact zeros."""
     v = state.v.replace(turning=state.v.turning.at[0].set(0.0))
     negligible = 2 * NEAR_STICK * ball.speed
-    place = forces.placed(ball, jnp.zeros(()), v)
+    place = forces.place_contacts(ball, jnp.zeros(()), v)
     slip = place.motion.slip[:, 0]
     mode = straight_modes(ball, slip, negligible)
     sticks = mode == STICK
@@ -178,15 +178,15 @@ def _straight(ball: BallOnRails, state: State) -> State:
     impulse = jnp.where(sticks, jnp.where(sticks.all(), both, one), 0.0)
     pushed = forces.acceleration(ball, place, forces.along_rails(impulse))
     pushed = pushed.replace(along=pushed.along - ball.gravity * jnp.sin(ball.slope))
-    return changed(state, v=jax.tree.map(jnp.add, v, pushed), mode=mode)
+    return replace_parts(state, v=jax.tree.map(jnp.add, v, pushed), mode=mode)
 
 
-def _stuck_on_one_rail(ball: BallOnRails, state: State) -> State:
+def _stick_on_one_rail(ball: BallOnRails, state: State) -> State:
     """A contact that stops slipping (and spinning) while the other rail is lost; it sticks if friction can hold it."""
-    place = ball.placed(state)
+    place = ball.contacts_of(state)
     slip, spin = jnp.sum(place.motion.slip, 0), jnp.sum(place.motion.spin)
     v = _with_slip(ball, state, place, -slip, jnp.zeros(()) if ball.point else -spin)
-    stuck = changed(state, v=v, mode=jnp.where(state.mode == SLIP, STICK, state.mode))
+    stuck = replace_parts(state, v=v, mode=jnp.where(state.mode == SLIP, STICK, state.mode))
     return choose(_Look(ball).grip_left(stuck) >= 0.0, stuck, state)
 
 
@@ -199,14 +199,14 @@ def _with_slip(ball: BallOnRails, state: State, place: Place, slip: Array, spin:
     )
 
 
-def _torn_loose(ball: BallOnRails, state: State, index) -> State:
+def _tear_loose(ball: BallOnRails, state: State, index) -> State:
     """The only contact slips: against the friction that held it, with a speed that does not count."""
     contacts = ball.contacts(state)
     force, torque = jnp.sum(contacts.reaction.force, 0), jnp.sum(contacts.reaction.spin_torque)
     slip, spin = _limit(ball, contacts).motion(-force, -torque)
     tiny = 2 * NEAR_STICK * ball.speed
     v = _with_slip(ball, state, contacts.place, tiny * slip, tiny * spin)
-    return changed(state, v=v, mode=jnp.where(state.mode == STICK, SLIP, state.mode))
+    return replace_parts(state, v=v, mode=jnp.where(state.mode == STICK, SLIP, state.mode))
 
 
 def _limit(ball: BallOnRails, contacts: Contacts) -> PointLimit | SpotLimit:
@@ -218,11 +218,11 @@ def _limit(ball: BallOnRails, contacts: Contacts) -> PointLimit | SpotLimit:
 def _creeping(ball: BallOnRails, state: State, index) -> State:
     """Onto the ray of self-similar creep; the momentum that friction along the rails cannot change is kept."""
     forward = jnp.where(state.v.turning[1] < 0.0, -1.0, 1.0)
-    angle = creep.refined_angle(ball, creep.ray_angle(ball, state.v), forward)
+    angle = creep.refine_angle(ball, creep.ray_angle(ball, state.v), forward)
     direction = creep.ray(ball, angle)
     kept, unit = creep.momentum(ball, state.v), creep.momentum(ball, direction)
     v = jax.tree.map(lambda x: x * kept / unit, direction)
-    return changed(state, q=state.q.replace(creep_angle=angle), v=v, mode=_creep_mode(forward))
+    return replace_parts(state, q=state.q.replace(creep_angle=angle), v=v, mode=_creep_mode(forward))
 
 
 def _creep_mode(forward: Scalar) -> Array:
@@ -235,7 +235,7 @@ def _run_out(ball: BallOnRails, state: State) -> State:
     scaled, gain = ball.speeds(state.v), ball.speeds(rate.v)
     left = -jnp.sum(scaled * scaled) / jnp.minimum(jnp.sum(scaled * gain), -1e-300)
     q, ledger = (shift(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
-    return changed(state, t=state.t + left, q=q, ledger=ledger)
+    return replace_parts(state, t=state.t + left, q=q, ledger=ledger)
 
 
 def _slip_run_out(ball: BallOnRails, state: State, index) -> State:
@@ -243,14 +243,14 @@ def _slip_run_out(ball: BallOnRails, state: State, index) -> State:
     rate = ball.rate(state)
 
     def slip_at(q, v):
-        motion = ball.placed(changed(state, q=q, v=v)).motion
+        motion = ball.contacts_of(replace_parts(state, q=q, v=v)).motion
         rim = 0.0 if ball.point else creep.spot_radius(ball) * motion.spin[index]
         return jnp.append(motion.slip[index], rim)
 
     slip, gain = jax.jvp(slip_at, (state.q, state.v), (rate.q, rate.v))
     left = -jnp.sum(slip * slip) / jnp.minimum(jnp.sum(slip * gain), -1e-300)
     left = jnp.minimum(left, 10 * NEAR_STICK * ball.speed / (forces.grip(ball) * ball.gravity + 1e-300))
-    return changed(
+    return replace_parts(
         state,
         t=state.t + left,
         q=shift(state.q, rate.q, left),
@@ -264,8 +264,8 @@ def _at_rest(ball: BallOnRails, state: State, index=0) -> State:
     still = RailMotion.still()
     downhill = jnp.where(ball.slope < 0.0, -1.0, 1.0)
     angle = creep.creep_angle(ball, downhill)
-    leaves = changed(state, q=state.q.replace(creep_angle=angle), v=still, mode=_creep_mode(downhill))
-    return choose(creep.rests(ball), changed(state, v=still, mode=jnp.full(2, REST)), leaves)
+    leaves = replace_parts(state, q=state.q.replace(creep_angle=angle), v=still, mode=_creep_mode(downhill))
+    return choose(creep.rests(ball), replace_parts(state, v=still, mode=jnp.full(2, REST)), leaves)
 
 
 class _Look:
@@ -291,11 +291,11 @@ class _Look:
 
     def signed_slip(self, state: State) -> Array:
         """Slip along the rails in the direction of the mode, over an ordinary speed."""
-        return sign_of(state.mode) * self.ball.placed(state).motion.slip[:, 0] / self.ball.speed
+        return sign_of(state.mode) * self.ball.contacts_of(state).motion.slip[:, 0] / self.ball.speed
 
     def slip_left(self, state: State) -> Array:
         """Slip (and rim speed of a spot) over that at which a contact counts as come to rest."""
-        motion = self.ball.placed(state).motion
+        motion = self.ball.contacts_of(state).motion
         speeds = motion.slip
         if not self.ball.point:
             rim = creep.spot_radius(self.ball) * motion.spin

@@ -155,7 +155,9 @@ def grip(ball: BallOnRails) -> Scalar:
     return ball.law.capacity(even_load(ball)) / even_load(ball)
 
 
-def placed(ball: BallOnRails, tilt: Scalar, velocity: RailMotion, is_open: Bool[Array, "2"] | None = None) -> Place:
+def place_contacts(
+    ball: BallOnRails, tilt: Scalar, velocity: RailMotion, is_open: Bool[Array, "2"] | None = None
+) -> Place:
     """Where the ball touches: both rails, or one about which it has turned by `tilt`."""
     is_open = jnp.zeros(2, bool) if is_open is None else jnp.asarray(is_open)
     one = is_open.any()
@@ -166,10 +168,12 @@ def placed(ball: BallOnRails, tilt: Scalar, velocity: RailMotion, is_open: Bool[
     centre = jnp.stack([velocity.along, jnp.where(one, aside, 0.0), jnp.where(one, down, 0.0)])
     leans = jnp.where(one, kept * lean, LEAN * ball.half_angle)
     motion = contact_motion(normal_at(leans), centre, velocity.turning, ball.radius)
-    return Place(one, ~is_open, kept, leans, centre, _masked(motion, ~is_open))
+    return Place(one, ~is_open, kept, leans, centre, _mask(motion, ~is_open))
 
 
-def slid(ball: BallOnRails, place: Place, velocity: RailMotion, motion: ContactMotion | None = None) -> Contacts:
+def sliding_contacts(
+    ball: BallOnRails, place: Place, velocity: RailMotion, motion: ContactMotion | None = None
+) -> Contacts:
     """Every contact that touches slides: loads, friction and accelerations.
 
     Friction follows `motion` where it is given, otherwise the motion of the place.
@@ -227,7 +231,7 @@ def acceleration(ball: BallOnRails, place: Place, reaction: Reaction) -> RailMot
     return RailMotion(along, tilt, jnp.sum(turning, 0) / ball.inertia)
 
 
-def held(ball: BallOnRails, place: Place, velocity: RailMotion, reaction: Reaction) -> Contacts:
+def sticking_contacts(ball: BallOnRails, place: Place, velocity: RailMotion, reaction: Reaction) -> Contacts:
     """Contacts with given friction, loads without friction across the rails."""
     loads = loads_of(ball, place, velocity, jnp.zeros(2))
     return Contacts(place, loads, reaction, acceleration(ball, place, reaction))
@@ -256,6 +260,6 @@ def rolling_on_one(ball: BallOnRails, place: Place, velocity: RailMotion) -> Rea
     return jax.tree.map(lambda x: jnp.where(place.touches.reshape(2, *[1] * x.ndim), x, 0.0), whole)
 
 
-def _masked(motion: ContactMotion, touches: Bool[Array, "2"]) -> ContactMotion:
+def _mask(motion: ContactMotion, touches: Bool[Array, "2"]) -> ContactMotion:
     """The motion with zeros at contacts that do not touch."""
     return jax.tree.map(lambda x: jnp.where(touches.reshape(2, *[1] * (x.ndim - 1)), x, 0.0), motion)

@@ -115,7 +115,7 @@ class BallOnRails(AbstractSystem):
         zero = numbers(0.0)
         place = RailPlace(numbers(position), zero, zero)
         motion = RailMotion(numbers(velocity), zero, numbers(angular_velocity))
-        return _seated(self, State.of(0.0, place, motion, RailLosses(zero, zero), [SLIP, SLIP]))
+        return _seat(self, State.of(0.0, place, motion, RailLosses(zero, zero), [SLIP, SLIP]))
 
     def rate(self, state: State) -> Rate:
         """Velocities and accelerations in the present mode, and the power lost."""
@@ -131,7 +131,7 @@ class BallOnRails(AbstractSystem):
 
     def contacts(self, state: State) -> Contacts:
         """Loads, friction and accelerations in the present mode."""
-        place = self.placed(state)
+        place = self.contacts_of(state)
         direction = stick.sign_of(state.mode)
         if not self.point:
             return self._spots(state, place, direction[0])
@@ -139,24 +139,28 @@ class BallOnRails(AbstractSystem):
         if not self.secure:
             holding = choose(place.one_rail, forces.rolling_on_one(self, place, state.v), holding)
         slides = (state.mode == SLIP).any()
-        return choose(slides, forces.slid(self, place, state.v), forces.held(self, place, state.v, holding))
+        return choose(
+            slides,
+            forces.sliding_contacts(self, place, state.v),
+            forces.sticking_contacts(self, place, state.v, holding),
+        )
 
     def _spots(self, state: State, place: Place, forward: Scalar) -> Contacts:
         """Finite spots: sliding as they move, creeping on the ray, or at rest."""
         creeping = jax.tree.map(lambda x: forward * x, creep.ray_motion(self, state.q.creep_angle))
         motion = choose(forward != 0.0, creeping, place.motion)
-        result = forces.slid(self, place, state.v, motion)
+        result = forces.sliding_contacts(self, place, state.v, motion)
         result = choose((state.mode == REST).any(), creep.resting(self, place), result)
         if self.secure:
             return result
-        rolling = forces.held(self, place, state.v, forces.rolling_on_one(self, place, state.v))
+        rolling = forces.sticking_contacts(self, place, state.v, forces.rolling_on_one(self, place, state.v))
         return choose((state.mode == STICK).any(), rolling, result)
 
-    def placed(self, state: State) -> Place:
+    def contacts_of(self, state: State) -> Place:
         """Where and how the ball touches in the present mode."""
         if self.secure:
-            return forces.placed(self, state.q.tilt, state.v)
-        return forces.placed(self, state.q.tilt, state.v, state.mode == OPEN)
+            return forces.place_contacts(self, state.q.tilt, state.v)
+        return forces.place_contacts(self, state.q.tilt, state.v, state.mode == OPEN)
 
     def guards(self) -> tuple[Guard, ...]:
         """What can happen; see `events.all_guards`."""
@@ -220,8 +224,8 @@ class BallOnRails(AbstractSystem):
 
 
 @program
-def _seated(ball: BallOnRails, state: State) -> State:
-    return same_types(state, events.seated(ball, state))
+def _seat(ball: BallOnRails, state: State) -> State:
+    return same_types(state, events.seat(ball, state))
 
 
 def _keeps_both_rails(half_angle: Scalar, law: AbstractFrictionLaw) -> bool:

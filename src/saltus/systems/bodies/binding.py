@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from saltus.numerics.components import Turn, Vec
 from saltus.shapes.ball import Ball
 from saltus.shapes.ellipsoid import Ellipsoid
 from saltus.systems.bodies.bond import FLATNESS, LEFT, PARTS, ROW, Bond, Contacts
@@ -148,8 +149,6 @@ def _set_out(bond: Bond, closed, c: int, marks: np.ndarray) -> None:
 
 
 def _vec(array):
-    from saltus.numerics.components import Vec
-
     return Vec.of(jnp.asarray(array))
 
 
@@ -166,7 +165,8 @@ def _marks(plan, contacts: list, q, v) -> np.ndarray:
 
 
 def _mark(body, point) -> np.ndarray:
-    return np.asarray(body.turn().to_body(_vec(point - body.center)).array())
+    away = np.asarray(point) - np.asarray(body.center)
+    return np.array([*Turn.of_quaternion(np.asarray(body.quaternion)).to_body(Vec(*away))])
 
 
 def _parts(system, pairs: list, walls: list) -> tuple:
@@ -187,4 +187,4 @@ def _planes(system, walls: list) -> np.ndarray:
 
 
 def _rows_of(tree, index):
-    return jax.tree.map(lambda leaf: leaf[index], tree)
+    return jax.tree.map(lambda leaf: jax.device_put(np.asarray(leaf)[index]), tree)

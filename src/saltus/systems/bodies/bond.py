@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.shapes.body import Body
-from saltus.systems.bodies.closed import Closed, closed_pairs, closed_walls
+from saltus.systems.bodies.closed import WIDTH, Closed, closed_pairs, closed_walls, filled
 from saltus.systems.bodies.lying import Face
 
 HOLD = 10.0  # rate at which a gap that has opened by rounding is closed again, in units of the motion's own
@@ -159,25 +159,38 @@ class Bond:
 
     def closed(self, y: np.ndarray, flatness: float | None = None) -> Closed:
         """All contacts as they are."""
+        return self._closed_at([y], self.flatness if flatness is None else flatness)[0]
+
+    def _closed_at(self, ys: list[np.ndarray], flatness: float) -> list[Closed]:
+        """All contacts as they are in each of several places."""
+        n, count = self.contacts.n_pairs, len(self.contacts.names)
+        table = np.stack([self._table(y) for y in ys])
+        found = np.empty((len(ys), count, WIDTH))
+        for part, rows, closed in ((0, slice(0, n), closed_pairs), (1, slice(n, count), closed_walls)):
+            if rows.stop > rows.start:
+                asked = table[:, rows].reshape(-1, table.shape[-1])
+                parts = _repeated(self.parts[part], rows.stop - rows.start, len(ys))
+                found[:, rows] = closed(parts, asked, self.gravity, flatness).reshape(len(ys), -1, WIDTH)
+        return [Closed.of(rows) for rows in found]
+
+    def _table(self, y: np.ndarray) -> np.ndarray:
+        """What the compiled programs are told of each contact."""
         rows, marks = self._unpacked(y)
         contacts, n = self.contacts, self.contacts.n_pairs
-        flatness = self.flatness if flatness is None else flatness
         table = np.empty((len(marks), 2 * ROW + 6))
         table[:n, :ROW] = rows[contacts.first]
         table[:n, :3] += contacts.shift
         table[n:, :ROW] = 0.0
         table[:, ROW : 2 * ROW] = rows[contacts.second]
         table[:, 2 * ROW :] = marks.reshape(-1, 6)
-        found = []
-        if n:
-            found.append(closed_pairs(self.parts[0], table[:n], self.gravity, flatness))
-        if n < len(marks):
-            found.append(closed_walls(self.parts[1], table[n:], self.gravity, flatness))
-        return Closed.of(found[0] if len(found) == 1 else np.concatenate(found))
+        return table
 
     def pressed(self, y: np.ndarray) -> Pressed:
         """The forces that keep the contacts closed, and those that stick from slipping."""
-        closed, contacts, count = self.closed(y), self.contacts, len(self.contacts.names)
+        return self._pressed(self.closed(y))
+
+    def _pressed(self, closed: Closed) -> Pressed:
+        contacts, count = self.contacts, len(self.contacts.names)
         kappa, hold = float(np.prod(closed.kappa)), HOLD * self.pace
         others = np.array([np.prod(np.delete(closed.kappa, c)) for c in range(count)]) if count > 1 else np.ones(1)
         rate = np.einsum("ci,ci->c", closed.normal, closed.slip)
@@ -250,7 +263,16 @@ class Bond:
 
     def rate(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rates of the variables and guards."""
-        at, rows = self.pressed(y), self._unpacked(y)[0]
+        at = self.pressed(y)
+        return self._rate(at, y), self._guards(at, y)
+
+    def rates(self, ys: list[np.ndarray]) -> list[np.ndarray]:
+        """Rates of the variables at several places: the compiled programs are called once for all."""
+        found = self._closed_at(ys, self.flatness)
+        return [self._rate(self._pressed(closed), y) for closed, y in zip(found, ys, strict=True)]
+
+    def _rate(self, at: Pressed, y: np.ndarray) -> np.ndarray:
+        rows = self._unpacked(y)[0]
         closed, kappa, contacts = at.closed, at.kappa, self.contacts
         spin = np.empty((self.k, 3))
         spin[contacts.first] = closed.spin[: contacts.n_pairs, 0]
@@ -263,7 +285,7 @@ class Bond:
         marks = at.others[:, None, None] * (closed.move + HOLD * self.pace * closed.miss)
         marks[contacts.n_pairs :, 0] = 0.0  # a wall has no mark
         lost = -np.sum(at.tangent * at.along)
-        return np.concatenate([[kappa, lost], change.ravel(), marks.ravel()]), self._guards(at, y)
+        return np.concatenate([[kappa, lost], change.ravel(), marks.ravel()])
 
     def _guards(self, at: Pressed, y: np.ndarray) -> np.ndarray:
         guards = [at.normal, at.normal + at.kappa * self.contacts.slack]
@@ -328,6 +350,14 @@ class Bond:
             contacts = dataclasses.replace(contacts, heading=heading, creeps=creeps)
         inside = self.inside and self.face is not None and self.face.outside(y[-3:]) < LEFT
         return dataclasses.replace(self, start=y, contacts=contacts, inside=inside)
+
+
+def _repeated(parts: tuple, count: int, times: int) -> tuple:
+    """The bodies and walls of so many contacts several times, as many as the compiled programs take."""
+    if times == 1:
+        return parts
+    which = filled(np.tile(np.arange(count), times))
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[which], parts)
 
 
 def _steady(directions: np.ndarray, c: int, acceleration) -> np.ndarray:

@@ -18,6 +18,7 @@ from jaxtyping import Array
 
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec, tangent_basis
+from saltus.programs import program
 from saltus.shapes.body import Body
 
 ROUND = 1e-10  # curvature that a direction has at least, relative to the other
@@ -70,6 +71,7 @@ _SHAPES = {
     "miss": (2, 3), "rocking": (), "levers": (2, 3, 6), "effects": (2, 3, 6), "spin": (2, 3),
 }  # fmt: skip
 _ENDS = np.cumsum([int(np.prod(shape)) for shape in _SHAPES.values()])
+WIDTH = int(_ENDS[-1])  # numbers of one contact
 _PLACES = {
     name: (int(end - np.prod(shape)), int(end), shape)
     for (name, shape), end in zip(_SHAPES.items(), _ENDS, strict=True)
@@ -203,8 +205,14 @@ def _of_wall(plane, second: Body, rows, gravity, flatness) -> Array:
     return _closed(_fixed(plane[:3]), two, apart, plane[:3], flatness)
 
 
-_of_pairs = jax.jit(jax.vmap(_of_pair, in_axes=(0, 0, 0, None, None)))
-_of_walls = jax.jit(jax.vmap(_of_wall, in_axes=(0, 0, 0, None, None)))
+@program
+def _of_pairs(first: Body, second: Body, rows, gravity, flatness) -> Array:
+    return jax.vmap(_of_pair, in_axes=(0, 0, 0, None, None))(first, second, rows, gravity, flatness)
+
+
+@program
+def _of_walls(planes, second: Body, rows, gravity, flatness) -> Array:
+    return jax.vmap(_of_wall, in_axes=(0, 0, 0, None, None))(planes, second, rows, gravity, flatness)
 
 
 def closed_pairs(parts: tuple, rows: np.ndarray, gravity, flatness) -> np.ndarray:
@@ -216,12 +224,12 @@ def closed_pairs(parts: tuple, rows: np.ndarray, gravity, flatness) -> np.ndarra
         gravity: Uniform acceleration [m s-2].
         flatness: Over the size [m-1].
     """
-    return np.asarray(_of_pairs(*parts, filled(rows), gravity, flatness))[: len(rows)]
+    return np.asarray(_of_pairs(*parts, filled(rows), np.asarray(gravity), np.float64(flatness)))[: len(rows)]
 
 
 def closed_walls(parts: tuple, rows: np.ndarray, gravity, flatness) -> np.ndarray:
     """The same for walls (normal and offset) and bodies; what the rows say of the first body is not read."""
-    return np.asarray(_of_walls(*parts, filled(rows), gravity, flatness))[: len(rows)]
+    return np.asarray(_of_walls(*parts, filled(rows), np.asarray(gravity), np.float64(flatness)))[: len(rows)]
 
 
 def filled(rows: np.ndarray) -> np.ndarray:

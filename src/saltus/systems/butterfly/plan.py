@@ -73,7 +73,7 @@ class ButterflyPlan(AbstractSystem):
         checks.finite("rate", rate)
         return State.of(0.0, PlateAngle(number(angle)), PlateAngle(number(rate)), Supplied(number(0.0)), 0)
 
-    def _solved(self, state: State):
+    def _solve(self, state: State):
         """Track, speed along it, plate motion with its acceleration, and what the motion demands."""
         effective = self.radius * jnp.cos(self.half_angle)
         share = 0.4 / jnp.cos(self.half_angle) ** 2
@@ -92,7 +92,7 @@ class ButterflyPlan(AbstractSystem):
 
     def rate(self, state: State) -> Rate:
         """The plates turn so that the rolling ball follows."""
-        place, speed, gain, (_, turn_rate, turn_gain), asked = self._solved(state)
+        place, speed, gain, (_, turn_rate, turn_gain), asked = self._solve(state)
         effective = self.radius * jnp.cos(self.half_angle)
         spin, spin_gain = turn_rate + speed / effective, turn_gain + gain / effective
         along = self.mass * (gain - asked.pull) * (speed + turn_rate * place.outward)
@@ -104,7 +104,7 @@ class ButterflyPlan(AbstractSystem):
         """The ball lifts off."""
         message = "The wanted motion lifts the ball off the plates at t = {t:.6g} s."
         return (
-            Guard("lift_off", lambda s: self._solved(s)[4].load / self.gravity, ends="left_domain", message=message),
+            Guard("lift_off", lambda s: self._solve(s)[4].load / self.gravity, ends="left_domain", message=message),
         )
 
     def quantities(self) -> dict[str, Quantity]:
@@ -133,7 +133,7 @@ class ButterflyPlan(AbstractSystem):
 
     def observe(self, state: State) -> dict[str, Array]:
         """The plate motion, and what it asks of the contacts."""
-        place, speed, gain, plates, asked = self._solved(state)
+        place, speed, gain, plates, asked = self._solve(state)
         load = 0.5 * self.mass * asked.load / jnp.cos(self.half_angle)
         along = 0.5 * self.mass * (gain - asked.pull)
         tangent, normal = place.outline.tangent, place.outline.normal

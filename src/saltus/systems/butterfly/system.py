@@ -21,9 +21,9 @@ from saltus.systems.ball_common import (
     AXES,
     BALL_QUANTITIES,
     atol_limit,
-    changed,
     choose,
     is_point,
+    replace_parts,
     size,
     sliding_force,
 )
@@ -163,7 +163,7 @@ class Butterfly(AbstractSystem):
         for name, value in (("phi", phi), ("speed", speed)):
             checks.finite(name, value)
         spin = None if angular_velocity is None else numbers(angular_velocity)
-        state, load = _placed(self, numbers(phi), numbers(speed), spin)
+        state, load = _place(self, numbers(phi), numbers(speed), spin)
         checks.note(lambda: load > 0.0)
         lifted = checks.concrete(load)
         if lifted is not None and lifted <= 0.0:
@@ -171,7 +171,7 @@ class Butterfly(AbstractSystem):
                 f"The ball does not touch the plates at the start: its load would be {float(lifted):.4g} m g. "
                 "Start nearer to the top, or slower."
             )
-        return _settled(self, state)
+        return _settle(self, state)
 
     def state(self, phi, speed, angular_velocity, t=0.0, mode: int = SLIP) -> State:
         """A state with these numbers, as `start` has them; nothing is checked."""
@@ -270,8 +270,8 @@ class Butterfly(AbstractSystem):
     def guards(self) -> tuple[Guard, ...]:
         """Lift-off, slip that ends, rolling that slips."""
         lift = Guard("lift_off", self._load, ends="left_domain", message=LIFT_MESSAGE)
-        slips = Guard("slips", self._grip_left, lambda s: s.mode == STICK, jump=self._torn_loose)
-        held = self._held_or_reversed
+        slips = Guard("slips", self._grip_left, lambda s: s.mode == STICK, jump=self._tear_loose)
+        held = self._hold_or_reverse
         if self.point:
             moving = Guard("slip_ends", self._signed_slip, self._slides, jump=held)
         else:
@@ -299,32 +299,32 @@ class Butterfly(AbstractSystem):
         return size(self._slip_and_rim(state)) / self.speed - NEAR_REST
 
     def _grip_left(self, state: State) -> Scalar:
-        now = self.contacts(changed(state, mode=jnp.asarray(STICK)))
+        now = self.contacts(replace_parts(state, mode=jnp.asarray(STICK)))
         limit = PointLimit(self.law.capacity(now.load)) if self.point else self.law.limit(now.load)
         return limit.margin(now.reaction.force, now.reaction.spin_torque) / (self.mass * self.gravity)
 
-    def _torn_loose(self, state: State, index) -> State:
+    def _tear_loose(self, state: State, index) -> State:
         now = self.contacts(state)
         if self.point:
-            return changed(state, mode=jnp.where(now.reaction.force[0] < 0.0, FORWARD, BACKWARD))
+            return replace_parts(state, mode=jnp.where(now.reaction.force[0] < 0.0, FORWARD, BACKWARD))
         # Off along the normal of the limit surface, with a speed that does not count.
         slip, spin = self.law.limit(now.load).motion(-now.reaction.force, -now.reaction.spin_torque)
         tiny = 2 * NEAR_REST * self.speed
         turning = -tiny * spin / jnp.sin(self.half_angle)
         rate = self.turning.at(state.t)[1]
         v = TrackMotion(tiny * slip[0] + self.effective_radius * turning, rate + turning)
-        return changed(state, v=v, mode=jnp.asarray(SLIP))
+        return replace_parts(state, v=v, mode=jnp.asarray(SLIP))
 
-    def _held_or_reversed(self, state: State, index=0) -> State:
+    def _hold_or_reverse(self, state: State, index=0) -> State:
         rate = self.turning.at(state.t)[1]
         if not self.point:
-            still = changed(state, v=TrackMotion(jnp.zeros_like(rate), rate), mode=jnp.asarray(STICK))
+            still = replace_parts(state, v=TrackMotion(jnp.zeros_like(rate), rate), mode=jnp.asarray(STICK))
             return choose(self._grip_left(still) > 0.0, still, state)
         speed = state.v.speed
-        rolling = changed(state, v=TrackMotion(speed, rate + speed / self.effective_radius))
-        force = self.contacts(changed(rolling, mode=jnp.asarray(STICK))).reaction.force[0]
+        rolling = replace_parts(state, v=TrackMotion(speed, rate + speed / self.effective_radius))
+        force = self.contacts(replace_parts(rolling, mode=jnp.asarray(STICK))).reaction.force[0]
         sliding = jnp.where(force < 0.0, FORWARD, BACKWARD)
-        return changed(rolling, mode=jnp.where(self._grip_left(rolling) > 0.0, STICK, sliding))
+        return replace_parts(rolling, mode=jnp.where(self._grip_left(rolling) > 0.0, STICK, sliding))
 
     # ---- results --------------------------------------------------------------------------------------
 
@@ -389,7 +389,7 @@ class Butterfly(AbstractSystem):
 
 
 @program
-def _placed(ball: Butterfly, phi: Scalar, speed: Scalar, spin: Scalar | None) -> tuple[State, Scalar]:
+def _place(ball: Butterfly, phi: Scalar, speed: Scalar, spin: Scalar | None) -> tuple[State, Scalar]:
     """The ball slipping on the plates, and its load; rolling if no angular velocity is given."""
     if spin is None:
         spin = ball.turning.at(jnp.zeros(()))[1] + speed / ball.effective_radius
@@ -398,12 +398,12 @@ def _placed(ball: Butterfly, phi: Scalar, speed: Scalar, spin: Scalar | None) ->
 
 
 @program
-def _settled(ball: Butterfly, state: State) -> State:
+def _settle(ball: Butterfly, state: State) -> State:
     """The right mode for a start."""
     slip_and_rim = ball._slip_and_rim(state)
     if not ball.point:
-        held = choose(size(slip_and_rim) <= NEAR_REST * ball.speed, ball._held_or_reversed(state), state)
+        held = choose(size(slip_and_rim) <= NEAR_REST * ball.speed, ball._hold_or_reverse(state), state)
         return same_types(state, held)
-    sliding = changed(state, mode=jnp.where(slip_and_rim[0] > 0.0, FORWARD, BACKWARD))
-    held = choose(jnp.abs(slip_and_rim[0]) <= 1e-12 * ball.speed, ball._held_or_reversed(state), sliding)
+    sliding = replace_parts(state, mode=jnp.where(slip_and_rim[0] > 0.0, FORWARD, BACKWARD))
+    held = choose(jnp.abs(slip_and_rim[0]) <= 1e-12 * ball.speed, ball._hold_or_reverse(state), sliding)
     return same_types(state, held)

@@ -119,8 +119,8 @@ class Chain(AbstractSystem):
         spare = 0 if room is None else int(room) - links
         lengths = _per_piece("length", length, links, "one per link")
         masses = _per_piece("mass", mass, links + 1, "one per particle")
-        self.mass = _extended(masses, NOTHING, spare)
-        self.length = _extended(lengths, lengths.mean(), spare)
+        self.mass = _extend(masses, NOTHING, spare)
+        self.length = _extend(lengths, lengths.mean(), spare)
         self.used = None if room is None else jnp.asarray(links, int)
         checks.positive("gravity", gravity)
         checks.nonnegative("table_friction", table_friction)
@@ -203,7 +203,7 @@ class Chain(AbstractSystem):
 
     def held(self, state: State) -> State:
         """The state with the table part held, if static friction is enough; for states not built by `start`."""
-        return starts.stuck_where_held(self, state)
+        return starts.stick_where_held(self, state)
 
     # Flow
 
@@ -356,7 +356,7 @@ def _per_piece(name: str, value: Any, count: int, what: str) -> Any:
     )
 
 
-def _extended(values: Any, value: Any, count: int) -> Float[Array, " m"]:
+def _extend(values: Any, value: Any, count: int) -> Float[Array, " m"]:
     """An array with so many entries more."""
     if isinstance(values, np.ndarray):
         return jnp.asarray(np.append(values, np.full(count, value)), float)

@@ -37,7 +37,7 @@ def guards(chain: Chain) -> tuple[Guard, ...]:
         Guard(pushes[0], view.link_tension, view.tension_watched, jump=after(pushes[1])),
         Guard("under_table", view.clearance, view.not_yet_under, jump=after(jumps.note_under_table)),
         Guard("lift_off", view.edge_force, view.edge_watched, jump=after(jumps.note_lift_off)),
-        Guard("slip", view.grip, view.held_on_table, jump=after(jumps.slip)),
+        Guard("slip", view.grip, view.margin_of_hold, jump=after(jumps.slip)),
         Guard("stick", view.table_speed, view.may_stick, jump=after(jumps.stick)),
     ]
     if chain.strings:
@@ -71,7 +71,7 @@ class _View:
     def slides(self, state: State) -> Array:
         return self.on_table(state) & ~self.regime(state).stuck
 
-    def held_on_table(self, state: State) -> Array:
+    def margin_of_hold(self, state: State) -> Array:
         return self.on_table(state) & self.regime(state).stuck
 
     def may_stick(self, state: State) -> Array:

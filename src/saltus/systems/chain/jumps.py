@@ -13,13 +13,13 @@ from saltus.laws.impact.engagement import FrozenEngagement
 from saltus.systems.chain import strings
 from saltus.systems.chain.edge import Edge
 from saltus.systems.chain.state import LOOSE, PULLS, UNTOLD, Losses, Motion, Regime, units
-from saltus.systems.chain.tension import edge_last, transmitted, velocity_changes
+from saltus.systems.chain.tension import edge_last, transmit, velocity_changes
 
 if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
 
 
-def rebuilt(state: State, place: Motion, velocity: Motion, regime: Regime, ledger: Losses | None = None) -> State:
+def rebuild(state: State, place: Motion, velocity: Motion, regime: Regime, ledger: Losses | None = None) -> State:
     """The state with new parts, after a jump now."""
     ledger = state.ledger if ledger is None else ledger
     return State(state.t, place.replace(since=state.t), velocity, ledger, regime)
@@ -58,8 +58,8 @@ class Crossing(eqx.Module):
         along = jnp.where(chain.taut(regime)[:, None], along, 0.0)
         directions = edge_last(along, edge.direction, regime.hanging)
         if chain.strings:
-            directions = strings.cut_where_folded(directions, regime.hanging)
-        unit_impulses, mobility = transmitted(directions, chain.mass, regime.hanging)
+            directions = strings.cut_at_folds(directions, regime.hanging)
+        unit_impulses, mobility = transmit(directions, chain.mass, regime.hanging)
         mass = chain.mass[regime.hanging + 1]
         table = chain.table_mass(regime.hanging + 1)
         law = FrozenEngagement() if last else chain.engagement
@@ -94,11 +94,11 @@ def cross(chain: Chain, state: State, index: Array, last: bool = False) -> State
     after_velocity = velocity.replace(angle=rates, edge=jerk.velocity)
     ledger = state.ledger.jerk(jerk.loss)
     regime = regime.replace(hanging=k + 1, unmoved=jnp.asarray(False))
-    after = rebuilt(state, after_place, after_velocity, regime, ledger)
+    after = rebuild(state, after_place, after_velocity, regime, ledger)
     if not chain.strings:
         return _noting_pushes(chain, after)
     stretching = velocity.length + jnp.where(hangs, jnp.sum(along * relative, axis=1), 0.0)
-    return strings.sorted_out(chain, after, stretching)
+    return strings.sort_out(chain, after, stretching)
 
 
 def _noting_pushes(chain: Chain, state: State) -> State:
@@ -106,25 +106,25 @@ def _noting_pushes(chain: Chain, state: State) -> State:
     place, velocity, regime = state.q, state.v, state.mode
     pushes = chain.balance(state).tension[:-1] < -strings.PUSHES * chain.weight
     news = pushes & (jnp.arange(chain.n_links) < regime.hanging) & (regime.loose == PULLS)
-    return rebuilt(state, place, velocity, regime.replace(loose=jnp.where(news, UNTOLD, regime.loose)))
+    return rebuild(state, place, velocity, regime.replace(loose=jnp.where(news, UNTOLD, regime.loose)))
 
 
 def note_compression(chain: Chain, state: State, index: Array) -> State:
     """A rod begins to push: noted once per link."""
     place, velocity, regime = state.q, state.v, state.mode
-    return rebuilt(state, place, velocity, regime.replace(loose=regime.loose.at[index].set(LOOSE)))
+    return rebuild(state, place, velocity, regime.replace(loose=regime.loose.at[index].set(LOOSE)))
 
 
 def note_under_table(chain: Chain, state: State, index: Array) -> State:
     """A particle swings under the table: noted once."""
     place, velocity, regime = state.q, state.v, state.mode
-    return rebuilt(state, place, velocity, regime.replace(swung_under=jnp.asarray(True)))
+    return rebuild(state, place, velocity, regime.replace(swung_under=jnp.asarray(True)))
 
 
 def note_lift_off(chain: Chain, state: State, index: Array) -> State:
     """The edge force vanishes: noted once."""
     place, velocity, regime = state.q, state.v, state.mode
-    return rebuilt(state, place, velocity, regime.replace(lifted=jnp.asarray(True)))
+    return rebuild(state, place, velocity, regime.replace(lifted=jnp.asarray(True)))
 
 
 def slip(chain: Chain, state: State, index: Array) -> State:
@@ -138,7 +138,7 @@ def slip(chain: Chain, state: State, index: Array) -> State:
     tiny = 1e-14 * jnp.sqrt(chain.gravity * edge.length)
     velocity = velocity.replace(edge=edge.perpendicular * edge.across + edge.direction * tiny)
     no = jnp.asarray(False)
-    return rebuilt(state, place, velocity, regime.replace(stuck=no, unmoved=no))
+    return rebuild(state, place, velocity, regime.replace(stuck=no, unmoved=no))
 
 
 def stick(chain: Chain, state: State, index: Array) -> State:
@@ -147,4 +147,4 @@ def stick(chain: Chain, state: State, index: Array) -> State:
     edge = Edge.of(place, velocity)
     held = place.replace(held=edge.length)
     across = velocity.replace(edge=edge.perpendicular * edge.across)
-    return rebuilt(state, held, across, regime.replace(stuck=jnp.asarray(True)))
+    return rebuild(state, held, across, regime.replace(stuck=jnp.asarray(True)))

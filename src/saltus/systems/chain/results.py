@@ -13,7 +13,7 @@ from saltus.hybrid.state import on_host
 from saltus.programs import program
 from saltus.systems.chain.edge import Edge
 from saltus.systems.chain.state import units
-from saltus.systems.chain.tension import edge_last, transmitted
+from saltus.systems.chain.tension import edge_last, transmit
 
 if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
@@ -166,6 +166,6 @@ def _crossing_numbers(chain: Chain, before: State, after: State):
     # Impulses between hanging particles cancel: what they lose together is the new link's.
     lost = -jnp.sum(jnp.where(off, chain.mass[:, None] * change, 0.0), axis=0)
     along = jnp.where(chain.taut(regime)[:, None], units(place.angle)[0], 0.0)
-    _, mobility = transmitted(edge_last(along, edge.direction, regime.hanging), chain.mass, regime.hanging)
+    _, mobility = transmit(edge_last(along, edge.direction, regime.hanging), chain.mass, regime.hanging)
     response = chain.mass[regime.hanging + 1] * mobility
     return edge.angle, edge.speed, response, lost @ edge.direction, after.v.edge

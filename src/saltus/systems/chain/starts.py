@@ -30,7 +30,7 @@ def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int | A
     _check_edge(chain, edge, hanging)
     zeros = np.zeros(chain.n_links)
     state = hung(chain, hanging, zeros, edge, zeros, (0.0, 0.0), 0.0)
-    return stuck_where_held(chain, state)
+    return stick_where_held(chain, state)
 
 
 def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int | Array, Any]:
@@ -148,7 +148,7 @@ def hung(chain: Chain, k: Any, angles: Any, edge: Any, rates: Any, edge_velocity
 
 
 @program
-def stuck_where_held(chain: Chain, state: State) -> State:
+def stick_where_held(chain: Chain, state: State) -> State:
     """The state, stuck if static friction holds the table part."""
     place, _, regime = state.q, state.v, state.mode
     now = chain.balance(state, stuck=jnp.asarray(True))

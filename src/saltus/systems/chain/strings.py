@@ -21,7 +21,7 @@ PUSHES = 1e-9  # tension in units of a particle's weight below which a string go
 FAINT = 1e-5  # speed in units of sqrt(gravity * length) below which links that throw each other come to rest
 
 
-def cut_where_folded(directions: Float[Array, "m 2"], pulled: Int[Array, ""]) -> Float[Array, "m 2"]:
+def cut_at_folds(directions: Float[Array, "m 2"], pulled: Int[Array, ""]) -> Float[Array, "m 2"]:
     """Directions for an impulse at link `pulled`: links beyond a sharp fold get none of it.
 
     Pulling a particle towards the side on which its other link lies shortens that link, so a
@@ -66,7 +66,7 @@ def tighten(chain: Chain, state: State, index: Array) -> State:
     regime = regime.replace(stuck=still, unmoved=regime.unmoved & still)
     place = place.replace(length=place.length.at[index].set(chain.length[index]))
     jolted = state.replace(q=place, v=after, mode=regime)
-    jolted = sorted_out(chain, jolted, stretching)
+    jolted = sort_out(chain, jolted, stretching)
     lost = chain.kinetic_energy(state) - chain.kinetic_energy(jolted)
     return jolted.replace(ledger=jolted.ledger.jerk(lost))
 
@@ -93,7 +93,7 @@ def _jolt(chain: Chain, place: Motion, velocity: Motion, regime: Regime, index: 
     on_table = k < chain.links
     directions = edge_last(carrying, jnp.where(on_table, edge.direction, 0.0), k)
     if folds:
-        directions = cut_where_folded(directions, index)
+        directions = cut_at_folds(directions, index)
     table = jnp.where(on_table, chain.table_mass(k), 1.0)
     closing = jnp.where(jnp.arange(chain.n_links) == index, velocity.length, 0.0)
     pull = Pull(1.0 / (chain.capstan(edge.angle) * table), jnp.zeros(()))
@@ -110,7 +110,7 @@ def _jolt(chain: Chain, place: Motion, velocity: Motion, regime: Regime, index: 
     return after, stretching, impulses[k]
 
 
-def sorted_out(chain: Chain, state: State, stretching: Float[Array, " n"]) -> State:
+def sort_out(chain: Chain, state: State, stretching: Float[Array, " n"]) -> State:
     """After an impulse: links that shorten are slack, and of those just taut the ones that would push.
 
     Args:

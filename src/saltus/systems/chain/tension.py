@@ -66,7 +66,7 @@ def forces(
     )
 
 
-def transmitted(
+def transmit(
     directions: Float[Array, "m 2"], mass: Float[Array, " m"], hanging: Int[Array, ""]
 ) -> tuple[Float[Array, " m"], Float[Array, ""]]:
     """Impulses along the hanging links for a unit impulse of the link at entry `hanging`.

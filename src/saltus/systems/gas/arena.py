@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, Int
 from saltus.laws.impact import AbstractImpactLaw
 from saltus.numerics.components import Vec
 from saltus.programs.arrays import numbers
+from saltus.shapes.base import AbstractShape
 from saltus.systems.gas.flight import Flight
 
 # What a body waits for, where it is not a contact (which is a key, >= 0).
@@ -92,6 +93,7 @@ class Terms(eqx.Module):
         touching: Gap that counts as a contact.
         normals: Unit vectors of the walls, into the region of the bodies.
         law: Law of impact.
+        shapes: The kinds of shapes that rows name; None where all bodies are ellipsoids.
         began: Time of the run at which the clocks stood at zero.
     """
 
@@ -106,6 +108,7 @@ class Terms(eqx.Module):
     normals: Float[Array, "walls 3"]
     law: AbstractImpactLaw
     began: Array
+    shapes: AbstractShape | None = None
 
     def size(self, t: Array) -> tuple[Array, Array]:
         """By what all bodies are scaled at a time, and the rate of that."""
@@ -156,7 +159,7 @@ class Fluid(eqx.Module):
         rows: One row per body, then the walls, then a spare one (`flight`).
         due: Tournament of the times at which each body needs attention.
         waits: For what: a key of a contact, or LOOK, or LEAVE.
-        hints: Weight of the Perram-Wertheim function at that contact.
+        hints: Weight of the Perram-Wertheim function at that contact; where not all bodies are ellipsoids, the normal.
         near: Keys of the neighbours of each body, -1 beyond the last.
         count: How many they are.
         anchors: Place, orientation and form of each body when its list was made.
@@ -170,7 +173,7 @@ class Fluid(eqx.Module):
     rows: Float[Array, "all width"]
     due: Float[Array, " tree"]
     waits: Int[Array, " all"]
-    hints: Float[Array, " all"]
+    hints: Float[Array, " all"] | Float[Array, "all 3"]
     near: Int[Array, "all room"]
     count: Int[Array, " all"]
     anchors: Float[Array, "all 13"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import jax
 import numpy as np
@@ -10,8 +11,10 @@ from jaxtyping import Array
 
 from saltus.programs import program
 from saltus.programs.arrays import numbers
+from saltus.shapes import AbstractShape, alike
 from saltus.systems.gas.flight import (
     FREEDOM,
+    KIND,
     LIGHTNESS,
     MOMENTUM,
     PLACE,
@@ -27,17 +30,56 @@ from saltus.systems.gas.flight import (
 
 
 @dataclasses.dataclass(frozen=True)
-class Bodies:
-    """Ellipsoids as arrays with one row each; quaternions body to lab, angular momentum in the lab.
+class Shapes:
+    """Shapes of bodies that are not all ellipsoids.
 
     Args:
-        axes: Semi-axes (n, 3) [m].
+        stock: One shape of each kind, stacked.
+        kind: Which of them each body has (n,).
+        hull: Semi-axes of ellipsoids that hold the bodies (n, 3) [m].
+        radius: Radii of balls that hold them (n,) [m].
+        volume: Their volumes (n,) [m3].
+        symmetric: About which of its axes each is a body of revolution (n, 3).
+    """
+
+    stock: AbstractShape
+    kind: np.ndarray
+    hull: np.ndarray
+    radius: np.ndarray
+    volume: np.ndarray
+    symmetric: np.ndarray
+
+    @staticmethod
+    def of(kinds: Sequence[AbstractShape], kind: np.ndarray) -> Shapes:
+        """Bodies of these kinds of shapes."""
+        symmetric = np.stack([shape.symmetries() for shape in kinds])
+        return Shapes.stacked(alike(kinds), kind, symmetric)
+
+    @staticmethod
+    def stacked(stock: AbstractShape, kind: np.ndarray, symmetric: np.ndarray) -> Shapes:
+        """Bodies of kinds of shapes that are stacked already."""
+        hull, radius, volume = (np.asarray(part) for part in _extents(stock))
+        return Shapes(stock, kind, hull[kind], radius[kind], volume[kind], symmetric[kind])
+
+    def exponents(self) -> np.ndarray:
+        """Of superellipsoids (n, 3); 2 for what is none."""
+        known = getattr(self.stock, "exponents", None)
+        return np.full((len(self.kind), 3), 2.0) if known is None else np.asarray(known)[self.kind]
+
+
+@dataclasses.dataclass(frozen=True)
+class Bodies:
+    """Bodies as arrays with one row each; quaternions body to lab, angular momentum in the lab.
+
+    Args:
+        axes: Semi-axes (n, 3) [m]; of ellipsoids that look like the bodies, where they are none.
         mass: Masses (n,) [kg].
         inertia: Principal moments of inertia (n, 3) [kg m2].
         place: Centres (n, 3) [m].
         velocity: Velocities (n, 3) [m s-1].
         quaternion: Orientations (n, 4).
         momentum: Angular momenta (n, 3) [kg m2 s-1].
+        shapes: What shapes they have; ellipsoids if not given.
     """
 
     axes: np.ndarray
@@ -47,6 +89,7 @@ class Bodies:
     velocity: np.ndarray
     quaternion: np.ndarray
     momentum: np.ndarray
+    shapes: Shapes | None = None
 
     @property
     def n(self) -> int:
@@ -56,7 +99,26 @@ class Bodies:
     @property
     def volume(self) -> float:
         """Of all bodies together."""
+        if self.shapes is not None:
+            return float(self.shapes.volume.sum())
         return float(4.0 / 3.0 * np.pi * np.sum(np.prod(self.axes, axis=1)))
+
+    @property
+    def hull(self) -> np.ndarray:
+        """Semi-axes of ellipsoids that hold the bodies (n, 3)."""
+        return self.axes if self.shapes is None else self.shapes.hull
+
+    @property
+    def radius(self) -> np.ndarray:
+        """Radii of balls that hold the bodies (n,)."""
+        return self.axes.max(axis=1) if self.shapes is None else self.shapes.radius
+
+    @property
+    def symmetric(self) -> np.ndarray:
+        """About which of its axes each is a body of revolution (n, 3)."""
+        if self.shapes is not None:
+            return self.shapes.symmetric
+        return np.stack([self.axes[:, (k + 1) % 3] == self.axes[:, (k + 2) % 3] for k in range(3)], axis=1)
 
     def spin(self) -> np.ndarray:
         """Angular momentum along each body's own axes."""
@@ -80,10 +142,15 @@ def matrices(q: np.ndarray) -> np.ndarray:
     )
 
 
-def flight_of(axes: np.ndarray) -> Flight:
-    """Closed forms where every body is one of revolution, else series."""
-    a, b, c = axes.T
-    return RoundFlight() if np.all((a == b) | (b == c) | (a == c)) else SeriesFlight()
+def shape_at(stock: AbstractShape, kind: Array) -> AbstractShape:
+    """One of the shapes that are stacked."""
+    return jax.tree.map(lambda leaf: leaf[kind], stock)
+
+
+def flight_of(bodies: Bodies) -> Flight:
+    """Closed forms where every body is an ellipsoid of revolution, else series."""
+    round_bodies = bodies.shapes is None and bool(np.all(bodies.symmetric.any(axis=1)))
+    return RoundFlight() if round_bodies else SeriesFlight()
 
 
 def rows_of(flight: Flight, bodies: Bodies, walls: np.ndarray) -> Array:
@@ -93,11 +160,18 @@ def rows_of(flight: Flight, bodies: Bodies, walls: np.ndarray) -> Array:
     rows[:, QUATERNION.start] = 1.0
     rows[:n, PLACE], rows[:n, VELOCITY] = bodies.place, bodies.velocity
     rows[:n, QUATERNION], rows[:n, MOMENTUM] = bodies.quaternion, bodies.momentum
-    rows[:n, SQUARES], rows[:n, FREEDOM] = bodies.axes**2, 1.0 / bodies.inertia
-    rows[:n, LIGHTNESS], rows[:n, RADIUS] = 1.0 / bodies.mass, bodies.axes.max(axis=1)
+    rows[:n, SQUARES], rows[:n, FREEDOM] = bodies.hull**2, 1.0 / bodies.inertia
+    rows[:n, LIGHTNESS], rows[:n, RADIUS] = 1.0 / bodies.mass, bodies.radius
+    if bodies.shapes is not None:
+        rows[:n, KIND] = bodies.shapes.kind
     rows[n : n + n_walls, PLACE] = walls[:, :3] * walls[:, 3:]
     rows[-1, SQUARES] = 1.0
     return _settled(flight, numbers(rows))
+
+
+@program
+def _extents(stock: AbstractShape) -> tuple[Array, Array, Array]:
+    return jax.vmap(lambda shape: (shape.hull_axes(), shape.radius(), shape.volume()))(stock)
 
 
 @program

@@ -20,15 +20,16 @@ from saltus.numerics.components import Sym, Turn, Vec
 # Columns of a row.
 CLOCK = 0
 PLACE, VELOCITY, QUATERNION, MOMENTUM = slice(1, 4), slice(4, 7), slice(7, 11), slice(11, 14)
-SQUARES = slice(14, 17)  # of the semi-axes
+SQUARES = slice(14, 17)  # of the semi-axes; of an ellipsoid that holds the body, where it is none
 FREEDOM = slice(17, 20)  # 1 / principal moments of inertia
 LIGHTNESS = 20  # 1 / mass
-RADIUS = 21  # largest semi-axis
-BEND = 22  # bound of the second derivative of the support function in any fixed direction
-SWAY = 23  # bound of its first derivative
-DRIFT = 24  # bound of the speed at which the body leaves its place: |v| + SWAY
-LASTS = 25  # how long after the clock the flight is known
-COMMON = 26
+RADIUS = 21  # of a ball about the body
+KIND = 22  # which shape it has, where bodies are not ellipsoids
+BEND = 23  # bound of the second derivative of the support function in any fixed direction
+SWAY = 24  # bound of its first derivative
+DRIFT = 25  # bound of the speed at which the body leaves its place: |v| + SWAY
+LASTS = 26  # how long after the clock the flight is known
+COMMON = 27
 
 
 @jax.tree_util.register_dataclass
@@ -37,12 +38,14 @@ class Pose:
     """Where a body is at one moment: centre, velocity, A with support function sqrt(n . A n), angular velocity.
 
     The angular velocity is that with which the surface turns: without the spin of a body of revolution about its axis.
+    The orientation is known where bodies may have any shape.
     """
 
     center: Vec
     velocity: Vec
     form: Sym
     omega: Vec
+    turn: Turn | None = None
 
 
 def vector(row: Array, columns: slice) -> Vec:
@@ -134,7 +137,7 @@ class SeriesFlight:
         since = t - row[..., CLOCK]
         turn = _turn_of(*self._quaternion(row, since))
         spin = turn.to_body(vector(row, MOMENTUM)).times(vector(row, FREEDOM))
-        return Pose(*_carried(row, since, gravity), turn.spread(vector(row, SQUARES)), turn.to_lab(spin))
+        return Pose(*_carried(row, since, gravity), turn.spread(vector(row, SQUARES)), turn.to_lab(spin), turn)
 
     def _quaternion(self, row: Array, since: Array) -> tuple[Array, ...]:
         # The four components of a power stand together: a fourth of the operations to compile.

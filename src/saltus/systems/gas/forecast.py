@@ -9,6 +9,7 @@ from jaxtyping import Array
 
 from saltus.numerics import tournament
 from saltus.numerics.components import Vec
+from saltus.systems.gas import shaped
 from saltus.systems.gas.arena import (
     BITS,
     HOME,
@@ -18,15 +19,15 @@ from saltus.systems.gas.arena import (
     Arena,
     Fluid,
     Terms,
-    image_of,
     partner_of,
     put,
     read,
     reverse,
     row_of,
 )
-from saltus.systems.gas.flight import BEND, CLOCK, DRIFT, LASTS, PLACE, RADIUS, SQUARES, SWAY, Pose, vector
-from saltus.systems.gas.separation import Separation, certain_time, separation
+from saltus.systems.gas.flight import CLOCK, DRIFT, LASTS, PLACE, RADIUS, SQUARES, SWAY, vector
+from saltus.systems.gas.look import looked
+from saltus.systems.gas.separation import Seen
 
 FIRST_TURNS, LATER_TURNS = 3, 2  # of Newton's method for the direction between two bodies
 CONVERGED = 1e-6  # last change of the weight; the next one would be about its square
@@ -37,7 +38,7 @@ class _Search(eqx.Module):
     """How far each neighbour is known not to touch."""
 
     safe: Array  # per neighbour, the time up to which it certainly does not touch
-    weight: Array
+    hint: Array
     found: Array  # index of the neighbour that touches, -1 for none yet
     at: Array
     looks: Array
@@ -67,7 +68,7 @@ def forecast(arena: Arena, terms: Terms, fluid: Fluid, i: Array, t: Array) -> Fl
         return _look(arena, terms, fluid, row, keys, until, limit, search)
 
     search = jax.lax.while_loop(going, look, search)
-    return _noted(arena, fluid, i, keys, limit, jnp.where(leave <= known, LEAVE, LOOK), search)
+    return _noted(arena, terms, fluid, i, keys, limit, jnp.where(leave <= known, LEAVE, LOOK), search)
 
 
 def _skin_time(arena: Arena, terms: Terms, fluid: Fluid, i: Array, row: Array) -> Array:
@@ -89,60 +90,6 @@ def _spread(row: Array) -> Array:
     return jnp.sqrt(jnp.max(squares)) - jnp.sqrt(jnp.min(squares))
 
 
-def shift(pose: Pose, terms: Terms, key: Array) -> Pose:
-    """The image of a partner that a key names."""
-    image = image_of(key)
-    edges = Vec.of(jnp.where(jnp.isfinite(terms.box), terms.box, 0.0))
-    return Pose(pose.center + image.times(edges), pose.velocity, pose.form, pose.omega)
-
-
-def wall_of(arena: Arena, terms: Terms, who: Array):
-    """Whether a partner is a wall, and the direction towards it; None where there are no walls."""
-    if not arena.walls:
-        return None
-    face = jnp.clip(who - arena.n, 0, arena.walls - 1)
-    return (who >= arena.n) & (who < arena.spare), -Vec.of(terms.normals[face])
-
-
-def looked(
-    arena: Arena,
-    terms: Terms,
-    row: Array,
-    other: Array,
-    key: Array,
-    t: Array,
-    weight: Array,
-    *,
-    turns: int,
-    limit: Array,
-) -> tuple[Separation, Array]:
-    """The separation of a body from its partner (or from many) at a time, and for how long they stay apart.
-
-    The second answer is certain up to the time `limit`.
-    """
-    gravity = terms.pull()
-    mine = arena.flight.pose(row, t, gravity)
-    theirs = shift(arena.flight.pose(other, t, gravity), terms, key)
-    wall = wall_of(arena, terms, partner_of(key))
-    size, growth = terms.size(t)
-    apart = separation(mine, theirs, (size, growth), weight, turns, wall)
-    # Bodies that grow are largest at the end, which is far away for a body at rest that does not grow.
-    largest, _ = terms.size(jnp.where(growth > 0.0, limit, t))
-    bend = largest * (row[BEND] + other[..., BEND]) + 2.0 * jnp.abs(growth) * (row[SWAY] + other[..., SWAY])
-    if wall is not None:
-        bend = bend + jnp.where(wall[0], jnp.maximum(apart.normal.dot(gravity), 0.0), 0.0)
-    sure = certain_time(apart.gap, apart.rate, bend)
-    # Balls about both bodies part or meet uniformly: far away that is the longer step.
-    closing = -apart.normal.dot(theirs.velocity - mine.velocity)
-    far = apart.normal.dot(theirs.center - mine.center) - size * (row[RADIUS] + other[..., RADIUS])
-    closing = closing + growth * (row[RADIUS] + other[..., RADIUS])
-    balls = jnp.where(closing > 0.0, far / jnp.where(closing > 0.0, closing, 1.0), jnp.inf)
-    balls = jnp.where(far > 0.0, balls, 0.0)
-    if wall is not None:
-        balls = jnp.where(wall[0], 0.0, balls)
-    return apart, jnp.maximum(sure, balls)
-
-
 def _touches(terms: Terms, seen: Seen, t: Array) -> tuple[Array, Array]:
     """Whether a pair touches, and whether that cannot be told yet since the direction has not converged."""
     # A direction that has not converged may show an overlap where there is a gap, and bodies that part where they
@@ -155,21 +102,14 @@ def _touches(terms: Terms, seen: Seen, t: Array) -> tuple[Array, Array]:
     return arrived & settled, ((arrived | close) & ~settled) | jnp.isnan(seen.sure)
 
 
-class Seen(eqx.Module):
-    """What a look at a pair, or at many, has found."""
-
-    gap: Array
-    rate: Array
-    change: Array
-    weight: Array
-    sure: Array  # for how long they stay apart
-
-
 def _first_look(arena: Arena, terms: Terms, fluid: Fluid, row: Array, keys: Array, t: Array, limit: Array) -> _Search:
     """All neighbours at once at the present moment."""
     who = jnp.where(keys >= 0, partner_of(keys), arena.spare)
     others = fluid.rows[who]
     apart, sure = looked(arena, terms, row, others, keys, t, jnp.full(keys.shape, 0.5), turns=FIRST_TURNS, limit=limit)
+    if terms.shapes is not None:
+        sure, hint = shaped.first_bounds(arena, terms, row, others, keys, t, limit, apart, sure)
+        return _Search(t + sure, hint, jnp.int32(-1), t, jnp.int64(0))
     touches, unclear = _touches(terms, Seen(apart.gap, apart.rate, apart.change, apart.weight, sure), t)
     safe = jnp.where(touches | unclear, t, t + sure)
     return _Search(safe, apart.weight, jnp.int32(-1), t, jnp.int64(0))
@@ -178,29 +118,34 @@ def _first_look(arena: Arena, terms: Terms, fluid: Fluid, row: Array, keys: Arra
 def _look(arena, terms: Terms, fluid: Fluid, row: Array, keys: Array, until: Array, limit: Array, search: _Search):
     """One more look at the neighbour that may touch first."""
 
-    def look(k, rows, row, keys, until, limit, safe, weights):
+    def look(k, rows, row, keys, until, limit, safe, hints):
         t, key = safe[k], keys[k]
-        other = row_of(rows, partner_of(key))
-        apart, sure = looked(arena, terms, row, other, key, t, weights[k], turns=LATER_TURNS, limit=limit)
+        other, hint = row_of(rows, partner_of(key)), row_of(hints, k)
+        if terms.shapes is not None:
+            apart, sure = looked(
+                arena, terms, row, other, key, t, jnp.full_like(t, 0.5), turns=FIRST_TURNS, limit=limit
+            )
+            return shaped.look(arena, terms, row, other, key, t, hint, limit, apart, sure), t, until[k]
+        apart, sure = looked(arena, terms, row, other, key, t, hint, turns=LATER_TURNS, limit=limit)
         return Seen(apart.gap, apart.rate, apart.change, apart.weight, sure), t, until[k]
 
     k = jnp.argmin(search.safe).astype(jnp.int32)
     # What is seen is computed once: computed again for each decision it could round to different answers, of which
     # one says that the pair touches and the other that it does not, and the search would never end.
-    seen, t, end = read(k, look, fluid.rows, row, keys, until, limit, search.safe, search.weight)
+    seen, t, end = read(k, look, fluid.rows, row, keys, until, limit, search.safe, search.hint)
     touches, unclear = _touches(terms, seen, t)
     safe = jnp.where(touches | unclear, t, t + seen.sure)
     safe = jnp.where(safe < end, safe, jnp.inf)
     return _Search(
         put(search.safe, k, safe),
-        put(search.weight, k, seen.weight),
+        put(search.hint, k, seen.hint),
         jnp.where(touches, k, search.found),
         jnp.where(touches, t, search.at),
         search.looks + 1,
     )
 
 
-def _noted(arena: Arena, fluid: Fluid, i: Array, keys: Array, limit: Array, reason: Array, search: _Search) -> Fluid:
+def _noted(arena: Arena, terms: Terms, fluid: Fluid, i: Array, keys, limit, reason, search: _Search) -> Fluid:
     """Write down what body `i` waits for; a partner that waited for somebody else lets that one look again."""
     found = search.found >= 0
     k = jnp.maximum(search.found, 0)
@@ -221,10 +166,11 @@ def _noted(arena: Arena, fluid: Fluid, i: Array, keys: Array, limit: Array, reas
     waits = put(fluid.waits, read(partner, waiting, fluid.waits), LOOK)
     waits = put(waits, partner, reverse(key, i))
     waits = put(waits, i, key)
-    weight = search.weight[k]
-    hints = put(put(fluid.hints, partner, 1.0 - weight), i, weight)
-    due = tournament.replaced(fluid.due, i, t)
-    due = tournament.replaced(due, jnp.where(pair, partner, i), t)
+    hint = search.hint[k]
+    mirrored = 1.0 - hint if terms.shapes is None else -hint
+    hints = put(put(fluid.hints, partner, mirrored), i, hint)
+    due = tournament.replace(fluid.due, i, t)
+    due = tournament.replace(due, jnp.where(pair, partner, i), t)
     tally = fluid.tally
     tally = eqx.tree_at(lambda y: (y.forecasts, y.looks), tally, (tally.forecasts + 1, tally.looks + search.looks))
     stop = jnp.where(search.looks >= MOST_LOOKS, LOST, fluid.stop)

@@ -34,7 +34,7 @@ from saltus.systems.gas.arena import (
 from saltus.systems.gas.bodies import Bodies, matrices, rows_of
 from saltus.systems.gas.flight import CLOCK, MOMENTUM, PLACE, QUATERNION, SQUARES, VELOCITY, moved, settled
 from saltus.systems.gas.loop import advanced
-from saltus.systems.gas.overlap import gaps
+from saltus.systems.gas.overlap import gaps, supports
 from saltus.systems.gas.sizes import larger, sizes
 
 TOUCHING = 1e-14  # gap that counts as a contact, in units of the box or of the bodies
@@ -90,7 +90,7 @@ class HardBodies:
         self.time, self.outcome = began, None
         most = max(scale, largest or scale)
         if touching is None:
-            touching = TOUCHING * float(max(self.box.max(), bodies.axes.max() * most))
+            touching = TOUCHING * float(max(self.box.max(), bodies.radius.max() * most))
         found = sizes(bodies, self.box, self.periodic, len(self.walls), scale=most, log=log)
         self.arena = dataclasses.replace(found.arena, told=told)
         self.terms = Terms(
@@ -104,6 +104,7 @@ class HardBodies:
             touching=numbers(touching),
             normals=numbers(self.walls[:, :3]),
             law=Elastic() if law is None else law,
+            shapes=None if bodies.shapes is None else bodies.shapes.stock,
             began=numbers(began),
         )
         if not checked:
@@ -114,15 +115,14 @@ class HardBodies:
         """Bodies may touch at the start, but not overlap."""
         bodies = self.bodies
         edges = np.where(self.periodic, self.box, np.inf)
-        depth = -float(gaps(bodies.axes * scale, bodies.place, bodies.quaternion, edges).min())
+        depth = -float(gaps(bodies, edges, scale).min())
         allowed = 1e-9 * float(bodies.axes.max())
         if depth > allowed:
             raise ValueError(
                 f"Two bodies overlap by {depth:.3g} m at the start (allowed {allowed:.1g} m). Move them apart."
             )
-        turns = matrices(bodies.quaternion)
         for normal, offset in zip(self.walls[:, :3], self.walls[:, 3], strict=True):
-            reach = np.linalg.norm(np.einsum("nij,i->nj", turns, normal) * bodies.axes * scale, axis=1)
+            reach = scale * supports(bodies, -normal)
             deep = float(np.max(offset + reach - bodies.place @ normal))
             if deep > allowed:
                 raise ValueError(
@@ -217,10 +217,10 @@ class HardBodies:
         """Go on from other bodies of the same shapes, at another scale or growth."""
         self.bodies = bodies
         if scale is not None:
-            self.terms = eqx.tree_at(lambda t: t.scale, self.terms, jnp.asarray(float(scale)))
+            self.terms = eqx.tree_at(lambda t: t.scale, self.terms, numbers(scale))
         if growth is not None:
-            self.terms = eqx.tree_at(lambda t: t.growth, self.terms, jnp.asarray(float(growth)))
-        zero = eqx.tree_at(lambda f: f.laps, self.fluid, jnp.zeros_like(self.fluid.laps))
+            self.terms = eqx.tree_at(lambda t: t.growth, self.terms, numbers(growth))
+        zero = eqx.tree_at(lambda f: f.laps, self.fluid, numbers(np.zeros(self.fluid.laps.shape)))
         self.fluid = self._begun(rows_of(self.arena.flight, bodies, self.walls), zero)
 
     # ---- what there is -------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def begun(arena: Arena, terms: Terms, rows, before: Fluid | None = None) -> Flui
         rows=numbers(rows),
         due=numbers(tournament.tree(due)),
         waits=numbers(waits, None),
-        hints=numbers(np.full(total, 0.5)),
+        hints=numbers(np.full(total, 0.5) if terms.shapes is None else np.tile([1.0, 0.0, 0.0], (total, 1))),
         near=numbers(near, None),
         count=numbers(count, None),
         anchors=numbers(anchors),

@@ -43,10 +43,10 @@ def turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
     def found(i, waits, hints, rows):
         key = waits[i]
         who = jnp.where(key >= 0, partner_of(key), arena.spare)
-        return key, who, hints[i], row_of(rows, i), row_of(rows, who)
+        return key, who, row_of(hints, i), row_of(rows, i), row_of(rows, who)
 
-    key, who, weight, row, other = read(i, found, fluid.waits, fluid.hints, fluid.rows)
-    row, other, blow = _met(arena, terms, row, other, key, t, weight)
+    key, who, hint, row, other = read(i, found, fluid.waits, fluid.hints, fluid.rows)
+    row, other, blow = _met(arena, terms, row, other, key, t, hint)
     fluid = _counted(arena, fluid, i, who, key >= 0, terms.began + t, blow)
     if not arena.everyone:
         fluid, row = relist(arena, terms, fluid, row, i, key == LEAVE)
@@ -59,7 +59,7 @@ def turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
     return jax.lax.fori_loop(0, jnp.where(partner < arena.n, 2, 1), each, fluid)
 
 
-def _met(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, weight: Array):
+def _met(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, hint: Array):
     """A body with its clock at `t`; if it waits for a contact, both bodies after that."""
     gravity = terms.pull()
 
@@ -68,7 +68,7 @@ def _met(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Ar
         return settled(arena.flight, moved(arena.flight, row, t, gravity)), other, Blow(zero, zero, zero, zero, told)
 
     def together(row, other):
-        row, other, blow = struck(arena, terms, row, other, key, t, weight)
+        row, other, blow = struck(arena, terms, row, other, key, t, hint)
         pair = jax.vmap(lambda one: settled(arena.flight, one))(jnp.stack([row, other]))
         return pair[0], pair[1], blow
 

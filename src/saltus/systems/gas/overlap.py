@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import jax
@@ -9,12 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from saltus.numerics.components import Sym, Vec
-from saltus.systems.gas.bodies import matrices
+from saltus.contacts.gap import closest
+from saltus.contacts.pair import Pair
+from saltus.numerics.components import Sym, Turn, Vec
+from saltus.programs import program
+from saltus.shapes.base import AbstractShape
+from saltus.systems.gas.bodies import Bodies, matrices, shape_at
 from saltus.systems.gas.separation import common_direction
 
 TURNS = 12  # of Newton's method, from the middle
 SIZE = 4096  # pairs that are looked at together
+FEWER = 64  # where they are no ellipsoids
 
 
 def near_pairs(place: np.ndarray, reach: float, box: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -45,24 +51,60 @@ def near_pairs(place: np.ndarray, reach: float, box: np.ndarray) -> tuple[np.nda
     return one, owner[two], everyone[two] - home[one]
 
 
-def gaps(axes: np.ndarray, place: np.ndarray, quaternion: np.ndarray, box: np.ndarray) -> np.ndarray:
-    """Gaps of all near pairs of ellipsoids: lower bounds, exact where they touch or overlap a little.
+def gaps(bodies: Bodies, box: np.ndarray, scale: float = 1.0) -> np.ndarray:
+    """Gaps of all near pairs: lower bounds, exact where they touch or overlap a little.
 
     Args:
-        axes: Semi-axes (n, 3).
-        place: Centres (n, 3).
-        quaternion: Orientations (n, 4), body to lab.
+        bodies: The bodies.
         box: Edges of the periodic box; infinite along an edge that is not periodic.
+        scale: Factor of all their semi-axes.
     """
-    one, two, apart = near_pairs(place, 2.02 * float(axes.max()), np.asarray(box, float))
-    turns = matrices(quaternion)
-    forms = np.einsum("nij,nj,nkj->nik", turns, axes**2, turns)
-    found = []
-    for begin in range(0, len(one), SIZE):
-        rows = np.minimum(np.arange(begin, begin + SIZE), len(one) - 1)  # padded: one program for all
-        bound = _gaps(*(jnp.asarray(part) for part in (forms[one[rows]], forms[two[rows]], apart[rows])))
-        found.append(np.asarray(bound)[: len(one) - begin])
-    return np.concatenate(found) if found else np.full(1, np.inf)
+    one, two, apart = near_pairs(bodies.place, 2.02 * scale * float(bodies.radius.max()), np.asarray(box, float))
+    turns = matrices(bodies.quaternion)
+    forms = np.einsum("nij,nj,nkj->nik", turns, (scale * bodies.hull) ** 2, turns)
+    found = _in_pieces(_gaps, len(one), lambda rows: (forms[one[rows]], forms[two[rows]], apart[rows]), SIZE)
+    if bodies.shapes is not None:
+        near = np.flatnonzero(found < 0.1 * scale * float(bodies.radius.mean()))
+        kind, turned, stock = bodies.shapes.kind, bodies.quaternion, bodies.shapes.stock
+
+        def pairs(rows: np.ndarray) -> tuple:
+            first, second = one[near[rows]], two[near[rows]]
+            between = apart[near[rows]] / scale
+            return kind[first], kind[second], turned[first], turned[second], between
+
+        found[near] = scale * _in_pieces(functools.partial(_shape_gaps, stock), len(near), pairs, FEWER)
+    return found if len(found) else np.full(1, np.inf)
+
+
+def supports(bodies: Bodies, direction: np.ndarray) -> np.ndarray:
+    """How far each body reaches from its centre in a direction (a unit vector)."""
+    seen = np.einsum("nij,i->nj", matrices(bodies.quaternion), direction)
+    if bodies.shapes is None:
+        return np.linalg.norm(seen * bodies.axes, axis=1)
+    return np.asarray(_supports(bodies.shapes.stock, jnp.asarray(bodies.shapes.kind), jnp.asarray(seen)))
+
+
+def _in_pieces(compute, count: int, part, size: int) -> np.ndarray:
+    """What `compute` finds for so many rows, in pieces of one size: one program for all."""
+    found = [np.zeros(0)]
+    for begin in range(0, count, size):
+        rows = np.minimum(np.arange(begin, begin + size), count - 1)
+        found.append(np.asarray(compute(*(jnp.asarray(array) for array in part(rows))))[: count - begin])
+    return np.concatenate(found)
+
+
+@program
+def _supports(stock: AbstractShape, kind: Array, directions: Array) -> Array:
+    return jax.vmap(lambda k, n: shape_at(stock, k).supported(Vec.of(n))[0])(kind, directions)
+
+
+@program
+def _shape_gaps(stock: AbstractShape, first: Array, second: Array, turn1: Array, turn2: Array, between: Array) -> Array:
+    def one(i, j, p, q, apart):
+        pair = Pair(shape_at(stock, i), shape_at(stock, j), Turn.of_quaternion(p), Turn.of_quaternion(q), Vec.of(apart))
+        return closest(pair)[3]
+
+    return jax.vmap(one)(first, second, turn1, turn2, between)
 
 
 @jax.jit

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
@@ -30,6 +31,16 @@ class Separation:
     normal: Vec  # from the first body to the second
     weight: Array
     change: Array  # of the weight in the last turn
+
+
+class Seen(eqx.Module):
+    """What a look at a pair, or at many, has found."""
+
+    gap: Array
+    rate: Array
+    change: Array  # how far the direction is from the best one
+    hint: Array  # where the next look begins
+    sure: Array  # for how long they stay apart
 
 
 def _cofactors(m: Sym) -> tuple[Sym, Array]:

@@ -34,9 +34,9 @@ def sizes(bodies: Bodies, region: np.ndarray, periodic: np.ndarray, n_walls: int
         scale: The largest factor by which the bodies will have grown.
         log: How many contacts of a call are to be kept.
     """
-    axes = bodies.axes * scale
+    axes = bodies.hull * scale
     if len(axes) <= FEW and not np.any(periodic):
-        return _few(axes, n_walls, log)
+        return _few(bodies, n_walls, log)
     radius, mean = float(axes.max()), float(np.mean(np.prod(axes, axis=1) ** (1 / 3)))
     skin = _skin(axes, len(axes) / float(np.prod(region)), mean)
     room = float(np.min(np.where(periodic, region, np.inf)))
@@ -54,7 +54,7 @@ def sizes(bodies: Bodies, region: np.ndarray, periodic: np.ndarray, n_walls: int
     arena = Arena(
         n=len(axes),
         walls=n_walls,
-        flight=flight_of(axes),
+        flight=flight_of(bodies),
         room=32,
         cells=shape,
         cell_room=_rounded(seats),
@@ -64,10 +64,12 @@ def sizes(bodies: Bodies, region: np.ndarray, periodic: np.ndarray, n_walls: int
     return Sizes(skin, arena)
 
 
-def _few(axes: np.ndarray, n_walls: int, log: int) -> Sizes:
+def _few(bodies: Bodies, n_walls: int, log: int) -> Sizes:
     """Lists of all bodies, which nobody ever leaves."""
-    room = -(-max(len(axes) - 1, 1) // 8) * 8
-    arena = Arena(len(axes), n_walls, flight_of(axes), room, (1, 1, 1), WORD, (False, False, False), log, everyone=True)
+    room = -(-max(bodies.n - 1, 1) // 8) * 8
+    arena = Arena(
+        bodies.n, n_walls, flight_of(bodies), room, (1, 1, 1), WORD, (False, False, False), log, everyone=True
+    )
     return Sizes(1e100, arena)
 
 

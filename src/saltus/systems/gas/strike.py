@@ -10,9 +10,10 @@ from saltus.contacts.impact import spin_matrix
 from saltus.laws.impact import Elastic
 from saltus.numerics.components import Turn, Vec
 from saltus.systems.gas.arena import Arena, Terms, partner_of
-from saltus.systems.gas.flight import FREEDOM, LIGHTNESS, MOMENTUM, PLACE, QUATERNION, VELOCITY, moved, vector
-from saltus.systems.gas.forecast import shift, wall_of
+from saltus.systems.gas.flight import FREEDOM, LIGHTNESS, MOMENTUM, PLACE, QUATERNION, VELOCITY, Pose, moved, vector
+from saltus.systems.gas.look import shift, wall_of
 from saltus.systems.gas.separation import separation
+from saltus.systems.gas.shaped import touching_points
 
 TURNS = 3
 
@@ -27,37 +28,51 @@ class Blow(eqx.Module):
     told: Array  # normal, arms, gap, and both rows before and after; empty where it is not kept
 
 
-def struck(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, weight: Array):
+def struck(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, hint: Array):
     """Both rows, with their clocks put forward to `t`, after the contact, and what happened; `settled` must follow."""
     gravity = terms.pull()
     mine, theirs = (arena.flight.pose(body, t, gravity) for body in (row, other))
     theirs = shift(theirs, terms, key)
-    apart = separation(mine, theirs, terms.size(t), weight, TURNS, wall_of(arena, terms, partner_of(key)))
+    if terms.shapes is None:
+        gap, normal, arm, arm2 = _touching_ellipsoids(arena, terms, mine, theirs, key, t, hint)
+    else:
+        gap, normal, arm, arm2 = touching_points(arena, terms, row, other, mine, theirs, key, t, hint)
     row, other = before = tuple(moved(arena.flight, body, t, gravity) for body in (row, other))
-    normal = apart.normal
     size, growth = terms.size(t)
-    near, far = mine.form @ normal, theirs.form @ normal
-    support1, support2 = jnp.sqrt(near.dot(normal)), jnp.sqrt(far.dot(normal))
-    arm = (near * (size / support1)).array()
-    arm2 = (far * (-size / jnp.where(support2 > 0.0, support2, 1.0))).array()
+    extent = normal.dot(arm - arm2) / size
+    arm, arm2 = arm.array(), arm2.array()
     free, free2 = _inverse_inertia(row), _inverse_inertia(other)
     n = normal.array()
     velocity = other[VELOCITY] + jnp.cross(free2 @ other[MOMENTUM], arm2)
     velocity = velocity - row[VELOCITY] - jnp.cross(free @ row[MOMENTUM], arm)
     # Surfaces of growing bodies move towards each other.
-    velocity = velocity - growth * (support1 + support2) * n
+    velocity = velocity - growth * extent * n
     mobility = _mobility(row, free, arm) + _mobility(other, free2, arm2)
     impulse = terms.law.impulse(velocity, n, mobility)
     # From contact to centre to centre: what the images are apart, not the stored places.
-    centers = arm - arm2 + apart.gap * n
+    centers = arm - arm2 + gap * n
     lost = -(impulse @ velocity + 0.5 * impulse @ mobility @ impulse)
     lost = jnp.zeros(()) if isinstance(terms.law, Elastic) else lost
     after = _kicked(row, -impulse, arm), _kicked(other, impulse, arm2)
     told = jnp.zeros(0)
     if arena.told:
         rows = [body[PLACE.start : MOMENTUM.stop] for pair in zip(before, after, strict=True) for body in pair]
-        told = jnp.concatenate([n, arm, arm2, apart.gap[None], *rows])
-    return *after, Blow(impulse @ centers, impulse @ n, lost, apart.gap, told)
+        told = jnp.concatenate([n, arm, arm2, gap[None], *rows])
+    return *after, Blow(impulse @ centers, impulse @ n, lost, gap, told)
+
+
+def _touching_ellipsoids(
+    arena: Arena, terms: Terms, mine: Pose, theirs: Pose, key: Array, t: Array, weight: Array
+) -> tuple[Array, Vec, Vec, Vec]:
+    """Gap, normal and both arms from the centres to the contact."""
+    size = terms.size(t)
+    apart = separation(mine, theirs, size, weight, TURNS, wall_of(arena, terms, partner_of(key)))
+    normal = apart.normal
+    near, far = mine.form @ normal, theirs.form @ normal
+    support1, support2 = jnp.sqrt(near.dot(normal)), jnp.sqrt(far.dot(normal))
+    arm = near * (size[0] / support1)
+    arm2 = far * (-size[0] / jnp.where(support2 > 0.0, support2, 1.0))
+    return apart.gap, normal, arm, arm2
 
 
 def _inverse_inertia(row: Array) -> Array:

@@ -16,7 +16,7 @@ from saltus.numerics import rotation
 from saltus.numerics.components import Vec
 from saltus.programs import program
 from saltus.programs.arrays import numbers
-from saltus.systems.ball_common import changed, choose, size
+from saltus.systems.ball_common import choose, replace_parts, size
 from saltus.systems.ground_body import jumps
 from saltus.systems.ground_body.mechanics import FLIGHT, REST, SLIDE, active_piece, look, wrench
 from saltus.systems.ground_body.state import GroundLedger, GroundMotion, GroundPlace
@@ -70,7 +70,7 @@ def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocit
 @program
 def _placed(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> tuple[State, Array]:
     """The body at its height, as if it flew, and how fast it leaves the ground."""
-    centre, turned, zero = jnp.append(position, 0.0), rotation.normalised(quaternion), jnp.zeros(())
+    centre, turned, zero = jnp.append(position, 0.0), rotation.normalise(quaternion), jnp.zeros(())
     places = [_lowest(system, centre, turned, i) for i in range(system.solid.n_pieces)]
     q = GroundPlace(centre, turned, jnp.concatenate(places))
     flying = State.of(0.0, q, GroundMotion(velocity, angular_velocity), GroundLedger(zero, zero), FLIGHT)
@@ -79,7 +79,7 @@ def _placed(system: BodyOnGround, position, velocity, quaternion, angular_veloci
     touching = jnp.argmin(heights)
     facing = jnp.concatenate([sight.touch.place for sight in sights])
     q = flying.q.lift(height - jnp.min(heights)).replace(facing=facing)
-    placed = changed(flying, q=q, ledger=flying.ledger.replace(piece=touching.astype(float)))
+    placed = replace_parts(flying, q=q, ledger=flying.ledger.replace(piece=touching.astype(float)))
     closing = jnp.stack([sight.closing for sight in sights])[touching]
     return same_types(flying, placed), closing
 
@@ -111,11 +111,11 @@ def _lying(system: BodyOnGround, flying: State) -> State:
     slow = 1e-9 * system.speed
     slipless = (size(system.slip_and_rim(sight, jumps.weight(system))) <= slow) & system.has_friction
     turnless = (size(system.turning(sight)) * system.solid.radius() <= slow) & system.resisted
-    lying = changed(flying, mode=jnp.asarray(SLIDE))
+    lying = replace_parts(flying, mode=jnp.asarray(SLIDE))
     now = wrench(system, sight, SLIDE)
     stays = choose(slipless | turnless, jumps.in_contact(system, lying, slipless, turnless), system.project(lying))
     stays = choose(now.load > 0.0, stays, flying)
     # A body that is not moved at all and has no reason to begin rests, whatever the laws.
     gain = jnp.concatenate([now.acceleration, now.angular_acceleration * system.solid.radius()])
     rests = ~jnp.any(flying.v.array() != 0.0) & (jnp.max(jnp.abs(gain)) <= 1e-12 * system.gravity)
-    return same_types(flying, choose(rests, changed(lying, mode=jnp.asarray(REST)), stays))
+    return same_types(flying, choose(rests, replace_parts(lying, mode=jnp.asarray(REST)), stays))

@@ -13,7 +13,7 @@ from saltus.hybrid import State
 from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
-from saltus.systems.ball_common import changed, choose, size
+from saltus.systems.ball_common import choose, replace_parts, size
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
     HELD,
@@ -175,7 +175,7 @@ def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Ar
     held = jnp.asarray(HELD[system.point])
     stopped = held[SLIDE] | (slipless & held[ROLL]) | (turnless & held[SKID])
     dv, dw = hold(system, sight, stopped)
-    state = changed(state, v=state.v.add(dv, dw))
+    state = replace_parts(state, v=state.v.add(dv, dw))
     sight = with_velocity(sight, state.v)
     modes = jnp.asarray([REST, ROLL, SKID, SLIDE] if system.resisted else [ROLL, SLIDE])
     tried = jax.vmap(lambda mode: onset(system, sight, mode, slipless, turnless))(modes)
@@ -187,7 +187,7 @@ def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Ar
     begins = (slides | turns) & (now.load > 0.0)
     state = _nudged(state, now, jnp.where(begins, moment, 0.0))
     v = jax.tree.map(lambda part: jnp.where(mode == REST, 0.0, part), state.v)
-    state = changed(state, v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
+    state = replace_parts(state, v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
     return choose(begins, system.project(state), state)
 
 
@@ -209,7 +209,7 @@ def _nudged(state: State, now: Wrench, moment: Array) -> State:
     mean = shift(state.v, gained, 0.5)
     turned = rotation.multiply(rotation.from_rotation_vector(moment * mean.turning), state.q.quaternion)
     q = state.q.replace(centre=state.q.centre + moment * mean.velocity, quaternion=turned)
-    return changed(state, t=state.t + moment, q=q, v=state.v.add(gained.velocity, gained.turning))
+    return replace_parts(state, t=state.t + moment, q=q, v=state.v.add(gained.velocity, gained.turning))
 
 
 # ---- events -----------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def landing(system: BodyOnGround, state: State, index: Array) -> State:
     after = jax.lax.cond(
         lies,
         lambda: same_types(state, _laid(system, after, leaving)),
-        lambda: same_types(state, changed(after, mode=jnp.full_like(state.mode, FLIGHT))),
+        lambda: same_types(state, replace_parts(after, mode=jnp.full_like(state.mode, FLIGHT))),
     )
     return _on_both(system, state, after, index)
 
@@ -237,7 +237,7 @@ def _on_both(system: BodyOnGround, before: State, after: State, index: Array) ->
     old = active_piece(before)
     parts = look(system, after, old).closing > settle_speed(system)
     both = (before.mode != FLIGHT) & (after.mode != FLIGHT) & (old != index) & ~parts
-    return changed(after, ledger=after.ledger.replace(piece=jnp.where(both, -1.0, after.ledger.piece)))
+    return replace_parts(after, ledger=after.ledger.replace(piece=jnp.where(both, -1.0, after.ledger.piece)))
 
 
 def settled(system: BodyOnGround, state: State, index: Array) -> State:
@@ -253,13 +253,13 @@ def _struck(system: BodyOnGround, state: State, sight: Sight, index: Array) -> S
     turned = sight.mobility @ jnp.cross(sight.arm, impulse)
     v = state.v.add(impulse / system.solid.mass, turned)
     ledger = state.ledger.replace(piece=jnp.asarray(index, float))
-    return _booked(system, state, changed(state, q=state.q.lift(-sight.touch.height), v=v, ledger=ledger))
+    return _booked(system, state, replace_parts(state, q=state.q.lift(-sight.touch.height), v=v, ledger=ledger))
 
 
 def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
     """A body that does not leave the ground any more, in its mode of contact."""
     dv, dw = hold(system, sight, jnp.asarray(HELD[system.point])[SLIDE])
-    lying = changed(state, v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
+    lying = replace_parts(state, v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
     sight = with_velocity(sight, lying.v)
     slipless = size(system.slip_and_rim(sight, weight(system))) <= 2.0 * near(system, lying.v)
     turnless = size(system.turning(sight)) * system.solid.radius() <= 2.0 * near_turning(system, sight)
@@ -275,12 +275,12 @@ def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
 def _booked(system: BodyOnGround, before: State, after: State) -> State:
     """The state after with the energy that is gone in its ledger."""
     lost = sum(system.energies(before)) - sum(system.energies(after))
-    return changed(after, ledger=after.ledger.lose(lost))
+    return replace_parts(after, ledger=after.ledger.lose(lost))
 
 
 def lift_off(system: BodyOnGround, state: State, index: Array) -> State:
     """The body leaves the ground."""
-    return changed(state, mode=jnp.full_like(state.mode, FLIGHT))
+    return replace_parts(state, mode=jnp.full_like(state.mode, FLIGHT))
 
 
 def grips(system: BodyOnGround, state: State, index: Array) -> State:
@@ -355,13 +355,13 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
         # Not beyond the end of the load: until then the slip that begins is too slow to tell, and the grip holds.
         to_lift_off = BEYOND * moment * pressed / jnp.maximum(pressed - now.load, 1e-300)
         longer = jnp.where(now.load > 0.0, jnp.where(i == 0, longer, moment), jnp.minimum(to_lift_off, moment))
-        return longer, later, changed(later, v=shift(later.v, gained, 0.5 * moment)), now.load
+        return longer, later, replace_parts(later, v=shift(later.v, gained, 0.5 * moment)), now.load
 
     # First for a short time, which tells how long the moment may be, then for that moment, and for one that is shorter
     # if the ground ceases to press within it.
     start = (jnp.minimum(PROBE, SMALL_TURN / quickness), state, state, jnp.zeros(()))
     _, later, after, load = jax.lax.fori_loop(0, 3, try_moment, start)
-    after = system.project(changed(after, mode=jnp.broadcast_to(mode, state.mode.shape)))
+    after = system.project(replace_parts(after, mode=jnp.broadcast_to(mode, state.mode.shape)))
     # Where the ground has ceased to press within the moment, grip and ground are lost together.
     return choose(load > 0.0, _booked(system, later, after), lift_off(system, later, jnp.zeros((), int)))
 

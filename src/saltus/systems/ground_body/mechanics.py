@@ -132,7 +132,7 @@ def look(system: BodyOnGround, state: State, piece: Array | int | None = None, n
     index = active_piece(state) if piece is None else piece
     shape, offset = system.solid.piece(index)
     center = state.q.centre
-    turn = rotation.matrix(rotation.normalised(state.q.quaternion))
+    turn = rotation.matrix(rotation.normalise(state.q.quaternion))
     place = state.q.facing.reshape(-1, 2)[0 if system.solid.n_pieces == 1 else index]
     touch = ground_touch(system.surface, shape, center + turn @ offset, turn, place, newton_steps)
     arm = touch.point - center

@@ -42,7 +42,7 @@ QUANTITIES = {
 
 def energies(system: BodyOnGround, state: State) -> tuple[Array, Array]:
     """Kinetic and potential energy [J]."""
-    omega = rotation.rotate_back(rotation.normalised(state.q.quaternion), state.v.turning)
+    omega = rotation.rotate_back(rotation.normalise(state.q.quaternion), state.v.turning)
     kinetic = 0.5 * (system.solid.mass * jnp.sum(state.v.velocity**2) + omega @ system.solid.inertia @ omega)
     return kinetic, system.solid.mass * system.gravity * state.q.centre[2]
 

@@ -22,7 +22,7 @@ from saltus.shapes.disc import Disc
 from saltus.shapes.solid import Solid
 from saltus.surfaces.base import AbstractSurface
 from saltus.surfaces.cover import Cover
-from saltus.systems.ball_common import atol_limit, changed, is_point, size
+from saltus.systems.ball_common import atol_limit, is_point, replace_parts, size
 from saltus.systems.ground_body import begin, jumps, results
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
@@ -238,7 +238,7 @@ class BodyOnGround(AbstractSystem):
 
     def project(self, state: State) -> State:
         """The quaternion of length one; in contact no gap, and nothing moves that the mode holds."""
-        state = changed(state, q=state.q.replace(quaternion=rotation.normalised(state.q.quaternion)))
+        state = replace_parts(state, q=state.q.replace(quaternion=rotation.normalise(state.q.quaternion)))
         sight = look(self, state)
         touches = state.mode != FLIGHT
         q = state.q.lift(jnp.where(touches, -sight.touch.height, 0.0))
@@ -246,7 +246,7 @@ class BodyOnGround(AbstractSystem):
         dv, dw = hold(self, sight, held_rows(self, state.mode))
         moves = touches & (state.mode != REST)
         v = state.v.add(jnp.where(moves, dv, 0.0), jnp.where(moves, dw, 0.0))
-        return changed(state, q=q.replace(facing=places), v=v)
+        return replace_parts(state, q=q.replace(facing=places), v=v)
 
     def _places(self, state: State) -> Array:
         return jnp.concatenate([look(self, state, i).touch.place for i in range(self.solid.n_pieces)])

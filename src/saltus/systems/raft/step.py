@@ -274,7 +274,7 @@ def solve(raft: Raft, start: Begin, guess: Plane) -> tuple[Plane, Trial, Frictio
     return u, trial, rule, solved
 
 
-def settled(raft: Raft, start: Begin, trial: Trial, stuck) -> Plane:
+def settle(raft: Raft, start: Begin, trial: Trial, stuck) -> Plane:
     """End velocities along the surface, out of the stretch of rods that are too stiff for the step."""
     end_velocity = 2.0 * trial.chord - start.velocity
     x = trial.end
@@ -306,7 +306,7 @@ def step(raft: Raft, x: Plane, v: Plane, rest, whole, gone, duration) -> Step:
     start = begin(raft, x, v, rest, whole, gone, duration)
     _, trial, rule, solved = solve(raft, start, v)
     stuck = rule.stuck
-    v_end = settled(raft, start, trial, stuck)
+    v_end = settle(raft, start, trial, stuck)
     slope = jnp.stack(raft.surface.gradient(trial.end[0], trial.end[1]))
     before, after = 2.0 * trial.chord - start.velocity, lift(slope, v_end)
     lost = 0.5 * jnp.sum(raft.mass * (jnp.sum(before * before, axis=0) - jnp.sum(after * after, axis=0)))

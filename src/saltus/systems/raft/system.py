@@ -20,7 +20,7 @@ from saltus.surfaces.base import AbstractSurface
 from saltus.systems.raft import step as one
 from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
 from saltus.systems.sliding.contact import GONE, MODE_NAMES, SLIP, STICK, RodLedger
-from saltus.systems.sliding.system import _checked_pairs, point_law
+from saltus.systems.sliding.system import _check_pairs, point_law
 
 RIM = 1e-6  # margin of the surface that counts as its border
 HALVINGS = 10  # how often a step that does not converge is halved
@@ -84,7 +84,7 @@ class Raft(AbstractSteppedSystem):
         if len(checks.shape_of(masses)) != 1 or checks.shape_of(masses)[0] == 0:
             raise ValueError(f"`masses` must be a list of at least one number, got {masses}.")
         n = checks.shape_of(masses)[0]
-        pairs = _checked_pairs(rods, n)
+        pairs = _check_pairs(rods, n)
         for name, value in (("stiffness", stiffness), ("damping", damping), ("strength", strength)):
             if checks.shape_of(value) not in ((), (len(pairs),)):
                 raise ValueError(f"`{name}` must be one number or {len(pairs)}, one per rod, got {np.size(value)}.")
@@ -209,7 +209,7 @@ class Raft(AbstractSteppedSystem):
         broken = np.flatnonzero(was.mode.rods != now.mode.rods)
         if not broken.size:
             return found
-        force, energy, middle = (np.asarray(part) for part in _seen(self, before))
+        force, energy, middle = (np.asarray(part) for part in _observe_rods(self, before))
         strength = np.asarray(self.rods.strength)
         for r in broken:
             name = "rod_broken" if abs(force[r]) > strength[r] else "rod_lost"
@@ -291,7 +291,7 @@ class Raft(AbstractSteppedSystem):
 
 
 @program
-def _seen(raft: Raft, state: State):
+def _observe_rods(raft: Raft, state: State):
     """Force, energy and middle of each rod."""
     position = raft._position(state.q.T)
     middle = 0.5 * (position[:, raft.rods.first] + position[:, raft.rods.second])

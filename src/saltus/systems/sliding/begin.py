@@ -32,7 +32,7 @@ def start(system: SlidingMasses, position, velocity, project: bool) -> State:
     checks.finite("position", position)
     checks.shaped("velocity", velocity, (n, 2), "Give the horizontal velocity of each mass.")
     checks.finite("velocity", velocity)
-    state, seen = _prepared(system, numbers(position), numbers(velocity), project)
+    state, seen = _prepare(system, numbers(position), numbers(velocity), project)
     _check_domain(seen, position)
     _check_rods(system, seen)
     _check_redundancy(system, seen)
@@ -51,7 +51,7 @@ class _Seen(eqx.Module):
 
 
 @program
-def _prepared(system: SlidingMasses, position, velocity, project: bool) -> tuple[State, _Seen]:
+def _prepare(system: SlidingMasses, position, velocity, project: bool) -> tuple[State, _Seen]:
     """The state before it is checked, its velocities corrected if asked for."""
     state = system.state(position, velocity)
     where = system.places(state)

@@ -43,7 +43,7 @@ def stop(system: SlidingMasses, state: State, index) -> State:
     v = jnp.where(still, 0.0, v + rest * a)
     after = system.project(State(state.t + rest, q, v, state.ledger, jnp.where(stops, STICK, state.mode)))
     # Whom the rods leave no speed, now that this one stands, stands as well.
-    stops = stopped(system, after, system.places(after).speed < STOP_SPEED)
+    stops = which_stop(system, after, system.places(after).speed < STOP_SPEED)
     v, mode = jnp.where(stops[:, None], 0.0, after.v), jnp.where(stops, STICK, after.mode)
     return set_off(system, State(after.t, after.q, v, after.ledger, mode))
 
@@ -79,10 +79,10 @@ def before_stop(system: SlidingMasses, state: State, index) -> State:
 
 def _stopping(system: SlidingMasses, state: State, index):
     """Which masses come to a stop together with this one."""
-    return stopped(system, state, system.places(state).speed < TOGETHER * STOP_SPEED).at[index].set(True)
+    return which_stop(system, state, system.places(state).speed < TOGETHER * STOP_SPEED).at[index].set(True)
 
 
-def stopped(system: SlidingMasses, state: State, slow):
+def which_stop(system: SlidingMasses, state: State, slow):
     """Which of the slow masses are slipping with friction, and so stop."""
     return slow & (state.mode < STICK) & system.rubs()
 
@@ -184,11 +184,11 @@ def landing(system: SlidingMasses, state: State, index) -> State:
     row = 2.0 * leaving / jnp.where(bounces_on, falls * (1.0 - restitution), jnp.inf)
     smooth = eqx.tree_at(lambda s: s.law, system, Weakened(system.law, jnp.ones_like(system.mass).at[index].set(0.0)))
     lain = after_short_time(smooth, lying, jnp.maximum(row - ago, 0.0))
-    bounced = _bounced(system, state, index, at_surface + leaving, ago)
+    bounced = _bounce(system, state, index, at_surface + leaving, ago)
     return jax.tree.map(lambda yes, no: jnp.where(lies, yes, no), lain, bounced)
 
 
-def _bounced(system: SlidingMasses, state: State, index, blow, ago) -> State:
+def _bounce(system: SlidingMasses, state: State, index, blow, ago) -> State:
     """A flying mass after a blow of the surface a moment ago."""
     after = land(system, state, index, blow)
     way = blow * ago * system.places(state).normal.stack()[index]

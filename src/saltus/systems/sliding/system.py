@@ -115,7 +115,7 @@ class SlidingMasses(AbstractSystem):
         if len(checks.shape_of(masses)) != 1 or checks.shape_of(masses)[0] == 0:
             raise ValueError(f"`masses` must be a list of at least one number, got {masses}.")
         n = checks.shape_of(masses)[0]
-        pairs = _checked_pairs(rods, n)
+        pairs = _check_pairs(rods, n)
         self.surface = surface
         self.mass = numbers(masses)
         self.law = point_law(law, mu, n)
@@ -257,7 +257,7 @@ class SlidingMasses(AbstractSystem):
 
     def guards(self) -> tuple[Guard, ...]:
         """Stop and release, sign of the reaction or lift-off and landing, borders of validity."""
-        see = once(self._seen)
+        see = once(self._contact)
 
         def relative_reaction(state):
             return see(state)[1].normal_force / (self.mass * self.gravity)
@@ -288,7 +288,7 @@ class SlidingMasses(AbstractSystem):
             ]  # fmt: skip
         return (*guards, *self._borders(see, relative_reaction))
 
-    def _seen(self, state: State) -> tuple[Places, Forces]:
+    def _contact(self, state: State) -> tuple[Places, Forces]:
         where = self.places(state)
         return where, self.forces(state, where)
 
@@ -380,7 +380,7 @@ class SlidingMasses(AbstractSystem):
 
     def observe(self, state: State) -> dict[str, Array]:
         """All results at one instant."""
-        where, now = self._seen(state)
+        where, now = self._contact(state)
         locked = self.locked(state.mode)
         kinetic, potential = self._energies(where)
         momentum = where.velocity.map(lambda part: jnp.sum(self.mass * part))
@@ -428,7 +428,7 @@ class SlidingMasses(AbstractSystem):
 @program
 def _stood(system: SlidingMasses, before: State, after: State):
     """Which masses a stop brought to rest."""
-    return jumps.stopped(system, before, system.places(after).speed < jumps.STOP_SPEED)
+    return jumps.which_stop(system, before, system.places(after).speed < jumps.STOP_SPEED)
 
 
 def point_law(law: AbstractFrictionLaw | None, mu, n: int) -> AbstractFrictionLaw:
@@ -453,7 +453,7 @@ def point_law(law: AbstractFrictionLaw | None, mu, n: int) -> AbstractFrictionLa
     return Coulomb(jnp.broadcast_to(law.mu, (n,)))
 
 
-def _checked_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:
+def _check_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:
     """The rods as pairs of different, existing masses, none of them twice."""
     try:
         pairs = tuple((int(i), int(j)) for i, j in rods)

@@ -17,14 +17,14 @@ def _flip_y(xp, t, y, p):
     return [y[0], y[1], y[2], -y[3]]
 
 
-def _reflected(xp, y, nx, ny):
+def _reflect(xp, y, nx, ny):
     closing = y[2] * nx + y[3] * ny
     return [y[0], y[1], y[2] - 2.0 * closing * nx, y[3] - 2.0 * closing * ny]
 
 
 def _off_disc(xp, t, y, p):
     r = xp.sqrt(y[0] ** 2 + y[1] ** 2)
-    return _reflected(xp, y, y[0] / r, y[1] / r)
+    return _reflect(xp, y, y[0] / r, y[1] / r)
 
 
 def _times(record: Record, p) -> dict[str, float]:
@@ -58,7 +58,7 @@ def _off_stadium(xp, t, y, p):
     """Reflected about the normal: along y on the straight sides, from the centre of the cap on the caps."""
     x = xp.sign(y[0]) * xp.maximum(xp.abs(y[0]) - p["a"], 0.0)
     size = xp.sqrt(x**2 + y[1] ** 2)
-    return _reflected(xp, y, x / size, y[1] / size)
+    return _reflect(xp, y, x / size, y[1] / size)
 
 
 stadium = Problem(

@@ -14,7 +14,7 @@ def _turn(direction):
     return to
 
 
-def _stopped(xp, t, y, p):
+def _stop(xp, t, y, p):
     return [y[0], 0.0 * y[1]]
 
 
@@ -29,8 +29,8 @@ friction_oscillator = Problem(
         "stick": lambda xp, t, y, p: [0.0 * y[0], 0.0 * y[1]],
     },
     rules=(
-        Rule("turn_right", lambda xp, t, y, p: -y[1], _stopped, ("left",), _turn(RIGHT)),
-        Rule("turn_left", lambda xp, t, y, p: y[1], _stopped, ("right",), _turn(LEFT)),
+        Rule("turn_right", lambda xp, t, y, p: -y[1], _stop, ("left",), _turn(RIGHT)),
+        Rule("turn_left", lambda xp, t, y, p: y[1], _stop, ("right",), _turn(LEFT)),
     ),
     start=lambda p: [p["x"], 0.0],
     until=lambda p: p["until"],
@@ -70,7 +70,7 @@ incline_stop = Problem(
         "slide": lambda xp, t, y, p: [y[1], p["g"] * (xp.sin(p["a"]) - p["mu"] * xp.cos(p["a"])) + 0.0 * y[1]],
         "rest": lambda xp, t, y, p: [0.0 * y[0], 0.0 * y[1]],
     },
-    rules=(Rule("stop", lambda xp, t, y, p: y[1], _stopped, ("slide",), "rest"),),
+    rules=(Rule("stop", lambda xp, t, y, p: y[1], _stop, ("slide",), "rest"),),
     start=lambda p: [0.0, p["v"]],
     until=lambda p: p["until"],
     measure=_last,
@@ -153,7 +153,7 @@ water_tanks = Problem(
 # State: fall z of the sleeve, angle q of the bird, and their rates. Above the angle `a` the sleeve jams on the pole.
 
 
-def _jammed(xp, t, y, p):
+def _jam(xp, t, y, p):
     inertia = p["I"] + p["m2"] * p["b"] ** 2
     return [0.0 * y[0], y[3], 0.0 * y[0], (p["m2"] * p["b"] * p["g"] - p["c"] * y[1]) / inertia]
 
@@ -177,7 +177,7 @@ def _pecks(xp, t, y, p):
 
 
 woodpecker = Problem(
-    rates={"jammed": _jammed, "falling": _falling},
+    rates={"jammed": _jam, "falling": _falling},
     rules=(
         Rule("loose", lambda xp, t, y, p: (y[1] - p["a"]) / p["a"], None, ("jammed",), "falling"),
         Rule("pecks", lambda xp, t, y, p: (y[1] + p["a"]) / p["a"], _pecks, ("falling",)),

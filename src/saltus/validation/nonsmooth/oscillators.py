@@ -7,7 +7,7 @@ import math
 from saltus.validation.nonsmooth.problem import Problem, Record, Rule, impacts
 
 
-def _driven(xp, t, y, p):
+def _drive(xp, t, y, p):
     return [y[1], -y[0] + p["F"] * xp.cos(p["w"] * t)]
 
 
@@ -16,7 +16,7 @@ def _rebound(xp, t, y, p):
 
 
 impact_oscillator = Problem(
-    rates={"free": _driven},
+    rates={"free": _drive},
     rules=(Rule("wall", lambda xp, t, y, p: p["s"] - y[0], _rebound),),
     start=lambda p: [p["x"], p["v"]],
     until=lambda p: p["until"],
@@ -29,7 +29,7 @@ def _steady(p) -> float:
 
 
 grazing = Problem(
-    rates={"free": _driven},
+    rates={"free": _drive},
     rules=(Rule("wall", lambda xp, t, y, p: _steady(p) * (1.0 - p["d"]) - y[0], _rebound),),
     start=lambda p: [-_steady(p), 0.0],
     begins=lambda p: math.pi / float(p["w"]),
@@ -60,7 +60,7 @@ def _table(xp, t, p):
     return p["A"] * xp.sin(p["w"] * t)
 
 
-def _thrown(xp, t, y, p):
+def _throw(xp, t, y, p):
     w = p["A"] * p["w"] * xp.cos(p["w"] * t)
     return [y[0], w - p["e"] * (y[1] - w)]
 
@@ -72,7 +72,7 @@ def _phase(record: Record, p) -> dict[str, float]:
 
 shaken_table = Problem(
     rates={"flight": lambda xp, t, y, p: [y[1], -p["g"] + 0.0 * y[1]]},
-    rules=(Rule("table", lambda xp, t, y, p: y[0] - _table(xp, t, p), _thrown),),
+    rules=(Rule("table", lambda xp, t, y, p: y[0] - _table(xp, t, p), _throw),),
     start=lambda p: [p["h"], p["v"]],
     until=lambda p: p["until"],
     measure=_phase,

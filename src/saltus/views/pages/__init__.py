@@ -32,7 +32,7 @@ SCRIPTS = (
 
 def page(dataset: xr.Dataset) -> str:
     """The page of a run as HTML text; it needs the dataset alone."""
-    return filled(document(dataset))
+    return fill(document(dataset))
 
 
 def save_page(dataset: xr.Dataset, path: str | os.PathLike) -> None:
@@ -61,18 +61,18 @@ class Inline:
         )
 
 
-def filled(data: dict[str, Any]) -> str:
+def fill(data: dict[str, Any]) -> str:
     """The template with the data of a run put in."""
-    return _filled(f"{data['title']} - saltus", as_json(data))
+    return _fill(f"{data['title']} - saltus", as_json(data))
 
 
 def shell(title: str) -> tuple[str, str]:
     """The page of a run without its data: what comes before them, and what after."""
-    before, after = _filled(title, "\0").split("\0")
+    before, after = _fill(title, "\0").split("\0")
     return before, after
 
 
-def _filled(title: str, data: str) -> str:
+def _fill(title: str, data: str) -> str:
     from saltus import __version__
 
     parts = {

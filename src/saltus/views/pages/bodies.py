@@ -26,7 +26,7 @@ def scene(dataset: xr.Dataset, rows: np.ndarray) -> Scene:
     position = each_body(dataset["position"].values, 3)
     quaternion = each_body(dataset["quaternion"].values, 4)
     count = position.shape[1]
-    shapes, which, reach = _drawn_shapes(dataset, count)
+    shapes, which, reach = _shapes_to_draw(dataset, count)
     period, walls = of_attribute(dataset, "period"), of_attribute(dataset, "walls")
     if period.size:
         drawn.around(np.array([-period / 2, period / 2]))
@@ -75,7 +75,7 @@ def shapes_of(dataset: xr.Dataset, count: int) -> tuple[list[dict[str, Any]], li
     return [{"axes": list(one[:3]), "exponents": list(one[3:])} for one in found], which
 
 
-def _drawn_shapes(dataset: xr.Dataset, count: int) -> tuple[list[dict[str, Any]], list[int], float]:
+def _shapes_to_draw(dataset: xr.Dataset, count: int) -> tuple[list[dict[str, Any]], list[int], float]:
     """Shapes for the player, which one each body has, and the largest radius [m]; a body may be made of pieces."""
     if "mesh" not in dataset.attrs:
         shapes, which = shapes_of(dataset, count)

@@ -53,10 +53,10 @@ def document(dataset: xr.Dataset, share: float = 1.0) -> dict[str, Any]:
         "rows": _times(dataset, rows),
         "curves": {
             **_times(dataset, curve_rows),
-            "panels": [panel.packed(curve_rows) for panel in view.panels(dataset) if panel is not None],
+            "panels": [panel.pack(curve_rows) for panel in view.panels(dataset) if panel is not None],
         },
         "moves_until": moves_until(dataset),
-        "scene": None if scene is None else scene.packed(),
+        "scene": None if scene is None else scene.pack(),
         "modes": _modes(dataset, curve_rows),
         "events": _events(dataset, scene),
     }
@@ -81,7 +81,7 @@ def _row_limit(dataset: xr.Dataset, share: float) -> int:
     return int(np.clip(share * BYTES // max(per_row, 1), 120, max(share * MOST_ROWS, 300)))
 
 
-def _measured(dataset: xr.Dataset) -> list[tuple[str, str]]:
+def _measurements(dataset: xr.Dataset) -> list[tuple[str, str]]:
     """Single numbers of a run, such as the averages of a gas, with their errors and units."""
     found = []
     for name, variable in dataset.data_vars.items():
@@ -127,7 +127,7 @@ def facts(dataset: xr.Dataset) -> list[list[str]]:
     drift = constraint_drift(dataset)
     if drift is not None:
         found.append(["constraints", f"kept to {drift:.1e}, relative"])
-    found += [[words, text] for words, text in _measured(dataset)]
+    found += [[words, text] for words, text in _measurements(dataset)]
     if "wall_time" in dataset.attrs:
         found.append(["wall time", f"{float(dataset.attrs['wall_time']):.3g} s"])
     found.append(["saltus", str(dataset.attrs.get("saltus_version", ""))])

@@ -61,7 +61,7 @@ def page(summary: Summary, pictured: Pictured | None = None) -> str:
         f"<h1>{_text(name)}</h1>",
         f"<p>{_text(facts['kind'])}: {facts['done']} of {facts['samples']} samples complete; design "
         f"{_text(facts['design'])}, seed {_text(facts['seed'])}.</p>",
-        *(f'<p class="remark">{_coded(remark)}</p>' for remark in facts.get("remarks", ())),
+        *(f'<p class="remark">{_mark_code(remark)}</p>' for remark in facts.get("remarks", ())),
         "<h2>Outcomes</h2>",
         _outcomes(summary.outcomes),
     ]
@@ -75,7 +75,7 @@ def page(summary: Summary, pictured: Pictured | None = None) -> str:
         _table(summary.parameters, known=False),
         "<footer>Made by saltus. Everything stands in this one file; nothing is loaded from elsewhere.</footer>",
     ]
-    played = _played(pictured.samples)
+    played = _player_of_samples(pictured.samples)
     return _document(
         name, f'<div class="summary">{"".join(head)}</div>{played}<div class="summary">{"".join(rest)}</div>', played
     )
@@ -95,7 +95,7 @@ def _document(name: str, body: str, played: str) -> str:
     )
 
 
-def _played(samples: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+def _player_of_samples(samples: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
     """Buttons for the samples, the player, and their data."""
     if not samples:
         return ""
@@ -114,7 +114,7 @@ def _maps(maps: Sequence[tuple[str, bytes]]) -> list[str]:
         return []
     images = [
         f'<figure><img alt="{_text(title)}" src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}">'
-        f"<figcaption>{_coded(title)}</figcaption></figure>"
+        f"<figcaption>{_mark_code(title)}</figcaption></figure>"
         for title, png in maps
     ]
     return ["<h2>Maps</h2>", *images]
@@ -143,7 +143,7 @@ def _number(value: float) -> str:
     return f"{value:.4g}" if np.isfinite(value) else "–"
 
 
-def _coded(text: str) -> str:
+def _mark_code(text: str) -> str:
     """A sentence in which backticks mark keys."""
     parts = _text(text).split("`")
     return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))

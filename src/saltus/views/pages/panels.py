@@ -42,7 +42,7 @@ class Panel:
     note: str = ""
     scale: float = 0.0
 
-    def packed(self, rows: np.ndarray) -> dict[str, Any]:
+    def pack(self, rows: np.ndarray) -> dict[str, Any]:
         """The panel for the player."""
         inks = self.inks or tuple(range(len(self.lines)))
         lines, drawn = [], []

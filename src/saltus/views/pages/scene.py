@@ -90,7 +90,7 @@ class Scene:
                 largest=largest,
             )
 
-    def packed(self) -> dict[str, Any]:
+    def pack(self) -> dict[str, Any]:
         """The scene for the player."""
         return {
             "origin": self.origin.tolist(),

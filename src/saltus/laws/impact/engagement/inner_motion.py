@@ -77,7 +77,7 @@ class InnerMotion(NamedTuple):
         """1 - sin(angle) without cancellation: how fast the link lengthens at first."""
         return 2 * jnp.sin((jnp.pi / 2 - self.angle) / 2) ** 2
 
-    def dragged(self, theta: Array) -> tuple[Array, Array]:
+    def drag(self, theta: Array) -> tuple[Array, Array]:
         """Table mass as the tether feels it, and the part of it that is friction."""
         rubbed = self.table_mass * jnp.expm1(self.edge_friction * (jnp.pi / 2 - theta))
         return self.table_mass + rubbed, rubbed
@@ -126,7 +126,7 @@ class InnerMotion(NamedTuple):
         speed = jnp.sqrt(jnp.sum(average**2, axis=-1))
         direction = average / speed[..., None]
         turning = direction[..., 0] * moment[..., 1] - direction[..., 1] * moment[..., 0]
-        mass, rubbed = self.dragged(jnp.arctan2(direction[..., 1], direction[..., 0]))
+        mass, rubbed = self.drag(jnp.arctan2(direction[..., 1], direction[..., 0]))
         pull = (direction @ self._link_direction() + self.centrifugal * tau * turning**2 / speed) / (1 + mass)
         acceleration = self._link_direction() - (mass * pull)[..., None] * direction
         return velocity, direction, speed, turning, acceleration, rubbed * pull * jnp.sum(velocity * direction, axis=-1)
@@ -182,14 +182,14 @@ class InnerMotion(NamedTuple):
 
     def _stretching_slope(self, state: InnerState):
         cosine = jnp.cos(state.delta)
-        mass, _ = self.dragged(state.delta + self.angle)
+        mass, _ = self.drag(state.delta + self.angle)
         pull = mass / (1 + mass) * (state.r * cosine + self.centrifugal * state.tangential**2)
         return -state.r * (1 + self.response) + pull * cosine
 
     def _rate(self, state: InnerState) -> InnerState:
         r, delta, radial, tangential, _, _, _ = state
         cosine, sine = jnp.cos(delta), jnp.sin(delta)
-        mass, rubbed = self.dragged(delta + self.angle)
+        mass, rubbed = self.drag(delta + self.angle)
         pull = (r * cosine + self.centrifugal * tangential**2) / (1 + mass)
         return InnerState(
             r=r * radial,

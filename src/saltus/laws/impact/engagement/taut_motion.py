@@ -52,7 +52,7 @@ def final_motion(jerk: InnerMotion, state: InnerState) -> tuple[Array, TautState
 
     def panel(delta):
         """Half the distance to the nearest complex zero of Q."""
-        mass, _ = jerk.dragged(delta + jerk.angle)
+        mass, _ = jerk.drag(delta + jerk.angle)
         inverse = mass / (mass * (jnp.sin(delta) ** 2 + jerk.response) + 1 + jerk.response)
         return jnp.minimum(WIDEST_PANEL, 0.5 / jnp.sqrt(jnp.maximum(inverse, 1e-300)))
 
@@ -85,7 +85,7 @@ def final_motion(jerk: InnerMotion, state: InnerState) -> tuple[Array, TautState
 def _rate(jerk: InnerMotion, delta: Array, state: TautState) -> TautState:
     """Derivatives over the angle delta."""
     cosine, sine = jnp.cos(delta), jnp.sin(delta)
-    mass, rubbed = jerk.dragged(delta + jerk.angle)
+    mass, rubbed = jerk.drag(delta + jerk.angle)
     stiff = 1 + mass * (1 - cosine**2 / (1 + jerk.response))
     turning = state.tangential / stiff
     pull = mass * cosine / (1 + jerk.response) * turning
