@@ -232,7 +232,7 @@ def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool)
         state, none, zero, peaks, signs, pile_up = each(one, (varying, start), one_by_one)
         number = jnp.arange(none.size)
         h, t = 0.0 * state.t, state.t
-        return Lanes(number, varying, state, until, h, zero, t, none, zero, zero, t, peaks, signs, pile_up)
+        return Lanes(number, varying, state, until, h, zero, t, none, zero, zero, t, peaks, signs, pile_up, none)
 
     def flow(lanes, shared, control):
         width = _width(lanes, shared, stepper, control, one_by_one)

@@ -299,7 +299,6 @@ def fire_lane(lane: Lanes, shared: Any, control: AdaptiveSteps, watch: Watch, ma
 
 def run_by_mode(lanes: Lanes, shared: Any, plan: Plan, progress: Callable[[int], None] | None) -> Lanes:
     """Let lanes go to their ends; as `batch.run`, whose lanes they are."""
-    lanes = dataclasses.replace(lanes, due=np.full(lanes.status.shape, -1, np.int32))
     modes = shared.apart
     jumps = _jumps(plan.watch, plan.max_events)
     while (lanes.status == Status.going).any():

@@ -187,7 +187,7 @@ class _Work:
 
         options = Options(**scenario.options())
         _, stepper, control = parts_for(self.system, options, self.start.t)
-        limit = min(MAX_EVENTS_APART if self.system.apart else MAX_EVENTS, options.max_events)
+        limit = min(MAX_EVENTS_APART if getattr(self.system, "apart", ()) else MAX_EVENTS, options.max_events)
         return batch.Plan(stepper, control, outputs.watch(self.peaks), limit, MAX_STEPS)
 
     def over_time(self, values: Values, times: np.ndarray) -> Iterator[Moment] | None:
@@ -200,7 +200,7 @@ class _Work:
         if builder is None:
             return None
         count = len(next(iter(values.values())))
-        stack = builder.build(np.stack([self._filled(column) for column in values.values()], axis=1))
+        stack = builder.build(np.stack([self._fill(column) for column in values.values()], axis=1))
         plan = self._plan(self.scenario)
         if not batch.goes_by_mode(stack.shared, stack.start, plan):
             return None
@@ -215,7 +215,7 @@ class _Work:
 
         there, rest = good[:count], self.system.mode_names.index("rest")
         for lanes in batch.run_in_parts(stack.varying, stack.shared, stack.start, times, plan, good):
-            observed = _compiled()[2](stack.shared, stack.varying, lanes.state)
+            observed = _programs()[2](stack.shared, stack.varying, lanes.state)
             yield Moment({name: np.asarray(column)[:count] for name, column in observed.items()}, there)
             # The first moment at rest, or beyond a border, is still shown.
             there = there & (lanes.status[:count] == REACHED) & (lanes.state.mode[:count] != rest)
