@@ -21,7 +21,7 @@ from saltus.numerics.components import Vec, tangent_basis
 from saltus.shapes.base import AbstractShape
 from saltus.surfaces.base import AbstractSurface
 
-LOOKS = 2  # at the ground, from a place known to about 1e-8: Newton's method squares that
+NEWTON_STEPS = 2  # at the ground, from a place known to about 1e-8: Newton's method squares that
 WIDEST = 1e7  # bound of the radii of curvature over the body's size: flats have none
 
 
@@ -95,7 +95,7 @@ def solve_pair(m: Float[Array, "2 2"], b: Float[Array, " 2"]) -> Float[Array, " 
 
 def ground_touch(
     surface: AbstractSurface, shape: AbstractShape, center: Array, turn: Float[Array, "3 3"], place: Array,
-    looks: int = LOOKS,
+    newton_steps: int = NEWTON_STEPS,
 ) -> GroundTouch:  # fmt: skip
     """The facing points, by Newton's method from a place nearby; on a plane from anywhere.
 
@@ -105,20 +105,20 @@ def ground_touch(
         center: Centre of the shape [m].
         turn: Rotation matrix, shape to lab.
         place: x, y near which to look [m].
-        looks: Steps of Newton's method.
+        newton_steps: Steps of Newton's method.
     """
     if surface.flat:
-        touch = _look(surface, shape, center, turn, place)
+        touch = _faced(surface, shape, center, turn, place)
         return eqx.tree_at(lambda t: t.place, touch, touch.place + _newton(touch))
 
     def improve(_, carry):
-        touch = _look(surface, shape, center, turn, carry[0])
+        touch = _faced(surface, shape, center, turn, carry[0])
         return touch.place + _newton(touch), touch
 
-    # As a loop the look stands once in the program.
-    shapes = jax.eval_shape(lambda p: _look(surface, shape, center, turn, p), place)
+    # As a loop it stands once in the program.
+    shapes = jax.eval_shape(lambda p: _faced(surface, shape, center, turn, p), place)
     nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), shapes)
-    return jax.lax.fori_loop(0, looks, improve, (place, nothing))[1]
+    return jax.lax.fori_loop(0, newton_steps, improve, (place, nothing))[1]
 
 
 def _newton(touch: GroundTouch) -> Float[Array, " 2"]:
@@ -133,7 +133,7 @@ def over_vertical(touch: GroundTouch, over: Array) -> Float[Array, " 2"]:
     return (touch.normal @ over) / touch.normal[2] * touch.tangents[:, 2]
 
 
-def _look(surface: AbstractSurface, shape: AbstractShape, center: Array, turn: Array, place: Array) -> GroundTouch:
+def _faced(surface: AbstractSurface, shape: AbstractShape, center: Array, turn: Array, place: Array) -> GroundTouch:
     x, y = place[0], place[1]
     fx, fy = surface.gradient(x, y)
     upward = jax.lax.rsqrt(1.0 + fx * fx + fy * fy)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import equinox as eqx
 import jax
@@ -112,7 +112,7 @@ def run(
     programs = _programs(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
     lanes = _numpy(programs.begin(varying, shared, start, until))
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
-    if on_cpu and _has_modes_apart(shared, start, plan):
+    if goes_by_mode(shared, start, plan):
         return run_by_mode(lanes, shared, plan, progress)
     size = -(-len(lanes.number) // LANES) * LANES
     looks = LOOKS if on_cpu else min(size, LOOKS_ON_GPU)
@@ -142,11 +142,30 @@ def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
     return not _looks_up(shared) and _fits_scalars(shared, state, plan.stepper) and _smooth(some, state, shared)
 
 
-def _has_modes_apart(shared, start: State, plan: Plan) -> bool:
-    """Whether each mode has a program of its own."""
+def goes_by_mode(shared, start: State, plan: Plan) -> bool:
+    """Whether each mode has a program of its own (`batch_modes`)."""
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), start)
     explicit = isinstance(plan.stepper, ExplicitStepper) and isinstance(plan.control, AdaptiveSteps)
-    return bool(shared.apart) and explicit and _fits_scalars(shared, one, plan.stepper)
+    apart = jax.default_backend() == "cpu" and bool(shared.apart)
+    return apart and explicit and _fits_scalars(shared, one, plan.stepper)
+
+
+def run_in_parts(varying, shared, start: State, times, plan: Plan, goes: np.ndarray | bool = True) -> Iterator[Lanes]:
+    """The runs of `run` at some rising times, for systems that go by mode; each waits there for the others.
+
+    What is given is changed as they go on. Lanes that have come to an end before stay as they were there.
+    """
+    programs = _programs(plan.stepper, plan.watch, plan.max_events, plan.max_steps, True)
+    begin = np.broadcast_to(np.asarray(times[0], float), start.t.shape)
+    lanes = _numpy(programs.begin(varying, shared, start, begin))
+    lanes.status[:] = Status.reached
+    alive = np.broadcast_to(goes, lanes.status.shape).copy()
+    for time in times:
+        lanes.until[:] = np.where(alive, time, lanes.until)
+        lanes.status[:] = np.where(alive & (lanes.state.t < time), Status.going, lanes.status)
+        lanes = run_by_mode(lanes, shared, plan, None)
+        alive &= lanes.status == Status.reached
+        yield lanes
 
 
 def _by_kernel(
@@ -213,7 +232,7 @@ def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool)
         state, none, zero, peaks, signs, pile_up = each(one, (varying, start), one_by_one)
         number = jnp.arange(none.size)
         h, t = 0.0 * state.t, state.t
-        return Lanes(number, varying, state, until, h, zero, t, none, zero, zero, t, peaks, signs, pile_up)
+        return Lanes(number, varying, state, until, h, zero, t, none, zero, zero, t, peaks, signs, pile_up, none)
 
     def flow(lanes, shared, control):
         width = _width(lanes, shared, stepper, control, one_by_one)

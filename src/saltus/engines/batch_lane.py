@@ -64,7 +64,7 @@ class Lanes(eqx.Module):
     largest: Float[Array, "n k"]
     signs: Signs
     pile_up: PileUp
-    due: Int[Array, " n"] | None = None
+    due: Int[Array, " n"]
 
 
 def each(function: Callable, values, one_by_one: bool):

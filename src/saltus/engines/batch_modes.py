@@ -34,7 +34,7 @@ from saltus.programs import program
 if TYPE_CHECKING:
     from saltus.engines.batch import Plan
 
-WIDTH = 16  # lanes of a block
+WIDTH = 8  # lanes of a block
 ROOM = 128  # lanes that a program takes at once, whatever the number of runs: it is compiled once
 PATIENCE = 64  # steps of a block before its lanes are sorted anew
 LEAVE = 4  # a block is left when only this part of its lanes still goes
@@ -299,7 +299,6 @@ def fire_lane(lane: Lanes, shared: Any, control: AdaptiveSteps, watch: Watch, ma
 
 def run_by_mode(lanes: Lanes, shared: Any, plan: Plan, progress: Callable[[int], None] | None) -> Lanes:
     """Let lanes go to their ends; as `batch.run`, whose lanes they are."""
-    lanes = dataclasses.replace(lanes, due=np.full(lanes.status.shape, -1, np.int32))
     modes = shared.apart
     jumps = _jumps(plan.watch, plan.max_events)
     while (lanes.status == Status.going).any():

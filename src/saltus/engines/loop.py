@@ -230,9 +230,11 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
         piles = not np.isnan(limit)
         if piles:
             # Asked first: a program that gives nothing cannot be kept.
-            if not may_settle(system, before, number):
+            known = may_settle(system, before, number)
+            settled = _settle(system, at_time(before, limit), number, np.asarray(index)) if known else None
+            if settled is None:
                 return Outcome("accumulation", _piling_up(rule, index, float(limit), before, sinks)), before
-            after = _settle(system, at_time(before, limit), number, np.asarray(index))
+            after = settled
         else:
             after = _jump(system, before, number, np.asarray(index))
         if not np.isfinite(_vector(after)).all():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,10 +26,13 @@ Values = Mapping[str, np.ndarray]
 Progress = Callable[[int], None]
 
 MAX_EVENTS = 256  # events of a run after which it is left to the engine for single runs, which sees events pile up
-MAX_EVENTS_APART = 4096  # the same for systems whose modes have programs of their own: stones that bounce down a mountain
+MAX_EVENTS_APART = (
+    4096  # the same for systems whose modes have programs of their own: stones that bounce down a mountain
+)
 SHORT = 1e-8  # part of a run below which a step is too short to hold an extreme of its own
 PER_STEP = 8  # looks per step at a run by itself, for its extremes
 MAX_STEPS = 100_000  # steps after which it is
+REACHED = 1  # `engines.trial.Status.reached`, which need not be loaded for it
 SUCCEEDS = np.array([OUTCOMES.get(name, False) for name in OUTCOME_NAMES])
 
 
@@ -61,6 +65,18 @@ def run(scenario: Scenario, values: Values, progress: Progress | None = None) ->
         work.alone(building.sample_values(values, row), row, kept)
         tell(1)
     return kept
+
+
+def over_time(scenario: Scenario, values: Values, times: np.ndarray) -> Iterator[Moment] | None:
+    """What the samples with these values show at rising times, all side by side; None where they must run alone."""
+    return _work(scenario).over_time(building.in_radians(scenario, values), times)
+
+
+class Moment(NamedTuple):
+    """Some samples at one time: what they show, and which of them have not ended before."""
+
+    observed: dict[str, np.ndarray]
+    there: np.ndarray
 
 
 def _alike(values: Values, count: int) -> Iterator[tuple[np.ndarray, dict]]:
@@ -171,8 +187,38 @@ class _Work:
 
         options = Options(**scenario.options())
         _, stepper, control = parts_for(self.system, options, self.start.t)
-        limit = min(MAX_EVENTS_APART if self.system.apart else MAX_EVENTS, options.max_events)
+        limit = min(MAX_EVENTS_APART if getattr(self.system, "apart", ()) else MAX_EVENTS, options.max_events)
         return batch.Plan(stepper, control, outputs.watch(self.peaks), limit, MAX_STEPS)
+
+    def over_time(self, values: Values, times: np.ndarray) -> Iterator[Moment] | None:
+        """See `over_time` of the module."""
+        from saltus.engines import batch
+
+        if any(column.dtype.kind != "f" for column in values.values()):
+            return None
+        builder = self._builder(self.scenario, {}, tuple(values))
+        if builder is None:
+            return None
+        count = len(next(iter(values.values())))
+        stack = builder.build(np.stack([self._fill(column) for column in values.values()], axis=1))
+        plan = self._plan(self.scenario)
+        if not batch.goes_by_mode(stack.shared, stack.start, plan):
+            return None
+        good = np.zeros(self.length, bool)
+        good[:count] = building.valid(self.scenario, values) & stack.good[:count]
+        return self._moments(stack, times, plan, good, count)
+
+    def _moments(
+        self, stack: building.Stack, times: np.ndarray, plan, good: np.ndarray, count: int
+    ) -> Iterator[Moment]:
+        from saltus.engines import batch
+
+        there, rest = good[:count], self.system.mode_names.index("rest")
+        for lanes in batch.run_in_parts(stack.varying, stack.shared, stack.start, times, plan, good):
+            observed = _programs()[2](stack.shared, stack.varying, lanes.state)
+            yield Moment({name: np.asarray(column)[:count] for name, column in observed.items()}, there)
+            # The first moment at rest, or beyond a border, is still shown.
+            there = there & (lanes.status[:count] == REACHED) & (lanes.state.mode[:count] != rest)
 
     # ---- alone --------------------------------------------------------------------------------
 
@@ -266,7 +312,14 @@ def _programs():
 
         return each(one, (varying, start, end), jax.default_backend() == "cpu")
 
-    return program(of_many), program(outputs.at_end)
+    def shown(shared, varying, states):
+        def one(values):
+            varying, state = values
+            return eqx.combine(varying, shared).observe(state)
+
+        return each(one, (varying, states), jax.default_backend() == "cpu")
+
+    return program(of_many), program(outputs.at_end), program(shown)
 
 
 def _at_end(stack: building.Stack, end):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from saltus.systems.ground_body.system import BodyOnGround
 
 DIRECTIONS = 400  # points of the body's lower side that are held against the ground to find where it faces it
-LOOKS = 12  # steps of Newton's method from the lowest of them
+NEWTON_STEPS = 12  # steps of Newton's method from the lowest of them
 
 
 def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> State:
@@ -74,7 +74,7 @@ def _placed(system: BodyOnGround, position, velocity, quaternion, angular_veloci
     places = [_lowest(system, centre, turned, i) for i in range(system.solid.n_pieces)]
     q = GroundPlace(centre, turned, jnp.concatenate(places))
     flying = State.of(0.0, q, GroundMotion(velocity, angular_velocity), GroundLedger(zero, zero), FLIGHT)
-    sights = [look(system, flying, i, LOOKS) for i in range(system.solid.n_pieces)]
+    sights = [look(system, flying, i, NEWTON_STEPS) for i in range(system.solid.n_pieces)]
     heights = jnp.stack([sight.touch.height for sight in sights])
     touching = jnp.argmin(heights)
     facing = jnp.concatenate([sight.touch.place for sight in sights])

@@ -81,6 +81,18 @@ def near(system: BodyOnGround, v: GroundMotion) -> Array:
     return system.precision * (system.speed + size(v.velocity) + system.solid.radius() * size(v.turning))
 
 
+def near_turning(system: BodyOnGround, sight: Sight) -> Array:
+    """Speed of turning, times the radius, that counts as none [m s-1].
+
+    A body that slides far faster than it turns is turned on slowly, as its forces change, against a resistance whose
+    direction is stiff: what is below the root of the precision of the slip is not worth following.
+    """
+    slow = near(system, sight.motion)
+    if not (system.point and system.resisted):
+        return slow
+    return slow + jnp.sqrt(system.precision) * size(sight.slip)
+
+
 # ---- which mode -------------------------------------------------------------------------------------------
 
 
@@ -249,9 +261,8 @@ def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
     dv, dw = hold(system, sight, jnp.asarray(HELD[system.point])[SLIDE])
     lying = replace_parts(state, v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
     sight = with_velocity(sight, lying.v)
-    slow = 2.0 * near(system, lying.v)
-    slipless = size(system.slip_and_rim(sight, weight(system))) <= slow
-    turnless = size(system.turning(sight)) * system.solid.radius() <= slow
+    slipless = size(system.slip_and_rim(sight, weight(system))) <= 2.0 * near(system, lying.v)
+    turnless = size(system.turning(sight)) * system.solid.radius() <= 2.0 * near_turning(system, sight)
     slipless = slipless & system.has_friction
     after = jax.lax.cond(
         slipless | (turnless & system.resisted),

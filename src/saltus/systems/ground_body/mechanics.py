@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MODES = ("flight", "slide", "skid", "roll", "rest")
 FLIGHT, SLIDE, SKID, ROLL, REST = range(5)
 SPOT_ROUNDS = 12  # of the radius of a spot that grows with the load: each round cuts the error by 3 and more
-HOLD = 100.0  # by how much a body at rest is held better than one that turns, over the precision
+HOLD = 3.0  # by how much a body that does not turn is held better than one that does, over the root of the precision
 
 # Which rows each mode holds: normal, slip, slip, turning about e1, e2, turning about n.
 _POINT = [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]]
@@ -127,14 +127,14 @@ class Wrench(eqx.Module):
         return Wrench(*(jnp.zeros(n) for n in ((), 2, 2, (), 3, 3, 6, ())))
 
 
-def look(system: BodyOnGround, state: State, piece: Array | int | None = None, looks: int = 2) -> Sight:
+def look(system: BodyOnGround, state: State, piece: Array | int | None = None, newton_steps: int = 2) -> Sight:
     """Where the body faces the ground, with the piece that touches or a given one."""
     index = active_piece(state) if piece is None else piece
     shape, offset = system.solid.piece(index)
     center = state.q.centre
     turn = rotation.matrix(rotation.normalise(state.q.quaternion))
     place = state.q.facing.reshape(-1, 2)[0 if system.solid.n_pieces == 1 else index]
-    touch = ground_touch(system.surface, shape, center + turn @ offset, turn, place, looks)
+    touch = ground_touch(system.surface, shape, center + turn @ offset, turn, place, newton_steps)
     arm = touch.point - center
     return _sight(touch, arm, state.v, *system.solid.lab_inertia(turn))
 
@@ -302,5 +302,5 @@ def turn_use(system: BodyOnGround, now: Wrench, sight: Sight) -> Array:
     """
     load = jnp.maximum(now.load, 1e-300)
     turned = jnp.append(now.moment, now.torque) if system.point else now.moment
-    most = (1.0 + HOLD * system.precision) * system.resistance(load, sight.touch) * load
+    most = (1.0 + HOLD * jnp.sqrt(system.precision)) * system.resistance(load, sight.touch) * load
     return size(turned) / jnp.maximum(most, 1e-300)

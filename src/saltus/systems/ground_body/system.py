@@ -362,7 +362,7 @@ class BodyOnGround(AbstractSystem):
         return 1.0 - grip_use(self, now, sight)
 
     def _turning_left(self, sight: Sight) -> Array:
-        still = jumps.near(self, sight.motion)
+        still = jumps.near_turning(self, sight)
         return (self.solid.radius() * size(self.turning(sight)) - still) / self.speed
 
     def turning(self, sight: Sight) -> Array:
