@@ -124,13 +124,10 @@ def flow_block(lanes: Lanes, shared: Any, plan: tuple, mode: int) -> Lanes:
         h = jnp.where(now.seek.on, now.seek.at, 1.0) * jnp.minimum(now.h, lanes.until - now.t)
         step = stepper(rate, now.t, now.y, h)
         y = jax.lax.optimization_barrier(project(now.t + h, step.y))
-        scale = control.atol + control.rtol * jnp.maximum(jnp.abs(now.y), jnp.abs(y))
-        finite = jnp.isfinite(y).all(axis=0) & jnp.isfinite(step.rate_after).all(axis=0)
-        error = jnp.where(finite, jnp.sqrt(jnp.mean((step.error / scale) ** 2, axis=0)), jnp.inf)
         share = jnp.asarray(LOOKS)[:, None, None]
         between = jnp.where(share < 1.0, cubic(now.y, h * step.rate_before, y, h * step.rate_after, share), y)
         g, seen = glance((now.t + LOOKS[:, None] * h, jax.lax.optimization_barrier(between)))
-        return Tried(now.t + h, y, g, seen, error)
+        return Tried(now.t + h, y, g, seen, _error(control, step, now.y, y))
 
     def going_on(value):
         now, count = value
@@ -154,6 +151,13 @@ def flow_block(lanes: Lanes, shared: Any, plan: tuple, mode: int) -> Lanes:
         lanes, state=state, h=end.h, status=end.status, due=end.due, signs=signs, largest=end.largest,
         steps=lanes.steps + end.steps,
     )  # fmt: skip
+
+
+def _error(control: AdaptiveSteps, step: Any, before: Array, after: Array) -> Array:
+    """The error of a step over the one allowed, of each lane; infinite where the step has left all numbers."""
+    scale = control.atol + control.rtol * jnp.maximum(jnp.abs(before), jnp.abs(after))
+    finite = jnp.isfinite(after).all(axis=0) & jnp.isfinite(step.rate_after).all(axis=0)
+    return jnp.where(finite, jnp.sqrt(jnp.mean((step.error / scale) ** 2, axis=0)), jnp.inf)
 
 
 def _begin(lanes: Lanes, y: Array, g: Array, seen: Array, armed: Array, border: Array) -> Block:
