@@ -70,7 +70,7 @@ class QueueTrajectory(AbstractTrajectory):
             times = [event.t for event in self._events[first : first + TOGETHER]]
             self._sides[side] = first, len(self._events), self.states(np.array(times), side)
         states = self._sides[side][2]
-        return jax.tree.map(lambda x: jax.device_put(np.asarray(x)[number - first]), states)
+        return jax.device_put(jax.tree.map(lambda x: np.asarray(x)[number - first], states))
 
     def add_change(self, t: float, members, q, v, mode, ledger) -> None:
         """Remember a change of some members."""

@@ -87,21 +87,30 @@ def observe(system: HybridSystem, states: State) -> dict[str, np.ndarray]:
     parts = []
     for first in range(0, n, _BLOCK):
         rows = np.minimum(np.arange(first, first + _BLOCK), n - 1)
-        part = _observer()(system, jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], states))
+        part = _observer(_is_brief(system))(
+            system, jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], states)
+        )
         parts.append({name: np.asarray(value)[: n - first] for name, value in part.items()})
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 @functools.cache
-def _observer():
+def _observer(brief: bool):
     import jax
 
-    from saltus.programs import brief_program
+    from saltus.programs import brief_program, program
 
     def observed(system, states):
         return jax.vmap(system.observe)(states)
 
-    return brief_program(observed)
+    return (brief_program if brief else program)(observed)
+
+
+def _is_brief(system: HybridSystem) -> bool:
+    """Whether to observe takes little time: of many members it does not, since gaps of all pairs are looked for."""
+    from saltus.hybrid import AbstractQueuedSystem
+
+    return not isinstance(system, AbstractQueuedSystem)
 
 
 def prepare(system: HybridSystem, start: State) -> None:
@@ -111,7 +120,7 @@ def prepare(system: HybridSystem, start: State) -> None:
     from saltus.programs import prepare
 
     like = jax.tree.map(lambda leaf: np.zeros((_BLOCK, *np.shape(leaf)), leaf.dtype), start)
-    prepare(_observer(), system, like)
+    prepare(_observer(_is_brief(system)), system, like)
 
 
 def _with_jumps(states: State, times: np.ndarray, events: Sequence[Event]) -> tuple[State, np.ndarray, np.ndarray]:
