@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 
 import jaxlib.version
 
-KNOWN = ((0, 10),)  # major and minor version of jaxlib
+KNOWN = ((0, 10, 2),)  # versions of jaxlib with which this was tried
 WORD, BYTES = 0, 2  # how a field is written: a whole number, or bytes that a length precedes
 FIXED = {1: 8, 5: 4}  # bytes of numbers of fixed length
 
@@ -39,7 +39,7 @@ class OtherFormError(ValueError):
 @functools.cache
 def possible() -> bool:
     """Whether the form of this version of jaxlib is known."""
-    return jaxlib.version.__version_info__[:2] in KNOWN
+    return tuple(jaxlib.version.__version_info__[:3]) in KNOWN
 
 
 def lean(data: bytes) -> bytes:
