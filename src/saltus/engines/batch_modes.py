@@ -26,6 +26,7 @@ from saltus.engines.signs import SUNK
 from saltus.engines.step_control import AdaptiveSteps
 from saltus.engines.steppers import ExplicitStepper
 from saltus.engines.trial import Status
+from saltus.hybrid import State
 from saltus.numerics.lanes import side_by_side
 from saltus.numerics.peaks import highest
 from saltus.numerics.runge_kutta import growth
@@ -144,12 +145,15 @@ def flow_block(lanes: Lanes, shared: Any, plan: tuple, mode: int) -> Lanes:
     begin = _begin(lanes, y, g, seen, armed, border)
     crowd = (begin.status == Status.going).sum()
     end, _ = jax.lax.while_loop(going_on, advance, (begin, jnp.asarray(0)))
-    state = together(lambda flat, t, y: flat.state(t, y))(end.t, end.y)
-    state = dataclasses.replace(state, mode=lanes.state.mode)
+    return _end(lanes, end, together(lambda flat, t, y: flat.state(t, y))(end.t, end.y))
+
+
+def _end(lanes: Lanes, end: Block, state: State) -> Lanes:
+    """The lanes after the steps of a block."""
     signs = dataclasses.replace(lanes.signs, last=end.g, fired=~end.risen)
     return dataclasses.replace(
-        lanes, state=state, h=end.h, status=end.status, due=end.due, signs=signs, largest=end.largest,
-        steps=lanes.steps + end.steps,
+        lanes, state=dataclasses.replace(state, mode=lanes.state.mode), h=end.h, status=end.status, due=end.due,
+        signs=signs, largest=end.largest, steps=lanes.steps + end.steps,
     )  # fmt: skip
 
 
