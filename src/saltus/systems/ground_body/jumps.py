@@ -44,8 +44,7 @@ if TYPE_CHECKING:
 NUDGE = 1e-12  # [s]; what sets off from rest does so with the velocity that it has after this time, at least
 # What sets off is given the time to be clearly faster than what counts as still, else it could be taken for a stop;
 # but no longer than this, in units of the root of the precision [s]: so long the accelerations are the same.
-LONGEST_NUDGE = 0.1
-NUDGE_TURN = 0.02  # [rad]; nor longer than the body takes to turn by this
+LONGEST_NUDGE = 3e-3
 CLEARLY = 4.0
 HAIR = 1e-13  # of its coordinates [m]; how deep a body that hardly falls may be when it lands
 # A contact that loses its grip slips as time cubed and is let go after so long a path: earlier it would be too stiff.
@@ -53,9 +52,7 @@ RELEASE_PATH = 1e-9  # [m]; at least
 RELEASE_SHARE = 0.01  # of the settle height; who takes bounces less exactly has no use for more here
 SMALL_TURN = 0.4  # [rad]; no more may happen in such a moment: one step of fourth order follows it
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
-ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins, at most
-ONSET_CHANGE = 1e-14  # of the directions, and of the load over the weight, at which the search ends
-BEYOND = 1.05  # share of the time to lift-off that is taken by a contact which loses grip and ground together
+ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins
 
 
 def hair(state: State) -> Array:
@@ -79,18 +76,6 @@ def near(system: BodyOnGround, v: GroundMotion) -> Array:
     Slip and turning are differences of the velocities, so they are known no better than those are.
     """
     return system.precision * (system.speed + size(v.velocity) + system.solid.radius() * size(v.turning))
-
-
-def near_turning(system: BodyOnGround, sight: Sight) -> Array:
-    """Speed of turning, times the radius, that counts as none [m s-1].
-
-    A body that slides far faster than it turns is turned on slowly, as its forces change, against a resistance whose
-    direction is stiff: what is below the root of the precision of the slip is not worth following.
-    """
-    slow = near(system, sight.motion)
-    if not (system.point and system.resisted):
-        return slow
-    return slow + jnp.sqrt(system.precision) * size(sight.slip)
 
 
 # ---- which mode -------------------------------------------------------------------------------------------
@@ -122,7 +107,8 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
             jnp.where(spins, spin, own.spin),
         )
 
-    def improved(slip, turn, load):
+    def improve(_, carry):
+        slip, turn, load, _ = carry
         radius = jnp.zeros(()) if system.point else system.spot_radius(load, sight.touch)
         now = wrench(system, sight, mode, moved(slip, turn, radius))
         load = jnp.maximum(now.load, 1e-3 * weight(system))
@@ -135,24 +121,12 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
         turn_scale = 4.0 * load * system.resistance(load, sight.touch) * jnp.trace(sight.mobility)
         slipping = jnp.append(now.gain[1:3], radius * now.gain[5])
         turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
-        return (_unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn), load), now
+        return _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn), load, now
 
-    def going_on(carry):
-        (slip, turn, load), (slip_before, turn_before, load_before), rounds = carry
-        change = jnp.maximum(jnp.max(jnp.abs(slip - slip_before)), jnp.max(jnp.abs(turn - turn_before)))
-        change = jnp.maximum(change, jnp.abs(load - load_before) / weight(system))
-        return (rounds < ONSET_ROUNDS) & ~(change <= ONSET_CHANGE)
-
-    def improve(carry):
-        found, _, rounds = carry
-        return improved(*found)[0], found, rounds + 1
-
-    # The first round is without friction: its directions are zero. Derivatives go through the last round alone: the
-    # directions matter for a moment only.
-    nothing = (jnp.zeros(3), jnp.zeros(3), weight(system))
-    begin = (nothing, jax.tree.map(lambda part: part - 1.0, nothing), jnp.zeros((), int))
-    found = jax.lax.while_loop(going_on, improve, jax.lax.stop_gradient(begin))[0]
-    now = improved(*jax.lax.stop_gradient(found))[1]
+    # The first round is without friction: its directions are zero.
+    _, _, _, now = jax.lax.fori_loop(
+        0, ONSET_ROUNDS, improve, (jnp.zeros(3), jnp.zeros(3), weight(system), Wrench.nothing())
+    )
     grips = ~held[1] | (slipless & (grip_use(system, now, sight) <= 1.0))
     lies = ~held[3] | (turnless & (turn_use(system, now, sight) <= 1.0))
     return Onset(now, grips & lies)
@@ -199,7 +173,7 @@ def _moment(system: BodyOnGround, state: State, now: Wrench, slides: Array, turn
         jnp.where(slides, jnp.maximum(size(slip_gain), 1e-300), jnp.inf),
         jnp.where(turns, jnp.maximum(size(turn_gain), 1e-300), jnp.inf),
     )
-    longest = jnp.minimum(LONGEST_NUDGE * jnp.sqrt(system.precision), NUDGE_TURN / (1.0 + size(state.v.turning)))
+    longest = LONGEST_NUDGE * jnp.sqrt(system.precision)
     return jnp.clip(CLEARLY * near(system, state.v) / slower, NUDGE, longest)
 
 
@@ -261,8 +235,9 @@ def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
     dv, dw = hold(system, sight, jnp.asarray(HELD[system.point])[SLIDE])
     lying = replace_parts(state, v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
     sight = with_velocity(sight, lying.v)
-    slipless = size(system.slip_and_rim(sight, weight(system))) <= 2.0 * near(system, lying.v)
-    turnless = size(system.turning(sight)) * system.solid.radius() <= 2.0 * near_turning(system, sight)
+    slow = 2.0 * near(system, lying.v)
+    slipless = size(system.slip_and_rim(sight, weight(system))) <= slow
+    turnless = size(system.turning(sight)) * system.solid.radius() <= slow
     slipless = slipless & system.has_friction
     after = jax.lax.cond(
         slipless | (turnless & system.resisted),
@@ -340,9 +315,7 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
     roams = size(sight.facing.place_rate - state.v.velocity[:2]) / system.solid.radius()
     quickness = jnp.maximum(jnp.maximum(size(state.v.turning), roams), 1e-3)
 
-    pressed = wrench(system, sight, state.mode).load
-
-    def try_moment(i, carry):
+    def try_moment(_, carry):
         moment, *_ = carry
         later = after_short_time(system, state, moment)
         sight = look(system, later)
@@ -352,18 +325,14 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
         growth = jnp.maximum(growth, 1e-9)
         longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
         longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, SMALL_TURN / quickness))
-        # Not beyond the end of the load: until then the slip that begins is too slow to tell, and the grip holds.
-        to_lift_off = BEYOND * moment * pressed / jnp.maximum(pressed - now.load, 1e-300)
-        longer = jnp.where(now.load > 0.0, jnp.where(i == 0, longer, moment), jnp.minimum(to_lift_off, moment))
         return longer, later, replace_parts(later, v=shift(later.v, gained, 0.5 * moment)), now.load
 
-    # First for a short time, which tells how long the moment may be, then for that moment, and for one that is shorter
-    # if the ground ceases to press within it.
+    # First for a short time, which tells how long the moment may be, then for that moment.
     start = (jnp.minimum(PROBE, SMALL_TURN / quickness), state, state, jnp.zeros(()))
-    _, later, after, load = jax.lax.fori_loop(0, 3, try_moment, start)
+    _, later, after, load = jax.lax.fori_loop(0, 2, try_moment, start)
     after = system.project(replace_parts(after, mode=jnp.broadcast_to(mode, state.mode.shape)))
     # Where the ground has ceased to press within the moment, grip and ground are lost together.
-    return choose(load > 0.0, _booked(system, later, after), lift_off(system, later, jnp.zeros((), int)))
+    return choose(load > 0.0, _booked(system, later, after), lift_off(system, state, jnp.zeros((), int)))
 
 
 def _accelerations(now: Wrench) -> GroundMotion:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 MODES = ("flight", "slide", "skid", "roll", "rest")
 FLIGHT, SLIDE, SKID, ROLL, REST = range(5)
 SPOT_ROUNDS = 12  # of the radius of a spot that grows with the load: each round cuts the error by 3 and more
-HOLD = 3.0  # by how much a body that does not turn is held better than one that does, over the root of the precision
 
 # Which rows each mode holds: normal, slip, slip, turning about e1, e2, turning about n.
 _POINT = [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]]
@@ -295,12 +294,7 @@ def grip_use(system: BodyOnGround, now: Wrench, sight: Sight) -> Array:
 
 
 def turn_use(system: BodyOnGround, now: Wrench, sight: Sight) -> Array:
-    """Share of the resistance to rolling that a body which does not turn uses; it turns at 1.
-
-    A body that has just stopped turning is held with a little more than the resistance in motion: else one that is
-    turned on slowly by changing forces (a stone that slides on its flat side) would set off and stop without end.
-    """
+    """Share of the resistance to rolling that a body which does not turn uses; it turns at 1."""
     load = jnp.maximum(now.load, 1e-300)
     turned = jnp.append(now.moment, now.torque) if system.point else now.moment
-    most = (1.0 + HOLD * jnp.sqrt(system.precision)) * system.resistance(load, sight.touch) * load
-    return size(turned) / jnp.maximum(most, 1e-300)
+    return size(turned) / jnp.maximum(system.resistance(load, sight.touch) * load, 1e-300)

@@ -281,16 +281,14 @@ class BodyOnGround(AbstractSystem):
             ),
             Guard("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jump(jumps.lift_off)),
         ]
-        # What set off so slowly that it stops again before it could be told from rest is asked again what it does.
         slip = [
             Guard("grips", lambda s: self._slip_left(*see(s)), lambda s: slips(s) & self.has_friction, singular=True,
-                  jump=jump(jumps.grips), settle=jump(jumps.grips)),
+                  jump=jump(jumps.grips)),
             Guard("slips", lambda s: self._grip_left(*see(s)), lambda s: s.mode == ROLL, jump=jump(jumps.slips)),
         ]  # fmt: skip
         turning = [
             Guard("stops_turning", lambda s: self._turning_left(see(s)[0]),
-                  lambda s: (s.mode == ROLL) | (s.mode == SLIDE), singular=True,
-                  jump=jump(jumps.stops_turning), settle=jump(jumps.stops_turning)),
+                  lambda s: (s.mode == ROLL) | (s.mode == SLIDE), singular=True, jump=jump(jumps.stops_turning)),
             Guard("turns", lambda s: 1.0 - turn_use(self, see(s)[1], see(s)[0]), lambda s: s.mode == SKID,
                   jump=jump(jumps.turns)),
         ]  # fmt: skip
@@ -362,7 +360,7 @@ class BodyOnGround(AbstractSystem):
         return 1.0 - grip_use(self, now, sight)
 
     def _turning_left(self, sight: Sight) -> Array:
-        still = jumps.near_turning(self, sight)
+        still = jumps.near(self, sight.motion)
         return (self.solid.radius() * size(self.turning(sight)) - still) / self.speed
 
     def turning(self, sight: Sight) -> Array:
