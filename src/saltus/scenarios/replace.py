@@ -82,3 +82,6 @@ def _entry(where: Any, part: str, path: str, key: str) -> Any:
         raise ScenarioError(f"There is no key `{key}`: `{path}` is {where!r}, not a table or list.")
     name = f"{path}.{part}" if path else part
     raise ScenarioError(f"There is no key `{name}`.{suggestion(part, known)} Known: {', '.join(known)}.")
+
+
+replaced = replace  # the name that scripts and pages use
