@@ -16,7 +16,7 @@ from saltus.errors import ScenarioError
 from saltus.hybrid import State
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.loader import validate
-from saltus.scenarios.replace import replace
+from saltus.scenarios.replace import replaced
 
 if TYPE_CHECKING:
     from saltus.simulation import Run
@@ -55,7 +55,7 @@ class Model:
 
     def with_values(self, values) -> Scenario:
         """The scenario with these parameters, checked."""
-        plain = replace(self.scenario, dict(zip(self.keys, map(float, values), strict=True)))
+        plain = replaced(self.scenario, dict(zip(self.keys, map(float, values), strict=True)))
         return validate(plain.model_dump(exclude_unset=True) | {"kind": plain.kind})
 
     def run(self, values) -> Run:
@@ -83,7 +83,7 @@ class Model:
 
         def of(x):
             try:
-                system, start = replace(self.scenario, dict(zip(self.keys, x, strict=True))).build()
+                system, start = replaced(self.scenario, dict(zip(self.keys, x, strict=True))).build()
             except UNTRACEABLE as reason:
                 raise NotReplayable(str(reason)) from reason
             # Every number of the start is made to depend on the parameters, so that all stretches share one program.

@@ -14,7 +14,7 @@ from saltus.scenarios.base import Scenario
 AnyScenario = TypeVar("AnyScenario", bound=Scenario)
 
 
-def replace(scenario: AnyScenario, values: Mapping[str, Any]) -> AnyScenario:
+def replaced(scenario: AnyScenario, values: Mapping[str, Any]) -> AnyScenario:
     """The scenario with these values at these dotted keys, such as {"masses.0.mu": 0.1}.
 
     The values may be anything that `build` can work with, such as numbers that JAX traces; they are not checked.
@@ -82,6 +82,3 @@ def _entry(where: Any, part: str, path: str, key: str) -> Any:
         raise ScenarioError(f"There is no key `{key}`: `{path}` is {where!r}, not a table or list.")
     name = f"{path}.{part}" if path else part
     raise ScenarioError(f"There is no key `{name}`.{suggestion(part, known)} Known: {', '.join(known)}.")
-
-
-replaced = replace  # the name that scripts and pages use

@@ -16,7 +16,7 @@ from saltus.ensembles.store.layout import plain
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
-from saltus.scenarios.replace import replace, value_at
+from saltus.scenarios.replace import replaced, value_at
 
 BLOCK = 64  # samples are built in multiples of so many: the last bits must not hang on a place in a vector
 CORNERS = 6  # uncertain numbers up to which all corners of their range are validated instead of every sample
@@ -99,7 +99,7 @@ class Builder:
         mapped = type(vector)
         with checks.noting() as notes:
             values = {key: vector[k] for k, key in enumerate(self.keys)}
-            system, start = replace(self.scenario, values).build()
+            system, start = replaced(self.scenario, values).build()
         varying, shared = eqx.partition(system, lambda leaf: isinstance(leaf, mapped))
         if self._shared is None:
             self._shared, self._structure = shared, jax.tree.structure(varying)
@@ -144,7 +144,7 @@ def end_times(scenario: Scenario, values: Values) -> np.ndarray:
     if not moves:
         return np.full(count, scenario.end_time)
     rows = zip(*values.values(), strict=True)
-    return np.array([replace(scenario, dict(zip(values, row, strict=True))).end_time for row in rows])
+    return np.array([replaced(scenario, dict(zip(values, row, strict=True))).end_time for row in rows])
 
 
 def same_options(scenario: Scenario, keys: tuple[str, ...]) -> bool:
@@ -154,4 +154,4 @@ def same_options(scenario: Scenario, keys: tuple[str, ...]) -> bool:
 
 def _unknown(scenario: Scenario, keys: tuple[str, ...]) -> Scenario:
     """The scenario with these numbers unknown: what hangs on them differs from what it was."""
-    return replace(scenario, dict.fromkeys(keys, math.nan))
+    return replaced(scenario, dict.fromkeys(keys, math.nan))

@@ -20,19 +20,16 @@ from saltus.errors import ScenarioError
 from saltus.hybrid.outcome import OUTCOMES
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
-from saltus.scenarios.replace import replace
+from saltus.scenarios.replace import replaced
 
 Values = Mapping[str, np.ndarray]
 Progress = Callable[[int], None]
 
 MAX_EVENTS = 256  # events of a run after which it is left to the engine for single runs, which sees events pile up
-MAX_EVENTS_APART = (
-    4096  # the same for systems whose modes have programs of their own: stones that bounce down a mountain
-)
+MAX_EVENTS_APART = 4096  # the same where each mode has a program of its own: stones that bounce down a mountain
 SHORT = 1e-8  # part of a run below which a step is too short to hold an extreme of its own
 PER_STEP = 8  # looks per step at a run by itself, for its extremes
 MAX_STEPS = 100_000  # steps after which it is
-REACHED = 1  # `engines.trial.Status.reached`, which need not be loaded for it
 SUCCEEDS = np.array([OUTCOMES.get(name, False) for name in OUTCOME_NAMES])
 
 
@@ -118,7 +115,7 @@ class _Work:
 
     def together(self, words, numbers: Values, rows, kept, tell: Progress) -> np.ndarray:
         """Run samples at once; which of them (by their place among `rows`) must be run alone."""
-        scenario = replace(self.scenario, words)
+        scenario = replaced(self.scenario, words)
         builder = self._builder(scenario, words, tuple(numbers))
         if builder is None:
             return np.arange(len(rows))
@@ -212,13 +209,14 @@ class _Work:
         self, stack: building.Stack, times: np.ndarray, plan, good: np.ndarray, count: int
     ) -> Iterator[Moment]:
         from saltus.engines import batch
+        from saltus.engines.trial import Status
 
         there, rest = good[:count], self.system.mode_names.index("rest")
         for lanes in batch.run_in_parts(stack.varying, stack.shared, stack.start, times, plan, good):
             observed = _programs()[2](stack.shared, stack.varying, lanes.state)
             yield Moment({name: np.asarray(column)[:count] for name, column in observed.items()}, there)
             # The first moment at rest, or beyond a border, is still shown.
-            there = there & (lanes.status[:count] == REACHED) & (lanes.state.mode[:count] != rest)
+            there = there & (lanes.status[:count] == Status.reached) & (lanes.state.mode[:count] != rest)
 
     # ---- alone --------------------------------------------------------------------------------
 
