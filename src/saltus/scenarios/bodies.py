@@ -73,7 +73,7 @@ class WallTable(Model):
 class BoxTable(Model):
     """The table [box]: edges centred in the origin, with walls or periodic; without size if [fill] gives a fraction."""
 
-    size: Triple | None = None
+    size: Annotated[list[Positive], pydantic.Field(min_length=3, max_length=3)] | None = None
     periodic: bool = False
 
 
@@ -208,7 +208,7 @@ class BodiesScenario(Scenario):
                 fill.shape.build(),
                 fill.count,
                 self.box_edges(),
-                density=1.0 if fill.density is None else fill.density,
+                density=fill.density_of_one(),
                 speed=fill.speed,
                 spin=fill.spin,
                 seed=fill.seed,

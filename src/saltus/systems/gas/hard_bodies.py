@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from saltus import checks
 from saltus._jax_settings import remind_of_configure
 from saltus.hybrid import Outcome
 from saltus.laws.impact import AbstractImpactLaw, Elastic
@@ -82,11 +83,12 @@ class HardBodies:
         checked: bool = False,
     ):
         remind_of_configure()
+        checks.shaped("box", box, (3,), "Give three edge lengths.")
+        checks.positive("box", box)
+        checks.finite("gravity", gravity)
         self.bodies, self.box = bodies, np.asarray(box, float)
         self.periodic = np.broadcast_to(np.asarray(periodic, bool), (3,))
-        faces = self._faces() if closed else []
-        self.walls = np.array([[*np.asarray(normal, float), offset] for normal, offset in [*walls, *faces]])
-        self.walls = self.walls.reshape(-1, 4)
+        self.walls = _planes([*walls, *(self._faces() if closed else [])])
         self.time, self.outcome = began, None
         most = max(scale, largest or scale)
         if touching is None:
@@ -252,6 +254,15 @@ class HardBodies:
         if not size:
             return np.zeros((0, self.arena.log_width))
         return np.asarray(self.fluid.log)[np.arange(max(0, total - size), total) % size]
+
+
+def _planes(walls: Sequence[tuple[Sequence[float] | np.ndarray, float]]) -> np.ndarray:
+    """Walls as rows of a unit normal and an offset."""
+    rows = np.array([[*np.asarray(normal, float), offset] for normal, offset in walls]).reshape(-1, 4)
+    checks.finite("walls", rows)
+    lengths = np.linalg.norm(rows[:, :3], axis=1)
+    checks.positive("length of a wall's normal", lengths)
+    return rows / lengths[:, None]
 
 
 def begun(arena: Arena, terms: Terms, rows, before: Fluid | None = None) -> Fluid:
