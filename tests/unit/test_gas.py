@@ -74,7 +74,8 @@ def test_every_body_is_in_the_list_of_each_of_its_neighbours(start):
     assert all((j, i, 26 - image) in pairs for i, j, image in pairs)
 
 
-def test_a_measured_gas_goes_on_from_a_checkpoint_bit_by_bit(start, tmp_path):
+@pytest.mark.parametrize("cut_after", [2200, 4500])  # while it is equilibrated, and while it is measured
+def test_a_measured_gas_goes_on_from_a_checkpoint_bit_by_bit(start, tmp_path, cut_after):
     def fresh() -> Gas:
         return Gas(HardBodies(start, np.full(3, EDGE), log=40))
 
@@ -82,18 +83,18 @@ def test_a_measured_gas_goes_on_from_a_checkpoint_bit_by_bit(start, tmp_path):
         pass
 
     path = tmp_path / "gas.npz"
-    whole = run(fresh, equilibrate=500, collisions=3000)
+    whole = run(fresh, equilibrate=2500, collisions=3000)
     saving, calls = Checkpoint(path, "text", resume=False, every=0.0), []
 
     def cut_off(t, n_events):
         calls.append(n_events)
-        if n_events > 2200:
+        if n_events > cut_after:
             raise CutError
 
     with pytest.raises(CutError):
-        run(fresh, equilibrate=500, collisions=3000, report=cut_off, checkpoint=saving)
+        run(fresh, equilibrate=2500, collisions=3000, report=cut_off, checkpoint=saving)
     assert path.exists()
-    resumed = run(fresh, equilibrate=500, collisions=3000, checkpoint=Checkpoint(path, "text", resume=True))
+    resumed = run(fresh, equilibrate=2500, collisions=3000, checkpoint=Checkpoint(path, "text", resume=True))
     one, two = whole.to_dataset(), resumed.to_dataset()
     assert one.equals(two)
     assert not path.exists()
