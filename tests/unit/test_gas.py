@@ -250,6 +250,8 @@ def test_thermal_velocities_have_the_energy_of_their_temperature():
         (["fill.shape.exponents=[4, nan, 4]"], "`fill.shape.exponents.1` must be a finite number, got nan"),
         (['fill.shape.exponents="round"'], "must be a list or a number"),
         (["box.size=[0, 8, 8]"], "`box.size.0` must be > 0"),
+        (["gravity=[0, 0, -1]"], "bodies fall for ever"),
+        (["walls=[{ normal = [0, 0, 1], offset = -3 }]"], "the walls of the box alone"),
         (["fill.start=crystal", "fill.count=101"], "must be a multiple of 4"),
         (
             ["fill.start=crystal", "fill.count=20", "fill.shape.axes=[0.5, 0.5, 0.5]", "fill.volume_fraction=0.55"],

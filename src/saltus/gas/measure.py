@@ -144,7 +144,8 @@ class Gas:
             self.pairs.add(bodies.place, self.hard.periodic)
             self.next_pairs = int(self.hard.fluid.tally.contacts) + PAIRS_EVERY * bodies.n
         translation, rotation = self.temperatures(bodies)
-        return translation, rotation, nematic_order(axis)
+        balls = bodies.shapes is None and not np.ptp(bodies.axes, axis=1).any()
+        return translation, rotation, float("nan") if balls else nematic_order(axis)
 
     def temperatures(self, bodies: Bodies) -> tuple[float, float]:
         """Twice the energy per degree of freedom, of translation and of rotation; NaN where nothing turns."""

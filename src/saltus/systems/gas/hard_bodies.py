@@ -39,6 +39,7 @@ from saltus.systems.gas.overlap import gaps, supports
 from saltus.systems.gas.sizes import larger, sizes
 
 TOUCHING = 1e-14  # gap that counts as a contact, in units of the box or of the bodies
+INSTEAD = "Without [measure] the same bodies are followed through contact that lasts."
 PATIENCE = 100  # contacts per body without progress in time that count as a collapse
 
 
@@ -166,7 +167,8 @@ class HardBodies:
             if int(self.fluid.tally.contacts) - had >= patience and passed < 1e-9 * self._pace():
                 self.outcome = Outcome(
                     "accumulation",
-                    f"Stopped at t = {self.time:.9g} s: inelastic collapse, {patience} contacts within {passed:.3g} s.",
+                    f"Stopped at t = {self.time:.9g} s: inelastic collapse, {patience} contacts within {passed:.3g} s. "
+                    f"{INSTEAD}",
                 )
         return jax.tree.map(lambda now, then: np.asarray(now) - np.asarray(then), self.fluid.tally, before)
 
@@ -194,8 +196,9 @@ class HardBodies:
         """Two bodies touch again before time can tell the two touches apart."""
         at = f"Stopped at t = {self.time:.9g} s"
         if isinstance(self.terms.law, Elastic):
-            return Outcome("stalled", f"{at}: two bodies stay in contact without bouncing. Give them under [[bodies]].")
-        return Outcome("accumulation", f"{at}: inelastic collapse, contacts follow each other within rounding.")
+            return Outcome("stalled", f"{at}: two bodies stay in contact without bouncing. {INSTEAD}")
+        text = "inelastic collapse, contacts follow each other within rounding."
+        return Outcome("accumulation", f"{at}: {text} {INSTEAD}")
 
     def _rows_now(self):
         return _moved(self.arena.flight, self.fluid.rows, self.terms.gravity)
