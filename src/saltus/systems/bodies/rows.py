@@ -9,6 +9,7 @@ from saltus.hybrid import State
 from saltus.systems.bodies.searches import image_shift, round_axes
 
 MANY = 64  # bodies beyond which all pairs in all states are too many
+ROUNDING = 1e-12  # relative; more than that of any bound
 PAIRS = 500_000  # pairs that are looked at together
 
 
@@ -95,7 +96,9 @@ def _narrow_to_pairs(period, axes, forms: np.ndarray, centre: np.ndarray, pairs:
     best = gaps.copy()
     np.minimum.at(best, (slice(None), first), high)
     np.minimum.at(best, (slice(None), second), high)
-    row, pair = np.nonzero(low <= np.maximum(best[:, first], best[:, second]))
+    # Both bounds of balls are their gap, but for rounding.
+    near = low - ROUNDING * distance <= np.maximum(best[:, first], best[:, second])
+    row, pair = np.nonzero(near)
     i, j = first[pair], second[pair]
     found, sure = ellipsoid_gaps(forms[row, i], forms[row, j], apart[row, pair])
     np.minimum.at(gaps, (row, i), found)
