@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -19,6 +20,7 @@ from saltus.hybrid.trajectory import SIDES, checked_times
 from saltus.programs.arrays import numbers
 
 TOGETHER = 256  # events whose states are computed together
+FIND = {"before": bisect.bisect_left, "after": bisect.bisect_right}  # how many pieces have begun at a time
 
 
 @dataclasses.dataclass
@@ -46,7 +48,7 @@ class QueueTrajectory(AbstractTrajectory):
         self.steps = 0
         self._until = first
         self._landed: dict[int, float] = {}
-        self._sides: dict[str, tuple[int, int, State]] = {}  # states beside some events
+        self._sides: tuple[int, int, State] | None = None  # states beside some events: which, of how many
 
     @staticmethod
     def begin(system, start: State) -> QueueTrajectory:
@@ -66,11 +68,11 @@ class QueueTrajectory(AbstractTrajectory):
     def _beside(self, number: int, side: str) -> State:
         """The state before or after an event: those of its neighbours are computed with it, and kept for a while."""
         first = number // TOGETHER * TOGETHER
-        if self._sides.get(side, (None,))[0] != first or len(self._events) != self._sides[side][1]:
-            times = [event.t for event in self._events[first : first + TOGETHER]]
-            self._sides[side] = first, len(self._events), self.states(np.array(times), side)
-        states = self._sides[side][2]
-        return jax.device_put(jax.tree.map(lambda x: np.asarray(x)[number - first], states))
+        if self._sides is None or self._sides[:2] != (first, len(self._events)):
+            times = [event.t for event in self._events[first : first + TOGETHER] for _ in SIDES]
+            self._sides = first, len(self._events), self._states(np.array(times), SIDES * (len(times) // len(SIDES)))
+        row = len(SIDES) * (number - first) + SIDES.index(side)
+        return jax.device_put(jax.tree.map(lambda x: np.asarray(x)[row], self._sides[2]))
 
     def add_change(self, t: float, members, q, v, mode, ledger) -> None:
         """Remember a change of some members."""
@@ -126,27 +128,31 @@ class QueueTrajectory(AbstractTrajectory):
     def states(self, times, side: str = "after") -> State:
         """The states of all members at these times, stacked."""
         times = checked_times(times, side, float(self.start.t), self._until)
+        return self._states(times, (side,) * len(times))
+
+    def _states(self, times: np.ndarray, sides: Sequence[str]) -> State:
+        """The states at these times, each before or after what happens then."""
         n = len(self.pieces)
         q = np.empty((len(times), n, *self.start.q.shape[1:]))
         v = np.empty((len(times), n, *self.start.v.shape[1:]))
         mode = np.empty((len(times), n), int)
-        lost = self._fill(times, side, q, v, mode)
-        marks = np.array([t for t, _ in self.ledger])
-        place = np.searchsorted(marks, times, side="right" if side == "after" else "left") - 1
+        lost = self._fill(times, sides, q, v, mode)
+        marks = [t for t, _ in self.ledger]
+        place = np.array([FIND[side](marks, t) for t, side in zip(times, sides, strict=True)], int) - 1
         ledger = np.stack([value for _, value in self.ledger])[np.maximum(place, 0)] + lost
         like, rows = self.start, [numbers(x, None) for x in (q, v, ledger, mode)]
         parts = (refill(*pair) for pair in zip((like.q, like.v, like.ledger, like.mode), rows, strict=True))
         return State(numbers(times, None), *parts)
 
-    def _fill(self, times, side, q, v, mode) -> np.ndarray:
+    def _fill(self, times, sides, q, v, mode) -> np.ndarray:
         """Fill in the rows; returns what the legs then under way have added to the ledger."""
         members, rows, lags, which = [], [], [], []
         pieces: dict[tuple[int, int], int] = {}
         legs: dict[tuple[int, int], tuple[Leg, list[int]]] = {}
-        find = bisect.bisect_right if side == "after" else bisect.bisect_left
+        find = [FIND[side] for side in sides]
         for i, kept in enumerate(self.pieces):
             for row, t in enumerate(times):
-                k = max(find(kept.times, t) - 1, 0)
+                k = max(find[row](kept.times, t) - 1, 0)
                 mode[row, i] = kept.modes[k]
                 state = kept.states[k]
                 if isinstance(state, Leg):
@@ -165,6 +171,6 @@ class QueueTrajectory(AbstractTrajectory):
             went_q, went_v, spent = leg.sample(times[row])
             places = [leg.band.members.index(i) for i in concerned]
             q[row, concerned], v[row, concerned] = went_q[places], went_v[places]
-            if side == "before" or times[row] < self._landed.get(id(leg), np.inf):
+            if sides[row] == "before" or times[row] < self._landed.get(id(leg), np.inf):
                 lost[row] += spent
         return lost

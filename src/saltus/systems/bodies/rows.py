@@ -79,8 +79,8 @@ def _gaps_to_walls(system, forms: np.ndarray, centre: np.ndarray) -> np.ndarray:
 def _narrow_to_pairs(period, axes, forms: np.ndarray, centre: np.ndarray, pairs: tuple, gaps: np.ndarray) -> bool:
     """Make gaps those to other bodies, where these are smaller; whether all that matter were found.
 
-    Only pairs that may have the smallest gap of one of the two are searched for: along the line of the centres the
-    support functions give a bound from below, the smallest semi-axes one from above.
+    Only pairs that may have the smallest gap of one of the two are searched for: balls around them, then the support
+    functions along the line of the centres, give bounds from below, balls within them one from above.
     """
     first, second = pairs
     if not len(first):
@@ -88,19 +88,19 @@ def _narrow_to_pairs(period, axes, forms: np.ndarray, centre: np.ndarray, pairs:
     one, two = centre[:, first], centre[:, second]
     apart = two + image_shift(period, one, two) - one
     distance = np.sqrt(np.einsum("tpi,tpi->tp", apart, apart))
-    reach = np.einsum("tpij,tpi,tpj->tp", forms[:, first], apart, apart)
-    reach2 = np.einsum("tpij,tpi,tpj->tp", forms[:, second], apart, apart)
-    low = distance - (np.sqrt(reach) + np.sqrt(reach2)) / np.maximum(distance, 1e-300)
-    inner = axes.min(axis=1)
-    high = distance - inner[first] - inner[second]
+    inner, outer = axes.min(axis=1), axes.max(axis=1)
     best = gaps.copy()
-    np.minimum.at(best, (slice(None), first), high)
-    np.minimum.at(best, (slice(None), second), high)
+    high = distance - inner[first] - inner[second]
+    for ends in (first, second):
+        np.minimum.at(best, (slice(None), ends), high)
     # Both bounds of balls are their gap, but for rounding.
-    near = low - ROUNDING * distance <= np.maximum(best[:, first], best[:, second])
-    row, pair = np.nonzero(near)
-    i, j = first[pair], second[pair]
-    found, sure = ellipsoid_gaps(forms[row, i], forms[row, j], apart[row, pair])
-    np.minimum.at(gaps, (row, i), found)
-    np.minimum.at(gaps, (row, j), found)
+    best = np.maximum(best[:, first], best[:, second]) + ROUNDING * distance
+    row, pair = np.nonzero(distance - outer[first] - outer[second] <= best)
+    i, j, between, length = first[pair], second[pair], apart[row, pair], distance[row, pair]
+    reach = sum(np.sqrt(np.einsum("nij,ni,nj->n", forms[row, end], between, between)) for end in (i, j))
+    near = np.flatnonzero(length * length - reach <= best[row, pair] * length)
+    row, i, j = row[near], i[near], j[near]
+    found, sure = ellipsoid_gaps(forms[row, i], forms[row, j], between[near])
+    for end in (i, j):
+        np.minimum.at(gaps, (row, end), found)
     return bool(sure.all())
