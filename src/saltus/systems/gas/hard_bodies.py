@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from saltus import checks
 from saltus._jax_settings import remind_of_configure
 from saltus.hybrid import Outcome
 from saltus.laws.impact import AbstractImpactLaw, Elastic
@@ -38,6 +39,7 @@ from saltus.systems.gas.overlap import gaps, supports
 from saltus.systems.gas.sizes import larger, sizes
 
 TOUCHING = 1e-14  # gap that counts as a contact, in units of the box or of the bodies
+INSTEAD = "Without [measure] the same bodies are followed through contact that lasts."
 PATIENCE = 100  # contacts per body without progress in time that count as a collapse
 
 
@@ -82,11 +84,12 @@ class HardBodies:
         checked: bool = False,
     ):
         remind_of_configure()
+        checks.shaped("box", box, (3,), "Give three edge lengths.")
+        checks.positive("box", box)
+        checks.finite("gravity", gravity)
         self.bodies, self.box = bodies, np.asarray(box, float)
         self.periodic = np.broadcast_to(np.asarray(periodic, bool), (3,))
-        faces = self._faces() if closed else []
-        self.walls = np.array([[*np.asarray(normal, float), offset] for normal, offset in [*walls, *faces]])
-        self.walls = self.walls.reshape(-1, 4)
+        self.walls = _planes([*walls, *(self._faces() if closed else [])])
         self.time, self.outcome = began, None
         most = max(scale, largest or scale)
         if touching is None:
@@ -164,7 +167,8 @@ class HardBodies:
             if int(self.fluid.tally.contacts) - had >= patience and passed < 1e-9 * self._pace():
                 self.outcome = Outcome(
                     "accumulation",
-                    f"Stopped at t = {self.time:.9g} s: inelastic collapse, {patience} contacts within {passed:.3g} s.",
+                    f"Stopped at t = {self.time:.9g} s: inelastic collapse, {patience} contacts within {passed:.3g} s. "
+                    f"{INSTEAD}",
                 )
         return jax.tree.map(lambda now, then: np.asarray(now) - np.asarray(then), self.fluid.tally, before)
 
@@ -192,8 +196,9 @@ class HardBodies:
         """Two bodies touch again before time can tell the two touches apart."""
         at = f"Stopped at t = {self.time:.9g} s"
         if isinstance(self.terms.law, Elastic):
-            return Outcome("stalled", f"{at}: two bodies stay in contact without bouncing. Give them under [[bodies]].")
-        return Outcome("accumulation", f"{at}: inelastic collapse, contacts follow each other within rounding.")
+            return Outcome("stalled", f"{at}: two bodies stay in contact without bouncing. {INSTEAD}")
+        text = "inelastic collapse, contacts follow each other within rounding."
+        return Outcome("accumulation", f"{at}: {text} {INSTEAD}")
 
     def _rows_now(self):
         return _moved(self.arena.flight, self.fluid.rows, self.terms.gravity)
@@ -252,6 +257,15 @@ class HardBodies:
         if not size:
             return np.zeros((0, self.arena.log_width))
         return np.asarray(self.fluid.log)[np.arange(max(0, total - size), total) % size]
+
+
+def _planes(walls: Sequence[tuple[Sequence[float] | np.ndarray, float]]) -> np.ndarray:
+    """Walls as rows of a unit normal and an offset."""
+    rows = np.array([[*np.asarray(normal, float), offset] for normal, offset in walls]).reshape(-1, 4)
+    checks.finite("walls", rows)
+    lengths = np.linalg.norm(rows[:, :3], axis=1)
+    checks.positive("length of a wall's normal", lengths)
+    return rows / lengths[:, None]
 
 
 def begun(arena: Arena, terms: Terms, rows, before: Fluid | None = None) -> Fluid:
