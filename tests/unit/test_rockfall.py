@@ -87,7 +87,7 @@ def test_the_command_maps_the_stones_that_an_ensemble_keeps_over_time(tmp_path, 
     write_raster(dem, {"height": np.zeros(GRID.shape)}, GRID)
     surface = f'[surface]\ntype = "terrain"\nfile = "{dem}"\ncrs = "local"\n'
     xr.Dataset({"done": ("sample", [1, 1])}, attrs={"kind": "ground_body", "scenario": surface}).to_zarr(store)
-    runs = xr.concat([stone(15.0, 55.0, 10.0), stone(25.0, 35.0, 20.0)], "sample")
+    runs = xr.concat([stone(15.0, 55.0, 10.0), stone(25.0, 31.0, 20.0)], "sample")
     runs["position"][1, 2], runs["mode"][1, 2] = np.nan, -1  # the second has ended before
     runs["mode"].attrs["flag_meanings"] = "flight slide skid roll rest"
     runs.assign_coords(time=[0.0, 1.0, 2.0]).to_zarr(store, group="series", mode="a")
