@@ -18,7 +18,7 @@ from saltus.hybrid.parts import refill
 from saltus.hybrid.trajectory import SIDES, checked_times
 from saltus.programs.arrays import numbers
 
-TOGETHER = 64  # events whose states are computed together
+TOGETHER = 256  # events whose states are computed together
 
 
 @dataclasses.dataclass
