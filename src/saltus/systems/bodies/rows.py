@@ -93,11 +93,11 @@ def _narrow_to_pairs(period, axes, forms: np.ndarray, centre: np.ndarray, pairs:
     low = distance - (np.sqrt(reach) + np.sqrt(reach2)) / np.maximum(distance, 1e-300)
     inner = axes.min(axis=1)
     high = distance - inner[first] - inner[second]
-    best = gaps.copy()
-    np.minimum.at(best, (slice(None), first), high)
-    np.minimum.at(best, (slice(None), second), high)
+    best = gaps.T.copy()
+    np.minimum.at(best, first, high.T)
+    np.minimum.at(best, second, high.T)
     # Both bounds of balls are their gap, but for rounding.
-    near = low - ROUNDING * distance <= np.maximum(best[:, first], best[:, second])
+    near = low - ROUNDING * distance <= np.maximum(best[first], best[second]).T
     row, pair = np.nonzero(near)
     i, j = first[pair], second[pair]
     found, sure = ellipsoid_gaps(forms[row, i], forms[row, j], apart[row, pair])
