@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from saltus.cli.app import call
 from saltus.errors import ScenarioError
+from saltus.io.hazard import write_raster
 from saltus.io.rockfall import MAPS, Barrier, RockfallMaps, read_line, write_profile
 from saltus.surfaces.grid import Grid
 
@@ -77,3 +79,25 @@ def test_a_line_is_read_from_wkt_and_geojson(tmp_path):
     for bad in ("LINESTRING (1 2)", "LINESTRING (a b, c d)", str(tmp_path / "none.json")):
         with pytest.raises(ScenarioError):
             read_line(bad)
+
+
+def test_the_command_maps_the_stones_that_an_ensemble_keeps_over_time(tmp_path, capsys):
+    rasterio = pytest.importorskip("rasterio")
+    dem, store = tmp_path / "dem.tif", tmp_path / "stones.zarr"
+    write_raster(dem, {"height": np.zeros(GRID.shape)}, GRID)
+    surface = f'[surface]\ntype = "terrain"\nfile = "{dem}"\ncrs = "local"\n'
+    xr.Dataset({"done": ("sample", [1, 1])}, attrs={"kind": "ground_body", "scenario": surface}).to_zarr(store)
+    runs = xr.concat([stone(15.0, 55.0, 10.0), stone(25.0, 31.0, 20.0)], "sample")
+    runs["position"][1, 2], runs["mode"][1, 2] = np.nan, -1  # the second has ended before
+    runs["mode"].attrs["flag_meanings"] = "flight slide skid roll rest"
+    runs.assign_coords(time=[0.0, 1.0, 2.0]).to_zarr(store, group="series", mode="a")
+    command = ["hazard", str(store), "--barrier", "LINESTRING (30 0, 30 40)", "--profile", str(tmp_path / "net.csv")]
+    command += ["--out", str(tmp_path / "maps.tif"), "--plot", str(tmp_path / "maps.png")]
+    assert call(command) == 0
+    assert "1 of 2 stones" in capsys.readouterr().out
+    with rasterio.open(tmp_path / "maps.tif") as file:
+        assert file.descriptions == tuple(MAPS)
+        passed = file.read(1)[::-1]
+    np.testing.assert_allclose(passed[1], [0.5] * 6)
+    np.testing.assert_allclose(passed[2], [0.5, 0.5, 0, 0, 0, 0])
+    assert (tmp_path / "maps.png").stat().st_size > 10_000

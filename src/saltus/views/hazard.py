@@ -50,13 +50,17 @@ def figure(hazard: Hazard, terrain: Terrain) -> Figure:
 def _map(drawing: Figure, axes: Axes, terrain: Terrain, name: str, values: np.ndarray) -> None:
     """One map over the relief, with its scale."""
     relief(axes, terrain)
-    whole = mpl.colormaps[COLOUR_MAPS[name]]
-    colours = LinearSegmentedColormap.from_list(name, whole(np.linspace(PALEST, 1.0, 256)))
+    colours = deep_colours(COLOUR_MAPS[name])
     # A few cells hold most of a density: the square root shows the others as well.
     norm = PowerNorm(0.5 if name == "stopping_density" else 1.0, vmin=0.0, vmax=float(np.nanmax(values)))
     image = axes.imshow(values, cmap=colours, norm=norm, alpha=0.9, **placing(terrain))
     drawing.colorbar(image, ax=axes, shrink=0.8, label=unit_text(MAPS[name][0]))
     axes.set_title(words(name))
+
+
+def deep_colours(name: str) -> LinearSegmentedColormap:
+    """A colour map of matplotlib without its palest part."""
+    return LinearSegmentedColormap.from_list(name, mpl.colormaps[name](np.linspace(PALEST, 1.0, 256)))
 
 
 def save_figure(hazard: Hazard, terrain: Terrain, path: str | os.PathLike) -> None:

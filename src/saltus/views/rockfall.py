@@ -12,27 +12,54 @@ from saltus.io.files import atomic_write
 from saltus.io.rockfall import MAPS
 from saltus.surfaces import Terrain
 from saltus.views.base import words
-from saltus.views.hazard import placing, relief
+from saltus.views.hazard import deep_colours, placing, relief
+from saltus.views.pages.arrays import unit_text
 from saltus.views.style import SETTINGS, new_figure
 
-COLOUR_MAPS = {"passage": "YlOrRd", "deposit": "PuBu", "kinetic": "magma_r", "jump": "viridis", "speed": "cividis"}
+COLOUR_MAPS = {"passage": "YlOrRd", "deposit": "PuRd", "kinetic": "magma_r", "jump": "viridis", "speed": "cividis"}
+# Row by row, so that the largest value and the percentile of a quantity stand one above the other.
+PANELS = (
+    "passage_probability", "kinetic_energy_largest", "jump_height_largest", "speed_largest",
+    "deposit_probability", "kinetic_energy_p95", "jump_height_p95", "speed_p95",
+)  # fmt: skip
+AROUND = 0.15  # of the extent of what was passed, shown on each side of it
+TICKS = 4
 
 
 def figure(layers: dict[str, np.ndarray], terrain: Terrain, line: np.ndarray | None = None) -> Figure:
     """All maps side by side, with the barrier if there is one; axes in the coordinates of the map."""
+    corners = None if line is None else line + np.asarray(terrain.grid.origin)
+    low, high = _extent(layers["passage_probability"] > 0, terrain, corners)
     with mpl.rc_context(SETTINGS):
-        drawing = new_figure(14.0, 7.0)
-        for axes, (name, values) in zip(drawing.subplots(2, 4).ravel(order="F"), layers.items(), strict=True):
+        drawing = new_figure(15.0, 8.0)
+        for axes, name in zip(drawing.subplots(2, 4, sharex=True, sharey=True).ravel(), PANELS, strict=True):
             relief(axes, terrain)
-            shown = np.where(values > 0, values, np.nan)
-            image = axes.imshow(shown, cmap=COLOUR_MAPS[name.split("_")[0]], alpha=0.85, vmin=0.0, **placing(terrain))
-            units = MAPS[name][0]
+            shown = np.where(layers[name] > 0, layers[name], np.nan)
+            colours = deep_colours(COLOUR_MAPS[name.split("_")[0]])
+            image = axes.imshow(shown, cmap=colours, alpha=0.9, vmin=0.0, **placing(terrain))
             if np.isfinite(shown).any():
-                drawing.colorbar(image, ax=axes, shrink=0.8, label="" if units == "1" else units)
-            if line is not None:
-                axes.plot(*(line + np.asarray(terrain.grid.origin)).T, color="black", linewidth=1.4)
-            axes.set_title(words(name))
+                drawing.colorbar(image, ax=axes, shrink=0.8, label=unit_text(MAPS[name][0]))
+            if corners is not None:
+                axes.plot(*corners.T, color="black", linewidth=1.4)
+            axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title=words(name))
+            axes.locator_params(nbins=TICKS)
+            axes.label_outer()
         return drawing
+
+
+def _extent(passed: np.ndarray, terrain: Terrain, corners: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest x, y of a window around what was passed and the barrier, within the map."""
+    grid = terrain.grid
+    rows, columns = np.nonzero(passed)
+    pixel, origin = np.array([grid.dx, grid.dy]), np.asarray(grid.origin)
+    first, last = (np.array(grid.bounds[i : i + 2]) + origin for i in (0, 2))
+    points = np.column_stack([grid.x[columns], grid.y[rows]]) + origin
+    points = points if corners is None else np.concatenate([points, corners])
+    if len(points) == 0:
+        return first, last
+    low, high = points.min(axis=0) - pixel, points.max(axis=0) + pixel
+    margin = AROUND * np.max(high - low)
+    return np.maximum(low - margin, first), np.minimum(high + margin, last)
 
 
 def save_figure(layers: dict[str, np.ndarray], terrain: Terrain, path: str | os.PathLike, line=None) -> None:

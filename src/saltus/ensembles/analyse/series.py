@@ -23,7 +23,8 @@ def series_runs(path: Path) -> Iterator[xr.Dataset]:
     names = series["mode"].attrs["flag_meanings"].replace(" ", ", ").replace("_", " ")
     for sample in range(series.sizes["sample"]):
         run = series.isel(sample=sample).load()
-        ended = (run["mode"].values < 0).any(axis=1)
+        mode = run["mode"].values
+        ended = (mode.reshape(len(mode), -1) < 0).any(axis=1)  # of one body, or of many
         if not ended.all():
             yield run.isel(time=~ended).assign_attrs(attributes | {"mode_names": names} | outcomes(sample))
 

@@ -127,6 +127,7 @@ def _put(group: Any, run: Run, sample: int, count: int, times: np.ndarray) -> No
 
     last = float(run.end.t)
     inside = times <= last * (1 + 2 * HAIR)
+    inside[np.searchsorted(times, last) : np.searchsorted(times, last) + 1] = True  # where it has come to, once
     observed = observe(run.system, run.states(np.minimum(times[inside], last)))
     for name, rows in observed.items():
         if name not in group:

@@ -89,12 +89,12 @@ def _narrow_to_pairs(period, axes, forms: np.ndarray, centre: np.ndarray, pairs:
     apart = two + image_shift(period, one, two) - one
     distance = np.sqrt(np.einsum("tpi,tpi->tp", apart, apart))
     inner, outer = axes.min(axis=1), axes.max(axis=1)
-    best = gaps.copy()
+    nearest = gaps.T.copy()
     high = distance - inner[first] - inner[second]
     for ends in (first, second):
-        np.minimum.at(best, (slice(None), ends), high)
+        np.minimum.at(nearest, ends, high.T)
     # Both bounds of balls are their gap, but for rounding.
-    best = np.maximum(best[:, first], best[:, second]) + ROUNDING * distance
+    best = np.maximum(nearest[first], nearest[second]).T + ROUNDING * distance
     row, pair = np.nonzero(distance - outer[first] - outer[second] <= best)
     i, j, between, length = first[pair], second[pair], apart[row, pair], distance[row, pair]
     reach = sum(np.sqrt(np.einsum("nij,ni,nj->n", forms[row, end], between, between)) for end in (i, j))

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 NUDGE = 1e-12  # [s]; what sets off from rest does so with the velocity that it has after this time, at least
 # What sets off is given the time to be clearly faster than what counts as still, else it could be taken for a stop;
-# but no longer than this, in units of the root of the precision [s]: so long the accelerations are the same.
+# but no longer than this, in units of the root of the precision [s]: so long the accelerations are the same. What is
+# too slow for that is given the rest of the speed: all of it is an error that counts as none.
 LONGEST_NUDGE = 3e-3
 CLEARLY = 4.0
 HAIR = 1e-13  # of its coordinates [m]; how deep a body that hardly falls may be when it lands
@@ -51,6 +52,7 @@ HAIR = 1e-13  # of its coordinates [m]; how deep a body that hardly falls may be
 RELEASE_PATH = 1e-9  # [m]; at least
 RELEASE_SHARE = 0.01  # of the settle height; who takes bounces less exactly has no use for more here
 SMALL_TURN = 0.4  # [rad]; no more may happen in such a moment: one step of fourth order follows it
+MOMENTS = 6  # that are tried at most
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
 ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins
 
@@ -142,8 +144,11 @@ def _unit(vector: Array) -> Array:
     return vector / jnp.where(length > 0.0, length, 1.0)
 
 
-def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Array) -> State:
-    """The right mode of contact for a body without slip or without turning, with what is zero set to zero."""
+def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Array, at_once: bool = False) -> State:
+    """The right mode of contact for a body without slip or without turning, with what is zero set to zero.
+
+    What begins to move is shown a moment later, when it does; or `at_once`, where the body was not in contact before.
+    """
     turnless = turnless & system.resisted
     sight = look(system, state)
     held = jnp.asarray(HELD[system.point])
@@ -157,12 +162,12 @@ def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Ar
     now = jax.tree.map(lambda part: part[chosen], tried.now)
     mode, kept = modes[chosen], held[modes[chosen]]
     slides, turns = slipless & ~kept[1], turnless & ~kept[3]
-    moment = _moment(system, state, now, slides, turns)
+    moment = jnp.where(at_once, 0.0, _moment(system, state, now, slides, turns))
     begins = (slides | turns) & (now.load > 0.0)
     state = _nudged(state, now, jnp.where(begins, moment, 0.0))
     v = jax.tree.map(lambda part: jnp.where(mode == REST, 0.0, part), state.v)
     state = replace_parts(state, v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
-    return choose(begins, system.project(state), state)
+    return choose(begins, _set_off(system, state, now, stopped, (slides, turns), moment), state)
 
 
 def _moment(system: BodyOnGround, state: State, now: Wrench, slides: Array, turns: Array) -> Array:
@@ -175,6 +180,37 @@ def _moment(system: BodyOnGround, state: State, now: Wrench, slides: Array, turn
     )
     longest = LONGEST_NUDGE * jnp.sqrt(system.precision)
     return jnp.clip(CLEARLY * near(system, state.v) / slower, NUDGE, longest)
+
+
+def _set_off(
+    system: BodyOnGround, state: State, now: Wrench, stopped: Array, begins: tuple[Array, Array], moment: Array
+) -> State:
+    """The state in its new mode with what begins to move faster than what counts as still, if the ground presses.
+
+    A slower slip could not be told from none: neither would its stop be noticed, nor could it be followed. The impulses
+    act where nothing moves yet, so that they change the energy by no more than the square of these speeds.
+
+    Args:
+        system: The system.
+        state: In the new mode, after the moment.
+        now: Forces and accelerations of the new mode as it begins.
+        stopped: Rows that stood still before.
+        begins: Whether slip begins, and whether turning does.
+        moment: For how long it has begun [s].
+    """
+    sight = look(system, state)
+    least, radius = CLEARLY * near(system, state.v), system.solid.radius()
+    rim = jnp.zeros(()) if system.point else system.spot_radius(jnp.maximum(now.load, 1e-300), sight.touch)
+    slipping = jnp.append(now.gain[1:3], rim * now.gain[5])
+    turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
+    slip = jnp.where(begins[0], _unit(slipping) * jnp.maximum(moment * size(slipping), least), 0.0)
+    turn = jnp.where(begins[1], _unit(turning) * jnp.maximum(moment * size(turning), least / radius), 0.0)
+    spin = turn[2] + slip[2] / jnp.maximum(rim, 1e-300)
+    wanted = jnp.concatenate([jnp.zeros(1), slip[:2], turn[:2], spin[None]])
+    dv, dw = hold(system, sight, stopped, wanted)
+    after = system.project(replace_parts(state, v=state.v.add(dv, dw)))
+    presses = system.seen(after)[1].load > 0.0
+    return replace_parts(after, mode=jnp.where(presses, after.mode, FLIGHT))
 
 
 def _nudged(state: State, now: Wrench, moment: Array) -> State:
@@ -241,7 +277,7 @@ def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
     slipless = slipless & system.has_friction
     after = jax.lax.cond(
         slipless | (turnless & system.resisted),
-        lambda: same_types(state, in_contact(system, lying, slipless, turnless)),
+        lambda: same_types(state, in_contact(system, lying, slipless, turnless, at_once=True)),
         lambda: same_types(state, lying),
     )
     return _booked(system, state, after)
@@ -315,8 +351,10 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
     roams = size(sight.facing.place_rate - state.v.velocity[:2]) / system.solid.radius()
     quickness = jnp.maximum(jnp.maximum(size(state.v.turning), roams), 1e-3)
 
-    def try_moment(_, carry):
-        moment, *_ = carry
+    pressed = wrench(system, sight, state.mode).load
+
+    def try_moment(carry):
+        i, moment = carry[:2]
         later = after_short_time(system, state, moment)
         sight = look(system, later)
         now, kept = onset(system, sight, mode, *less).now, wrench(system, sight, state.mode)
@@ -325,14 +363,22 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
         growth = jnp.maximum(growth, 1e-9)
         longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
         longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, SMALL_TURN / quickness))
-        return longer, later, replace_parts(later, v=shift(later.v, gained, 0.5 * moment)), now.load
+        # No longer than the ground presses: what holds on to it beyond that would be pulled.
+        longer = jnp.where(now.load > 0.0, longer, moment * pressed / (pressed - now.load))
+        use = (grip_use if slipless else turn_use)(system, kept, sight)
+        return i + 1, longer, later, moment, now, use
 
     # First for a short time, which tells how long the moment may be, then for that moment.
-    start = (jnp.minimum(PROBE, SMALL_TURN / quickness), state, state, jnp.zeros(()))
-    _, later, after, load = jax.lax.fori_loop(0, 2, try_moment, start)
-    after = system.project(replace_parts(after, mode=jnp.broadcast_to(mode, state.mode.shape)))
-    # Where the ground has ceased to press within the moment, grip and ground are lost together.
-    return choose(load > 0.0, _booked(system, later, after), lift_off(system, state, jnp.zeros((), int)))
+    short = jnp.minimum(PROBE, SMALL_TURN / quickness)
+    start = (jnp.zeros((), int), short, state, short, Wrench.nothing(), jnp.zeros(()))
+    _, _, later, moment, now, use = jax.lax.while_loop(
+        lambda carry: (carry[0] < 2) | ((carry[4].load <= 0.0) & (carry[0] < MOMENTS)), try_moment, start
+    )
+    begun = replace_parts(later, mode=jnp.broadcast_to(mode, state.mode.shape))
+    # Its acceleration has grown from zero: half of it is the mean.
+    after = _set_off(system, begun, now, held_rows(system, state.mode), less, 0.5 * moment)
+    # What was lost may be found again within the moment.
+    return choose((use <= 1.0) & (now.load > 0.0), later, _booked(system, later, after))
 
 
 def _accelerations(now: Wrench) -> GroundMotion:

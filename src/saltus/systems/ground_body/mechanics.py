@@ -272,14 +272,18 @@ def power(sight: Sight, now: Wrench) -> Array:
     return -(now.force @ sight.slip + now.moment @ sight.rolling + now.torque * sight.spin)
 
 
-def hold(system: BodyOnGround, sight: Sight, held: Array) -> tuple[Array, Array]:
-    """Smallest change of the velocities (weighted with the inertia) after which the held rows stand still."""
+def hold(system: BodyOnGround, sight: Sight, held: Array, speeds: Array | None = None) -> tuple[Array, Array]:
+    """Smallest change of the velocities (weighted with the inertia) after which the held rows stand still.
+
+    Or after which they have the given speeds.
+    """
     n = 6 if system.resisted or not system.point else 3
     held = held[:n]
     mobility = row_mobility(system, sight)[:n, :n]
     turning = jnp.concatenate([sight.closing[None], sight.slip, sight.rolling, sight.spin[None]])[:n]
     matrix = jnp.where(held[:, None] & held[None, :], mobility, jnp.eye(n))
-    wanted = jnp.where(held, -turning, 0.0)[:, None]
+    missing = -turning if speeds is None else speeds[:n] - turning
+    wanted = jnp.where(held, missing, 0.0)[:, None]
     impulse = solved_backwards(matrix, wanted)[:, 0]
     pushes, turns = rows(sight)
     return impulse @ pushes[:n] / system.solid.mass, sight.mobility @ (impulse @ turns[:n])
