@@ -15,6 +15,7 @@ from saltus.views.motion import rotation_matrix
 from saltus.views.style import FAINT, INK, colour, new_figure
 
 MOST_DRAWN = 400  # bodies in the picture of the last state
+FEW = 150  # bodies up to which they are drawn finely
 
 
 def figure(dataset: xr.Dataset) -> Figure:
@@ -58,7 +59,7 @@ def _bodies(scene, dataset: xr.Dataset, row: int = -1) -> None:
     exponents = np.asarray(json.loads(dataset.attrs["shape_exponents"]))
     kinds = np.unique(np.c_[axes, exponents], axis=0, return_inverse=True)[1].reshape(-1)
     for i in range(min(len(axes), MOST_DRAWN)):
-        x, y, z = surface(axes[i], exponents[i], 6)
+        x, y, z = surface(axes[i], exponents[i], 6 if len(axes) > FEW else 10)
         turn = rotation_matrix(dataset["quaternion"].values[row, i])
         center = dataset["position"].values[row, i]
         if periodic:
