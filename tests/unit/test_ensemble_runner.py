@@ -51,6 +51,26 @@ def test_progress_only_rises_and_ends_with_all_samples(tmp_path):
     assert all(standing.samples == 500 for standing in seen) and seen[-1].rate > 0
 
 
+@pytest.mark.parametrize("left", ["little", "much"])
+def test_workers_are_started_only_where_much_is_left(tmp_path, monkeypatch, left):
+    """Of a scenario, whose own process begins: a short ensemble is done before workers have loaded their libraries."""
+    from saltus.ensembles.execute import pool, runner
+
+    asked = []
+    monkeypatch.setattr(runner, "_here", _as_if_computed)
+    monkeypatch.setattr(pool, "run", lambda work, store, chunks, number, tally: asked.append((list(chunks), number)))
+    monkeypatch.setattr(runner, "TRIAL", 1e9 if left == "little" else -1.0)  # at once, and the pace is not yet known
+    monkeypatch.setattr(runner, "ScenarioWork", Toy)  # the toy stands for a scenario
+    monkeypatch.setattr(Toy, "allow_python", False, raising=False)
+    execute(Toy(100), tmp_path / "a.zarr", workers=2, chunk=25)
+    assert asked == ([] if left == "little" else [([1, 2, 3], 2)])
+
+
+def _as_if_computed(work, store, chunk, tally):
+    first, last = store.bounds(chunk)
+    tally(chunk, last - first)
+
+
 def test_the_chunk_of_a_dead_worker_is_computed_by_another(tmp_path, undisturbed):
     deaths = tmp_path / "deaths"
     toy = Toy(2000, deadly=600, deaths=str(deaths), mortal=2)
@@ -232,19 +252,23 @@ def test_a_killed_ensemble_of_real_runs_is_resumed_bit_by_bit(tmp_path):
     """The command itself, with mechanics: killed with its workers, resumed, and compared with one undisturbed run."""
 
     def command(out, *options):
-        words = [sys.executable, "-m", "saltus", "ensemble", "bowl-ensemble", "--set", "solve.until=2.0", "--out", out]
+        words = [sys.executable, "-m", "saltus", "ensemble", "bowl-ensemble", "--out", out]
         return subprocess.Popen([*map(str, words), *options], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE)
 
     plain, killed = tmp_path / "plain.zarr", tmp_path / "killed.zarr"
-    options = ("--samples", "600", "--workers", "2", "--chunk", "25", "-q")
+    options = ("--samples", "4000", "--workers", "2", "--chunk", "25", "-q")  # enough that workers are worth starting
     process = command(killed, *options)
-    wait_for_some_done(killed, process, 3, seconds=120)
+    until = time.monotonic() + 200
+    while time.monotonic() < until and not children(process.pid):
+        time.sleep(0.01)
+    done = len(list(killed.glob("done/c/*")))
+    wait_for_some_done(killed, process, done + 1, seconds=120)
     os.kill(children(process.pid)[0], signal.SIGKILL)
-    wait_for_some_done(killed, process, 8, seconds=120)
+    wait_for_some_done(killed, process, done + 5, seconds=120)
     process.kill()
     process.communicate()
-    assert 0 < len(Store(killed).pending()) < 24
-    for process in (command(killed, *options, "--resume"), command(plain, "--samples", "600", "--workers", "1", "-q")):
+    assert 0 < len(Store(killed).pending()) < 160
+    for process in (command(killed, *options, "--resume"), command(plain, "--samples", "4000", "--workers", "1", "-q")):
         _, told = process.communicate(timeout=300)
         assert process.returncode == 0, told
     assert bits(killed) == bits(plain)

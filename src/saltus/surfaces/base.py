@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from saltus import checks
 from saltus.programs.arrays import numbers as number
 
 Values = Float[Array, "..."]
@@ -53,7 +55,7 @@ class AbstractSurface(eqx.Module):
     def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
         """Positive where the surface is defined, falling through zero at the border of its domain [-]."""
         x, y = broadcast(x, y)
-        return jnp.ones_like(x)
+        return jnp.ones_like(x) if checks.concrete(x) is None else number(np.ones(x.shape))
 
     def unit_normal(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
         """Components of the unit vector out of the surface, upwards [-]."""
@@ -68,8 +70,12 @@ class AbstractSurface(eqx.Module):
 
 def broadcast(x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
     """Both coordinates as float arrays of one shape."""
-    x, y = jnp.broadcast_arrays(jnp.asarray(x, float), jnp.asarray(y, float))
-    return x, y
+    known = checks.concrete(x), checks.concrete(y)
+    if known[0] is not None and known[1] is not None:
+        first, second = np.broadcast_arrays(*known)
+        return number(first), number(second)
+    first, second = jnp.broadcast_arrays(jnp.asarray(x, float), jnp.asarray(y, float))
+    return first, second
 
 
 def where_finite(height: Values) -> Values:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.numerics.euler_integral import EulerIntegral, euler_integral
 from saltus.numerics.hypergeometric import HypergeometricTable, tabulate
+from saltus.programs.arrays import numbers
 
 CONCENTRATED = 12.0  # exponent from which polynomials do not resolve the fast spin any more
 EXPONENTS = {"hertz": 2.5, "uniform": 2.0, "punch": 1.5}
@@ -82,9 +82,9 @@ def pressure_of(pressure: str | float | Pressure) -> Pressure:
     torque = _spin_torque(g)
     functions, slopes = _functions(g)
     return Pressure(
-        gamma=jnp.asarray(g),
-        spin_torque=jnp.asarray(torque),
-        drag_slope=jnp.asarray(0.5 * (2.0 * g - 1.0) * torque),
+        gamma=numbers(g),
+        spin_torque=numbers(torque),
+        drag_slope=numbers(0.5 * (2.0 * g - 1.0) * torque),
         functions=functions,
         slopes=slopes,
     )

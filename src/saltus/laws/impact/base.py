@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from saltus import checks
@@ -31,11 +30,11 @@ class AbstractImpactLaw(eqx.Module):
 
     def lasting_friction(self) -> Float[Array, ""]:
         """Friction coefficient of a contact that lasts [-]: that of the blows, 0 where they have none."""
-        return jnp.zeros(())
+        return numbers(0.0)
 
     def lasting_restitution(self) -> Float[Array, ""]:
         """Share of the closing speed that is left after each of a row of ever weaker blows [-]."""
-        return jnp.ones(())
+        return numbers(1.0)
 
 
 class AbstractRoughImpactLaw(AbstractImpactLaw):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import jax
@@ -58,7 +59,7 @@ def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocit
     flying, closing = _placed(system, position, velocity, quaternion, angular_velocity, height)
     above, leaving = checks.concrete(height), checks.concrete(closing)
     if above is not None and leaving is not None:
-        slow = 1e-9 * float(system.speed)
+        slow = 1e-9 * math.sqrt(float(system.gravity) * float(system.solid.radius()))  # of `speed`, nothing compiled
         if above > 0.0 or leaving > slow:
             return flying
         return _hit(system, flying) if leaving < -slow else _lying(system, flying)

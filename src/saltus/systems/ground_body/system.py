@@ -138,7 +138,10 @@ class BodyOnGround(AbstractSystem):
 
     def with_tolerance(self, rtol: float) -> BodyOnGround:
         """With the precision that velocities of this relative error allow."""
-        return eqx.tree_at(lambda system: system.precision, self, jnp.maximum(self.precision, NOISE * rtol))
+        known = checks.concrete(self.precision)
+        least = NOISE * rtol
+        coarser = jnp.maximum(self.precision, least) if known is None else number(max(float(known), least))
+        return eqx.tree_at(lambda system: system.precision, self, coarser)
 
     @property
     def speed(self) -> Array:
