@@ -3,6 +3,7 @@
 from saltus.shapes.alike import alike
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
+from saltus.shapes.block import Block
 from saltus.shapes.body import Body, stack
 from saltus.shapes.disc import Disc
 from saltus.shapes.ellipsoid import Ellipsoid
@@ -16,6 +17,7 @@ __all__ = [
     "AbstractProfile",
     "AbstractShape",
     "Ball",
+    "Block",
     "Body",
     "ButterflyProfile",
     "CircleProfile",
