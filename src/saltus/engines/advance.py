@@ -80,6 +80,12 @@ class Searched(eqx.Module):
     owner: Int[Array, " g"]
     element: Int[Array, " g"]
 
+    @staticmethod
+    def nothing(flat: FlatSystem, signs: Signs) -> Searched:
+        """No step was looked into."""
+        none = jnp.zeros(signs.fired.shape, bool)
+        return Searched(flat.like, jnp.asarray(False), jnp.argmax(none), none, none, none, signs, *flat.guard_numbers())
+
 
 def flow(
     system: AbstractSystem,

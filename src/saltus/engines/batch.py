@@ -4,6 +4,9 @@ On a CPU the runs flow in small blocks: a few lanes side by side fill the vector
 stays in the cache while it goes through its steps. A run that ends, or has an event to look at, leaves
 its lane to another, so that none waits for the slowest. What a run gives depends neither on its
 lane nor on its neighbours.
+
+Systems whose rate is long and whose modes have little in common (`AbstractSystem.apart`) go sorted by mode: each mode
+has its own programs for the flow and the search, with nothing of the others in them.
 """
 
 from __future__ import annotations
@@ -20,21 +23,23 @@ from jaxtyping import Array
 
 from saltus.engines import steppers
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import judge_step
+from saltus.engines.advance import Searched, judge_step
 from saltus.engines.batch_lane import (
     Lanes,
     Watch,
     accept_flow,
     each,
     end_at_limit,
+    fire_in_lane,
     first_carry,
     flow_one,
+    in_mode,
     larger,
+    locate_in_lane,
     put,
     search_lane,
     take,
 )
-from saltus.engines.batch_modes import run_by_mode
 from saltus.engines.flat import FlatSystem
 from saltus.engines.loop import FOREVER
 from saltus.engines.search import GLANCES, cubic
@@ -53,6 +58,7 @@ LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough
 LANES_WITH_TABLES = 8  # the same for long rates that look up tables: a block costs no more than one run alone
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
 PATIENCE = 64  # steps between two looks at who has ended
+ROOM = 128  # runs in one mode that flow in one call, whatever their number: it is compiled once
 LOOKS = 64  # doubtful steps that are looked into in one call
 LOOKS_ON_GPU = 1 << 14
 FEW = 16  # a GPU takes fewer lanes at once when only this part of them is left
@@ -102,34 +108,53 @@ def run(
         The lanes in the order given, as numpy arrays; `Status.full` where a limit of the plan was met.
     """
     checked_guards(eqx.combine(jax.tree.map(lambda x: x[0], varying), shared))
-    on_cpu = jax.default_backend() == "cpu"
     until = np.broadcast_to(np.minimum(until, FOREVER), start.t.shape).astype(float)
     if _for_kernel(varying, shared, start, plan):
         try:
             return _by_kernel(varying, shared, start, until, plan, progress, goes)
         except CannotScalariseError as error:
             warn_of_slow_path(type(shared).__name__, error)
-    programs = _programs(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
-    lanes = _numpy(programs.begin(varying, shared, start, until))
+    lanes = _begin(varying, shared, start, until, plan)
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
-    if goes_by_mode(shared, start, plan):
-        return run_by_mode(lanes, shared, plan, progress)
-    size = -(-len(lanes.number) // LANES) * LANES
-    looks = LOOKS if on_cpu else min(size, LOOKS_ON_GPU)
-    while (lanes.status == Status.going).any():
-        going = np.flatnonzero(lanes.status == Status.going)
-        room = size if on_cpu else _room(going.size, size)
-        moved = programs.flow(take(lanes, _pad(going, room), going.size), shared, plan.control)
-        put(lanes, going, moved)
-        doubtful = np.flatnonzero(lanes.status == Status.doubtful)
-        for some in np.split(doubtful, range(looks, doubtful.size, looks)):
-            if some.size:
-                room = looks if on_cpu else _room(some.size, looks)
-                searched = programs.search(take(lanes, _pad(some, room), some.size), shared, plan.control)
-                put(lanes, some, searched)
-        if progress is not None:
-            progress(going.size - int((lanes.status == Status.going).sum()))
+    _drive(lanes, shared, plan, progress)
     return lanes
+
+
+def _begin(varying, shared, start: State, until: np.ndarray, plan: Plan) -> Lanes:
+    """The lanes before their first step, as arrays that can be written to."""
+    lanes = _begin_program(plan.watch, jax.default_backend() == "cpu")(varying, shared, start, until)
+    return jax.tree.map(np.array, lanes)
+
+
+def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | None) -> None:
+    """Move the lanes that go to their ends, all in one loop or those of each mode in turn."""
+    on_cpu = jax.default_backend() == "cpu"
+    apart = goes_by_mode(shared, lanes.state, plan)
+    size = -(-len(lanes.number) // LANES) * LANES
+    room, looks = (ROOM if apart else size), (LOOKS if on_cpu else min(size, LOOKS_ON_GPU))
+    fixed = (plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
+    while (lanes.status == Status.going).any():
+        before = int((lanes.status == Status.going).sum())
+        for mode in np.unique(lanes.state.mode[lanes.status == Status.going]) if apart else [None]:
+            going = lanes.status == Status.going
+            rows = np.flatnonzero(going if mode is None else going & (lanes.state.mode == mode))
+            if mode is not None and mode not in shared.apart:  # nothing moves there
+                lanes.status[rows], lanes.state.t[rows] = Status.reached, lanes.until[rows]
+                continue
+            programs = _programs(*fixed, None if mode is None else int(mode))
+            _move(programs.flow, lanes, rows, room, shared, plan)
+            _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, plan)
+        if progress is not None:
+            progress(before - int((lanes.status == Status.going).sum()))
+
+
+def _move(part: Callable[..., Lanes], lanes: Lanes, rows: np.ndarray, most: int, shared, plan: Plan) -> None:
+    """Give some lanes to a program, at most so many in one call."""
+    on_cpu = jax.default_backend() == "cpu"
+    for some in np.split(rows, range(most, rows.size, most)):
+        if some.size:
+            room = most if on_cpu else _room(some.size, most)
+            put(lanes, some, part(take(lanes, _pad(some, room), some.size), shared, plan.control))
 
 
 def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
@@ -143,7 +168,7 @@ def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
 
 
 def goes_by_mode(shared, start: State, plan: Plan) -> bool:
-    """Whether each mode has a program of its own (`batch_modes`)."""
+    """Whether each mode has programs of its own."""
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), start)
     explicit = isinstance(plan.stepper, ExplicitStepper) and isinstance(plan.control, AdaptiveSteps)
     apart = jax.default_backend() == "cpu" and bool(shared.apart)
@@ -151,19 +176,18 @@ def goes_by_mode(shared, start: State, plan: Plan) -> bool:
 
 
 def run_in_parts(varying, shared, start: State, times, plan: Plan, goes: np.ndarray | bool = True) -> Iterator[Lanes]:
-    """The runs of `run` at some rising times, for systems that go by mode; each waits there for the others.
+    """The runs of `run` at some rising times; each waits there for the others.
 
     What is given is changed as they go on. Lanes that have come to an end before stay as they were there.
     """
-    programs = _programs(plan.stepper, plan.watch, plan.max_events, plan.max_steps, True)
     begin = np.broadcast_to(np.asarray(times[0], float), start.t.shape)
-    lanes = _numpy(programs.begin(varying, shared, start, begin))
+    lanes = _begin(varying, shared, start, begin, plan)
     lanes.status[:] = Status.reached
     alive = np.broadcast_to(goes, lanes.status.shape).copy()
     for time in times:
         lanes.until[:] = np.where(alive, time, lanes.until)
         lanes.status[:] = np.where(alive & (lanes.state.t < time), Status.going, lanes.status)
-        lanes = run_by_mode(lanes, shared, plan, None)
+        _drive(lanes, shared, plan, None)
         alive &= lanes.status == Status.reached
         yield lanes
 
@@ -198,27 +222,20 @@ def _room(count: int, size: int) -> int:
     return few if count <= few else size
 
 
-def _numpy(lanes: Lanes) -> Lanes:
-    return jax.tree.map(np.array, lanes)
-
-
 def _pad(rows: np.ndarray, size: int) -> np.ndarray:
     return np.concatenate([rows, np.repeat(rows[:1], size - rows.size)])
 
 
 @dataclasses.dataclass(frozen=True)
 class _Programs:
-    """The compiled parts of a batch."""
+    """The compiled parts of a batch, of all modes or of one."""
 
-    begin: Callable
-    flow: Callable
-    search: Callable
+    flow: Callable[..., Lanes]
+    search: Callable[..., Lanes]
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool) -> _Programs:
-    """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
-
+def _begin_program(watch, one_by_one: bool) -> Callable[..., Lanes]:
     def begin(varying, shared, start, until):
         def one(values):
             varying, state = values
@@ -232,7 +249,14 @@ def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool)
         state, none, zero, peaks, signs, pile_up = each(one, (varying, start), one_by_one)
         number = jnp.arange(none.size)
         h, t = 0.0 * state.t, state.t
-        return Lanes(number, varying, state, until, h, zero, t, none, zero, zero, t, peaks, signs, pile_up, none)
+        return Lanes(number, varying, state, until, h, zero, t, none, zero, zero, t, peaks, signs, pile_up)
+
+    return _keep(begin)
+
+
+@functools.lru_cache(maxsize=64)
+def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool, mode: int | None) -> _Programs:
+    """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
 
     def flow(lanes, shared, control):
         width = _width(lanes, shared, stepper, control, one_by_one)
@@ -241,7 +265,7 @@ def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool)
             if width is None:
                 block = flow_one(some, shared, control, stepper, watch, PATIENCE)
             else:
-                block = _flow_together(some, shared, control, stepper, watch)
+                block = _flow_together(some, shared, control, stepper, watch, mode)
             return end_at_limit(block, max_steps)
 
         if width is None:
@@ -269,26 +293,69 @@ def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool)
 
         return each(until_calm if one_by_one else one, lanes, one_by_one)
 
-    return _Programs(*(_keep(function) for function in (begin, flow, search)))
+    if mode is None:
+        return _Programs(_keep(flow), _keep(search))
+    return _Programs(_keep(flow), _search_in_mode(stepper, watch, max_events, mode))
 
 
-def _keep(function: Callable[..., Lanes]) -> Callable[..., Lanes]:
+def _search_in_mode(stepper, watch, max_events: int, mode: int) -> Callable[..., Lanes]:
+    """The search in steps of one mode, and the jumps, whose program is that of all modes: they lead to others."""
+
+    def locate(lanes, shared, control):
+        def one(lane):
+            nothing = Searched.nothing(FlatSystem(eqx.combine(lane.varying, shared), lane.state), lane.signs)
+            return jax.lax.cond(
+                lane.status == Status.doubtful,
+                lambda lane: locate_in_lane(lane, shared, control, stepper, watch, mode),
+                lambda lane: (lane, nothing),
+                lane,
+            )
+
+        return each(one, lanes, True)
+
+    located, fire = _keep(locate), _fire_program(watch, max_events)
+
+    def search(lanes, shared, control):
+        lanes, found = located(lanes, shared, control)
+        return fire(lanes, found, shared, control)
+
+    return search
+
+
+@functools.lru_cache(maxsize=64)
+def _fire_program(watch, max_events: int) -> Callable[..., Lanes]:
+    def fire(lanes, found, shared, control):
+        def one(lane):
+            return fire_in_lane(*lane, shared, control, watch, max_events, True)
+
+        return each(one, (lanes, found), True)
+
+    return _keep(fire)
+
+
+def _keep(function: Callable) -> Callable:
     """The program of a function of lanes, or of the systems of lanes, that leaves these systems as they are.
 
     They do not come out of the program: what they hold beside numbers has no name by which a later process finds it.
     """
 
     def bare(given, *more):
-        return dataclasses.replace(function(given, *more), varying=None)
+        return _with_systems(function(given, *more), None)
 
     bare.__name__ = function.__name__
     kept = program(bare)
 
     def whole(given, *more):
-        varying = given.varying if isinstance(given, Lanes) else given
-        return dataclasses.replace(kept(given, *more), varying=varying)
+        return _with_systems(kept(given, *more), given.varying if isinstance(given, Lanes) else given)
 
     return whole
+
+
+def _with_systems(result, varying):
+    """Lanes with these systems, or lanes and more."""
+    lanes, *more = result if isinstance(result, tuple) else (result,)
+    lanes = dataclasses.replace(lanes, varying=varying)
+    return (lanes, *more) if more else lanes
 
 
 def _width(lanes: Lanes, shared, stepper, control: AbstractSteps, one_by_one: bool) -> int | None:
@@ -329,7 +396,7 @@ def _sizes(shared) -> list[int]:
     return [leaf.size for leaf in jax.tree.leaves(eqx.filter(shared, eqx.is_array))]
 
 
-def _flow_together(lanes: Lanes, shared, control: AbstractSteps, stepper, watch) -> Lanes:
+def _flow_together(lanes: Lanes, shared, control: AbstractSteps, stepper, watch, mode: int | None) -> Lanes:
     """A few steps of a block of lanes, side by side: here every leaf has the lanes as its last axis."""
     numbers, rest = eqx.partition(shared, eqx.is_array)
 
@@ -338,7 +405,7 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, stepper, watch)
 
         def one(lane, numbers):
             varying, like, arguments = lane
-            return function(FlatSystem(eqx.combine(varying, numbers, rest), like), *arguments)
+            return function(FlatSystem(eqx.combine(varying, numbers, rest), in_mode(like, mode)), *arguments)
 
         name = type(shared).__name__
         return lambda *arguments: side_by_side(one, (lanes.varying, lanes.state, arguments), numbers, name)
@@ -383,4 +450,4 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, stepper, watch)
     start = first_carry(lanes, vector(lanes.state.t), control)
     end, largest, _ = jax.lax.while_loop(going_on, step, (start, lanes.largest, jnp.asarray(0)))
     state = together(lambda flat, t, y: flat.state(t, y))(end.t, end.y)
-    return accept_flow(lanes, state, end, owner, largest)
+    return accept_flow(lanes, dataclasses.replace(state, mode=lanes.state.mode), end, owner, largest)

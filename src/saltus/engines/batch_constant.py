@@ -118,7 +118,7 @@ def _begin(system, start: State, until, goes, watch: Watch, one_by_one: bool) ->
     by = jnp.where(goes, by, -1).astype(jnp.int32)
     return Lanes(
         jnp.arange(none.size), arrays, start, until, 0.0 * start.t, status, start.t, by, none, none, start.t, peaks,
-        signs, pile_up, none - 1,
+        signs, pile_up,
     )  # fmt: skip
 
 

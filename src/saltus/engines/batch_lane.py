@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import judge_step, search, try_step
+from saltus.engines.advance import Searched, judge_step, search, try_step
 from saltus.engines.fire import fire
 from saltus.engines.flat import FlatSystem
 from saltus.engines.search import GLANCES, cubic
@@ -47,7 +47,6 @@ class Lanes(eqx.Module):
         largest: Largest values so far of what is watched.
         signs: What is known of the guards.
         pile_up: What is remembered of the times of events.
-        due: Where modes have programs of their own: flat index of the guard whose jump is due, or -1.
     """
 
     number: Int[Array, " n"]
@@ -64,7 +63,6 @@ class Lanes(eqx.Module):
     largest: Float[Array, "n k"]
     signs: Signs
     pile_up: PileUp
-    due: Int[Array, " n"]
 
 
 def each(function: Callable, values, one_by_one: bool):
@@ -145,26 +143,48 @@ def end_at_limit(lanes: Lanes, max_steps: int) -> Lanes:
     return dataclasses.replace(lanes, status=jnp.where(full, Status.full, lanes.status))
 
 
+def in_mode(state: State, mode: int | None) -> State:
+    """A state in a mode that the program knows, so that nothing of the others is left in it; None: as it is."""
+    return state if mode is None else dataclasses.replace(state, mode=jnp.asarray(mode, state.mode.dtype))
+
+
 def search_lane(
     lane: Lanes, shared, control: AbstractSteps, stepper, watch, max_events: int, one_by_one: bool
 ) -> Lanes:
     """The search in a doubtful step, and the jumps that are due."""
-    system = eqx.combine(lane.varying, shared)
-    found = search(system, lane.state, lane.t_next, lane.signs, stepper, control)
+    lane, found = locate_in_lane(lane, shared, control, stepper, watch)
+    return fire_in_lane(lane, found, shared, control, watch, max_events, one_by_one)
+
+
+def locate_in_lane(
+    lane: Lanes, shared, control: AbstractSteps, stepper, watch, mode: int | None = None
+) -> tuple[Lanes, Searched]:
+    """What a doubtful step holds; the lane itself stays at its start, but for what is watched."""
+    system, before = eqx.combine(lane.varying, shared), in_mode(lane.state, mode)
+    found = search(system, before, lane.t_next, lane.signs, stepper, control)
     # A guard that sinks after its own event comes first: the run is still at the start of the step.
     sinks = found.sunk.any()
-    finite = jnp.isfinite(FlatSystem(system, lane.state).vector(found.state)).all()
-    here = jax.tree.map(lambda x, y: jnp.where(sinks | ~finite, x, y), lane.state, found.state)
+    finite = jnp.isfinite(FlatSystem(system, before).vector(found.state)).all()
+    here = jax.tree.map(lambda x, y: jnp.where(sinks | ~finite, x, y), before, found.state)
     found = dataclasses.replace(found, state=here, event=found.event & finite)
-    seen = larger(lane.largest, _along(system, lane.state, found.state, watch), True)
-    done = fire(system, found, lane.pile_up, seen, functools.partial(watch, system), one_by_one)
+    largest = larger(lane.largest, _along(system, before, found.state, watch), True)
+    status = jnp.where(finite | sinks, lane.status, Status.not_finite)
+    return dataclasses.replace(lane, largest=largest, status=status), found
+
+
+def fire_in_lane(
+    lane: Lanes, found: Searched, shared, control: AbstractSteps, watch, max_events: int, one_by_one: bool
+) -> Lanes:
+    """The lane after the jumps that are due."""
+    system = eqx.combine(lane.varying, shared)
+    done = fire(system, found, lane.pile_up, lane.largest, functools.partial(watch, system), one_by_one)
     fires, events = done.count > 0, lane.events + done.count
     h = jnp.where(fires, control.after_jump(lane.h, done.state.t - lane.t_event), lane.h)
     status = jnp.where(done.state.t < lane.until, Status.going, Status.reached)
     status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
     status = jnp.where(done.ended_by >= 0, Status.event, status)
     status = jnp.where(done.accumulates, Status.accumulation, status)
-    status = jnp.where(finite | sinks, status, Status.not_finite)
+    status = jnp.where(lane.status == Status.not_finite, Status.not_finite, status)
     return dataclasses.replace(
         lane, state=done.state, h=h, status=status, ended_by=done.ended_by, events=events, largest=done.largest,
         t_event=jnp.where(fires, done.state.t, lane.t_event), signs=done.signs, pile_up=done.pile_up,

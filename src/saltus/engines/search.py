@@ -68,14 +68,20 @@ def may_fall(g: Float[Array, "5 g"], armed: Bool[Array, " g"]) -> Bool[Array, " 
 
 
 def plain(g: Float[Array, "5 g"]) -> Bool[Array, " g"]:
-    """Which guards rise or fall so evenly over five equal looks that there is nothing between them to miss.
+    """Which guards show by five equal looks that there is nothing between them to miss.
 
-    One that falls must begin clearly above zero: after a bounce a short hop may hide behind the first look.
+    Those that rise or fall evenly, and those that bend downwards evenly, like the height of a throw: they lie above the
+    chord of two looks. One that falls must begin clearly above zero, or be above it at the second look: after a bounce
+    a short hop may hide behind the first.
     """
     change = jnp.diff(g, axis=0)
-    bend = jnp.max(jnp.abs(jnp.diff(change, axis=0)), axis=0)
-    rises, falls = (change > 0.0).all(axis=0), (change < 0.0).all(axis=0) & (g[0] > 0.01 * jnp.abs(change[0]))
-    return (rises | falls) & (bend < 0.5 * jnp.min(jnp.abs(change), axis=0))
+    bends = jnp.diff(change, axis=0)
+    largest, smallest = jnp.max(jnp.abs(bends), axis=0), jnp.min(jnp.abs(bends), axis=0)
+    above = g[0] > 0.01 * jnp.abs(change[0])
+    rises, falls = (change > 0.0).all(axis=0), (change < 0.0).all(axis=0) & above
+    even = (rises | falls) & (largest < 0.5 * jnp.min(jnp.abs(change), axis=0))
+    arched = (bends < 0.0).all(axis=0) & (largest < 1.5 * smallest) & (above | (g[1] > 0.0))
+    return even | arched
 
 
 def _looks(look, armed: Bool[Array, " g"]):
