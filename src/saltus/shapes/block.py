@@ -17,9 +17,9 @@ class Block(Superellipsoid):
     The support function is that of the superellipsoid, h(|a nx|, |b ny|, |c nz|), with every argument u replaced by
     the root of (u^2 + bulge^2 s) / (1 + 3 bulge^2), s being the sum of all u^2: such a root is convex and h grows with
     each of its arguments, so that this is the support function of a convex body too. Exponents of 2 give the ellipsoid
-    of these axes. Its radii of curvature are at most about a^2/c bulge^(-(p-2)/(p-1)), where those of the superellipsoid have
-    no bound. With a bulge of 0.02 the body is larger than the superellipsoid by 0.4 per cent at most for exponents of 3,
-    by 0.8 for 4 and by 2.3 for 10.
+    of these axes. The radii of curvature are at most about a^2/c bulge^(-(p-2)/(p-1)), where those of the
+    superellipsoid have no bound. With a bulge of 0.02 the body is larger than the superellipsoid by at most 0.4 per
+    cent for exponents of 3, by 0.8 for 4 and by 2.3 for 10.
 
     For contacts with the ground, which ask for support points only: mass, inertia and level function are those of the
     superellipsoid without its bulge.

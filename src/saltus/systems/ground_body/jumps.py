@@ -144,9 +144,7 @@ def _unit(vector: Array) -> Array:
     return vector / jnp.where(length > 0.0, length, 1.0)
 
 
-def in_contact(
-    system: BodyOnGround, state: State, slipless: Array, turnless: Array, at_once: bool = False
-) -> State:
+def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Array, at_once: bool = False) -> State:
     """The right mode of contact for a body without slip or without turning, with what is zero set to zero.
 
     What begins to move is shown a moment later, when it does; or `at_once`, where the body was not in contact before.
