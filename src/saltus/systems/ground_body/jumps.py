@@ -207,10 +207,12 @@ def _set_off(
     turn = jnp.where(begins[1], _unit(turning) * jnp.maximum(moment * size(turning), least / radius), 0.0)
     spin = turn[2] + slip[2] / jnp.maximum(rim, 1e-300)
     wanted = jnp.concatenate([jnp.zeros(1), slip[:2], turn[:2], spin[None]])
-    dv, dw = hold(system, sight, stopped, wanted)
-    after = system.project(replace_parts(state, v=state.v.add(dv, dw)))
-    presses = system.seen(after)[1].load > 0.0
-    return replace_parts(after, mode=jnp.where(presses, after.mode, FLIGHT))
+    v = state.v.add(*hold(system, sight, stopped, wanted))
+    q = state.q.lift(-sight.touch.height)
+    if system.solid.n_pieces == 1:
+        q = q.replace(facing=sight.touch.place)
+    presses = wrench(system, with_velocity(sight, v), state.mode).load > 0.0
+    return replace_parts(state, q=q, v=v, mode=jnp.where(presses, state.mode, FLIGHT))
 
 
 def _nudged(state: State, now: Wrench, moment: Array) -> State:
