@@ -97,6 +97,17 @@ def test_a_dropped_ball_bounces_at_the_exact_times_and_comes_to_rest():
     assert float(run.system.contact_force(run.at(1.4))[0]) == pytest.approx(weight, rel=1e-12)
 
 
+def test_a_box_is_filled_with_bodies_of_the_mass_that_is_given():
+    text = """
+        kind = "bodies"
+        box = { size = [5.0, 5.0, 5.0] }
+        fill = { shape = { axes = [0.9, 0.6, 0.45] }, count = 2, mass = 7.0 }
+        solve = { until = 1.5 }
+    """
+    system, _ = scenarios.loads(text).build()
+    assert np.asarray(system.stock.mass) == pytest.approx(7.0, rel=1e-14)
+
+
 @pytest.fixture(scope="module")
 def box():
     text = """

@@ -14,17 +14,18 @@ from saltus.cli.summary import rows, summary
 from saltus.ensembles import gas_boxes
 from saltus.errors import ScenarioError
 from saltus.gas import Gas, HardBodies, Species
-from saltus.gas.correlation import PairCounts
+from saltus.gas.correlation import PairCounts, long_axes
 from saltus.gas.dataset import dataset_of
 from saltus.gas.equilibrium import drift
 from saltus.gas.run import Checkpoint, run
 from saltus.gas.series import Series, block_error
+from saltus.gas.states import bodies_of
 from saltus.hybrid import Outcome
 from saltus.laws.impact import Newton
 from saltus.numerics import tournament
 from saltus.scenarios.gas import start_of
 from saltus.scenarios.loader import validate
-from saltus.systems.gas.bodies import Bodies
+from saltus.systems.gas.bodies import Bodies, matrices
 from saltus.systems.gas.overlap import gaps
 from saltus.systems.gas.separation import certain_time
 
@@ -73,7 +74,8 @@ def test_every_body_is_in_the_list_of_each_of_its_neighbours(start):
     assert all((j, i, 26 - image) in pairs for i, j, image in pairs)
 
 
-def test_a_measured_gas_goes_on_from_a_checkpoint_bit_by_bit(start, tmp_path):
+@pytest.mark.parametrize("cut_after", [2200, 4500])  # while it is equilibrated, and while it is measured
+def test_a_measured_gas_goes_on_from_a_checkpoint_bit_by_bit(start, tmp_path, cut_after):
     def fresh() -> Gas:
         return Gas(HardBodies(start, np.full(3, EDGE), log=40))
 
@@ -81,18 +83,18 @@ def test_a_measured_gas_goes_on_from_a_checkpoint_bit_by_bit(start, tmp_path):
         pass
 
     path = tmp_path / "gas.npz"
-    whole = run(fresh, equilibrate=500, collisions=3000)
+    whole = run(fresh, equilibrate=2500, collisions=3000)
     saving, calls = Checkpoint(path, "text", resume=False, every=0.0), []
 
     def cut_off(t, n_events):
         calls.append(n_events)
-        if n_events > 2200:
+        if n_events > cut_after:
             raise CutError
 
     with pytest.raises(CutError):
-        run(fresh, equilibrate=500, collisions=3000, report=cut_off, checkpoint=saving)
+        run(fresh, equilibrate=2500, collisions=3000, report=cut_off, checkpoint=saving)
     assert path.exists()
-    resumed = run(fresh, equilibrate=500, collisions=3000, checkpoint=Checkpoint(path, "text", resume=True))
+    resumed = run(fresh, equilibrate=2500, collisions=3000, checkpoint=Checkpoint(path, "text", resume=True))
     one, two = whole.to_dataset(), resumed.to_dataset()
     assert one.equals(two)
     assert not path.exists()
@@ -149,6 +151,21 @@ def test_a_ball_bounces_on_the_floor_at_the_times_of_free_fall():
     times = hard.contacts()[:3, 0]
     fall = np.sqrt(2.0 * 2.0 / 9.81)
     assert times == pytest.approx(fall * np.array([1.0, 3.0, 5.0]), rel=1e-12)
+
+
+def test_normals_of_walls_may_have_any_length():
+    faces = HardBodies(ball(0.5), (4.0, 4.0, 4.0), periodic=False).walls
+    doubled = [(2.0 * face[:3], 2.0 * face[3]) for face in faces]
+    again = HardBodies(ball(0.5), (4.0, 4.0, 4.0), periodic=False, closed=False, walls=doubled)
+    assert np.array_equal(again.walls, faces)
+
+
+def test_the_orientation_of_a_mixture_is_that_of_its_long_bodies():
+    mixed = bodies_of([Species(LONG, 3), Species([0.5] * 3, 5)], seed=1)
+    alone = bodies_of([Species(LONG, 3)], seed=1)
+    turns = matrices(mixed.quaternion)
+    assert np.array_equal(long_axes(mixed.axes, turns), long_axes(alone.axes, turns[:3]))
+    assert long_axes(np.full((5, 3), 0.5), turns[3:]).shape == (5, 3)
 
 
 def test_restitution_takes_its_share_and_a_collapse_has_a_name():
@@ -229,6 +246,12 @@ def test_thermal_velocities_have_the_energy_of_their_temperature():
         (["fill.volume_fraction=-0.1"], "must be > 0"),
         (["fill.temperature=0.0"], "must be > 0"),
         (["fill.shape.exponents=1.5"], "each >= 2"),
+        (["fill.shape.exponents=nan"], "`fill.shape.exponents` must be a finite number, got nan"),
+        (["fill.shape.exponents=[4, nan, 4]"], "`fill.shape.exponents.1` must be a finite number, got nan"),
+        (['fill.shape.exponents="round"'], "must be a list or a number"),
+        (["box.size=[0, 8, 8]"], "`box.size.0` must be > 0"),
+        (["gravity=[0, 0, -1]"], "bodies fall for ever"),
+        (["walls=[{ normal = [0, 0, 1], offset = -3 }]"], "the walls of the box alone"),
         (["fill.start=crystal", "fill.count=101"], "must be a multiple of 4"),
         (
             ["fill.start=crystal", "fill.count=20", "fill.shape.axes=[0.5, 0.5, 0.5]", "fill.volume_fraction=0.55"],

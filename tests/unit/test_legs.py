@@ -42,10 +42,10 @@ def test_samples_within_a_step_are_as_accurate_as_it_and_cost_no_steps(rtol):
     band = Swing()
     leg = Leg(band, 0.0, 10.0, rtol)
     times = np.linspace(leg.begin, leg.end, 41)
-    leg.sample(times[1])
+    leg.samples(times[1:2])
     before = band.asked
     for t in times:
-        place, speed, _ = leg.sample(t)
+        ((place, speed, _),) = leg.samples([t])
         assert abs(place[0, 0] - np.cos(t)) < rtol and abs(speed[0, 0] + np.sin(t)) < rtol
     assert band.asked == before
 
@@ -56,4 +56,4 @@ def test_where_the_motion_has_a_kink_samples_are_steps():
     leg.rtol = 1e-12  # as if the step had been accepted by mistake: no interpolation is that good here
     t = 0.3 * leg.end
     assert not leg._course_holds
-    assert np.array_equal(leg.sample(t)[0], leg.rows(t)[0])
+    assert np.array_equal(leg.samples([t])[0][0], leg.rows(t)[0])

@@ -425,6 +425,8 @@ def test_a_program_for_few_calls_gives_the_same_bits_kept_or_not_and_takes_part_
     assert np.array_equal(first, brief(x))
     slope = jax.jit(jax.grad(lambda y: brief(y).sum()))(x)
     assert np.allclose(slope, 3.0 * jnp.sin(x) ** 2 * jnp.cos(x) + 1.0, rtol=1e-14)
+    # Known numbers while something else is traced.
+    assert np.array_equal(jax.jit(lambda y: y * brief(x))(jnp.ones(7)), first)
 
 
 def test_what_a_run_will_need_is_made_by_a_second_thread_once(folder, monkeypatch):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from saltus.cli import complete, pictures, summary
+from saltus.cli import complete, interrupt, pictures, summary
 from saltus.cli.console import Progress, error, print_json, print_pairs, progress
 from saltus.cli.options import AllowPython, Animate, Debug, Force, Html, Json, Plot, Quiet
 from saltus.errors import ScenarioError
@@ -76,7 +76,7 @@ def _run(loaded: Loaded, files: Files, resume: bool, quiet: bool) -> dict[str, A
 
     options = _checkpoint(loaded, files.out, resume)
     began = time.perf_counter()
-    with progress(quiet) as bar, without_dask():
+    with progress(quiet) as bar, without_dask(), interrupt.remark_on_interrupt(lambda: _left_by(options)):
         run = simulate(loaded, bar, options)
         attributes = {"scenario": loaded.text, "scenario_name": loaded.name, "wall_time": run.wall_time}
         with bar.stage("sampling"):
@@ -114,6 +114,14 @@ def _checkpoint(loaded: Loaded, out: Path | None, resume: bool) -> dict[str, Any
     if not can or out is None:
         return {}
     return {"checkpoint": out.with_name(f"{out.name}.checkpoint.npz"), "resume": resume, "identity": loaded.text}
+
+
+def _left_by(options: dict[str, Any]) -> str:
+    """What an interrupted run leaves behind."""
+    saved = options.get("checkpoint")
+    if saved is None or not saved.exists():
+        return interrupt.NOTHING_LOST
+    return f"Its state is saved in {saved.name!r}: the same command with --resume goes on from there."
 
 
 def simulate(loaded: Loaded, bar: Progress, options: dict[str, Any] | None = None) -> Run:

@@ -1,11 +1,16 @@
 """Contacts of bodies: how far, when, and of which kind."""
 
-from saltus.contacts import paradox
-from saltus.contacts.classify import LABELS, Contact, classify
-from saltus.contacts.first_contact import FirstContact, closest_approach, first_contact
-from saltus.contacts.gap import Separation, gap
-from saltus.contacts.impact import collide, mobility
-from saltus.contacts.local import LocalMotion, local_motion
+from typing import TYPE_CHECKING
+
+from saltus._late import late
+
+if TYPE_CHECKING:
+    from saltus.contacts import paradox
+    from saltus.contacts.classify import LABELS, Contact, classify
+    from saltus.contacts.first_contact import FirstContact, closest_approach, first_contact
+    from saltus.contacts.gap import Separation, gap
+    from saltus.contacts.impact import collide, mobility
+    from saltus.contacts.local import LocalMotion, local_motion
 
 __all__ = [
     "LABELS",
@@ -22,3 +27,15 @@ __all__ = [
     "mobility",
     "paradox",
 ]
+
+__getattr__, __dir__ = late(
+    __name__,
+    {
+        "paradox": (),
+        "classify": ("LABELS", "Contact", "classify"),
+        "first_contact": ("FirstContact", "closest_approach", "first_contact"),
+        "gap": ("Separation", "gap"),
+        "impact": ("collide", "mobility"),
+        "local": ("LocalMotion", "local_motion"),
+    },
+)

@@ -318,8 +318,9 @@ def _search_in_mode(stepper, watch, max_events: int, mode: int) -> Callable[...,
 @functools.lru_cache(maxsize=64)
 def _fire_program(watch, max_events: int) -> Callable[..., Lanes]:
     def fire(lanes, found, shared, control):
-        def one(lane):
-            return fire_in_lane(*lane, shared, control, watch, max_events, True)
+        def one(value):
+            lane, event = value
+            return fire_in_lane(lane, event, shared, control, watch, max_events, True)
 
         return each(one, (lanes, found), True)
 

@@ -18,7 +18,7 @@ from saltus.hybrid.parts import refill
 from saltus.hybrid.trajectory import SIDES, checked_times
 from saltus.programs.arrays import numbers
 
-TOGETHER = 64  # events whose states are computed together
+TOGETHER = 256  # events whose states are computed together
 
 
 @dataclasses.dataclass
@@ -142,7 +142,7 @@ class QueueTrajectory(AbstractTrajectory):
         """Fill in the rows; returns what the legs then under way have added to the ledger."""
         members, rows, lags, which = [], [], [], []
         pieces: dict[tuple[int, int], int] = {}
-        legs: dict[tuple[int, int], tuple[Leg, list[int]]] = {}
+        legs: dict[int, tuple[Leg, dict[int, list[int]]]] = {}  # who of it is asked for in which row
         find = bisect.bisect_right if side == "after" else bisect.bisect_left
         for i, kept in enumerate(self.pieces):
             for row, t in enumerate(times):
@@ -150,7 +150,7 @@ class QueueTrajectory(AbstractTrajectory):
                 mode[row, i] = kept.modes[k]
                 state = kept.states[k]
                 if isinstance(state, Leg):
-                    legs.setdefault((row, id(state)), (state, []))[1].append(i)
+                    legs.setdefault(id(state), (state, {}))[1].setdefault(row, []).append(i)
                     continue
                 members.append(i)
                 rows.append(row)
@@ -161,10 +161,11 @@ class QueueTrajectory(AbstractTrajectory):
             starts = [i for i, _ in pieces], [one for one, _ in states], [two for _, two in states]
             q[rows, members], v[rows, members] = drift_once(self.system, *starts, which, lags)
         lost = np.zeros((len(times), *self.start.ledger.shape))
-        for (row, _), (leg, concerned) in legs.items():
-            went_q, went_v, spent = leg.sample(times[row])
-            places = [leg.band.members.index(i) for i in concerned]
-            q[row, concerned], v[row, concerned] = went_q[places], went_v[places]
-            if side == "before" or times[row] < self._landed.get(id(leg), np.inf):
-                lost[row] += spent
+        for leg, asked in legs.values():
+            went = leg.samples([times[row] for row in asked])
+            for (row, concerned), (went_q, went_v, spent) in zip(asked.items(), went, strict=True):
+                places = [leg.band.members.index(i) for i in concerned]
+                q[row, concerned], v[row, concerned] = went_q[places], went_v[places]
+                if side == "before" or times[row] < self._landed.get(id(leg), np.inf):
+                    lost[row] += spent
         return lost

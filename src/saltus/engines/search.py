@@ -84,35 +84,61 @@ def plain(g: Float[Array, "5 g"]) -> Bool[Array, " g"]:
     return even | arched
 
 
-def _looks(look, armed: Bool[Array, " g"]):
-    """Guard values and states at fractions of a step: a few if they show all there is, else many.
+class _Looks(eqx.Module):
+    """Looks at a step: a few, in the last rows, if they show all there is, else many.
 
-    Returns:
-        The fractions, from 0 to 1 (with 0 repeated if a few are enough), guard values and states there,
-        and whether a few are enough.
+    Args:
+        count: How many there were.
+        g: Guard values, by fractions; the last row is for looks that are not kept.
+        y: States there.
     """
-    n_few, n_all = GLANCES.size, FRACTIONS.size
-    places = jnp.asarray(np.concatenate([GLANCES, FRACTIONS]))
-    slots = jnp.asarray(np.concatenate([np.arange(n_all - n_few, n_all), np.arange(n_all)]))
 
-    def going_on(carry):
-        k, simple, _ = carry
-        return (k < n_few) | (~simple & (k < n_few + n_all))
+    count: Int[Array, ""]
+    g: Float[Array, "k g"]
+    y: Float[Array, "k n"]
 
-    def one_more(carry):
-        k, simple, kept = carry
-        kept = jax.tree.map(lambda x, new: x.at[slots[k]].set(new), kept, look(places[k]))
-        g = kept[0][-n_few:]
-        shows_all = jnp.all(~armed | ~may_fall(g, armed) | plain(g))
-        return k + 1, jnp.where(k == n_few - 1, shows_all, simple), kept
 
-    like = jax.eval_shape(look, places[0])
-    empty = jax.tree.map(lambda x: jnp.zeros((n_all, *x.shape), x.dtype), like)
-    _, simple, kept = jax.lax.while_loop(going_on, one_more, (0, False, empty))
-    unused = simple & (jnp.arange(n_all) < n_all - n_few)
-    g, states = jax.tree.map(lambda x: jnp.where(unused[:, None], x[n_all - n_few], x), kept)
-    fractions = jnp.concatenate([jnp.zeros(n_all - n_few), GLANCES])
-    return jnp.where(simple, fractions, FRACTIONS), g, states, simple
+class _Hunt(eqx.Module):
+    """The search for the earliest event.
+
+    Args:
+        looks: What is known of the step.
+        looking: Whether there are not enough looks yet.
+        simple: Whether a few are enough.
+        pending: Intervals between looks in which a guard falls or dips, and that are not examined yet.
+        best: Where the earliest event found so far is.
+        winner: Which guard falls there.
+        there: Guards and state there.
+    """
+
+    looks: _Looks
+    looking: Bool[Array, ""]
+    simple: Bool[Array, ""]
+    pending: Bool[Array, "k-1 g"]
+    best: Scalar
+    winner: Int[Array, ""]
+    there: tuple[Values, Flat]
+
+    @property
+    def fractions(self) -> Float[Array, " k"]:
+        """Where the looks are, from 0 to 1; 0 is repeated if a few are enough."""
+        few = np.concatenate([np.zeros(FRACTIONS.size - GLANCES.size), GLANCES])
+        return jnp.where(self.simple, few, FRACTIONS)
+
+    def next_pending(self) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """The first interval to examine, and the guard in it."""
+        interval = jnp.argmax(self.pending.any(axis=1))
+        return interval, jnp.argmax(self.pending[interval])
+
+    def goes_on(self) -> Bool[Array, ""]:
+        """Whether there is anything left to look at."""
+        interval, _ = self.next_pending()
+        return self.looking | (self.pending.any() & (self.fractions[interval] < self.best))
+
+
+# Where to look, and in which row that is kept: first a few, then many.
+_PLACES = np.concatenate([GLANCES, FRACTIONS])
+_ROWS = np.concatenate([np.arange(FRACTIONS.size - GLANCES.size, FRACTIONS.size), np.arange(FRACTIONS.size)])
 
 
 def earliest_event(
@@ -123,67 +149,91 @@ def earliest_event(
     """The earliest fall through zero of an armed guard inside a step.
 
     A fall is found between two looks of opposite sign, and also where a guard dips below zero
-    and returns between looks (it is lower at one look than at both neighbours).
+    and returns between looks (it is lower at one look than at both neighbours). All looks, those at given
+    fractions and those of the search for a root, are taken in one place of the program: it holds the step once.
 
     Args:
         look: Guard values and the state at a fraction of the step, by re-integration.
         armed: Which guards count.
         resolution: Fraction of the step to which the event is located.
     """
-    fractions, g, at_looks, simple = _looks(look, armed)
-    falls = (g[:-1] > 0.0) & (g[1:] <= 0.0)
-    dips = (g[:-2] > g[1:-1]) & (g[1:-1] <= g[2:]) & (g[1:-1] > 0.0) & (g[2:] > 0.0)
-    nothing = jnp.zeros_like(falls[:1])
-    dips = jnp.concatenate([dips & ~simple & _may_reach_zero(fractions, g), nothing])
-    pending = (falls | dips) & armed
-
-    def examined(interval, guard):
-        """Fraction at which this guard falls in this interval; inf if it only comes near. And the state there."""
-        dip = ~falls[interval, guard]  # what is pending is a fall or a dip
-        end = jnp.where(dip, interval + 2, interval + 1)
-
-        def value(x):
-            g, y = look(x)
-            return g[guard], (g, y)
-
-        x, y, reached = roots.falling_root(
-            value,
-            fractions[interval],
-            fractions[end],
-            g[interval, guard],
-            g[end, guard],
-            (g[end], at_looks[end]),
-            resolution,
-            dip,
-        )
-        return jnp.where(reached, x, jnp.inf), y
-
-    def going_on(carry):
-        pending, best = carry[:2]
-        interval = jnp.argmax(pending.any(axis=1))
-        return pending.any() & (fractions[interval] < best)
-
-    def examine(carry):
-        pending, best, winner, there = carry
-        interval = jnp.argmax(pending.any(axis=1))
-        guard = jnp.argmax(pending[interval])
-        fraction, at_fraction = examined(interval, guard)
-        earlier = fraction < best
-        there = jax.tree.map(lambda p, q: jnp.where(earlier, p, q), at_fraction, there)
-        return (
-            pending.at[interval, guard].set(False),
-            jnp.minimum(best, fraction),
-            jnp.where(earlier, guard, winner),
-            there,
-        )
-
-    start = (pending, jnp.asarray(jnp.inf), jnp.asarray(0, dtype=int), (g[-1], at_looks[-1]))
-    _, best, winner, (g_there, y_there) = jax.lax.while_loop(going_on, examine, start)
+    rows = FRACTIONS.size + 1
+    g, y = (jnp.zeros((rows, *one.shape), one.dtype) for one in jax.eval_shape(look, jnp.asarray(0.0)))
+    yes, no = jnp.asarray(True), jnp.asarray(False)
+    start = _Hunt(
+        _Looks(jnp.asarray(0, int), g, y), yes, no, jnp.zeros((rows - 2, armed.size), bool),
+        jnp.asarray(jnp.inf), jnp.asarray(0, int), (g[0], y[0]),
+    )  # fmt: skip
+    end = jax.lax.while_loop(_Hunt.goes_on, lambda hunt: _hunt_on(hunt, look, armed, resolution), start)
+    g, fractions, best = end.looks.g[:-1], end.fractions, end.best
     interval = jnp.clip(jnp.searchsorted(fractions, best) - 1, 0, fractions.size - 2)
     fall = (g[interval] - g[interval + 1]) / (fractions[interval + 1] - fractions[interval])
     before = (fractions < best)[:, None]
     rose, clear = (((g > level) & before).any(axis=0) for level in (0.0, SUNK))
-    return Found(jnp.isfinite(best), best, winner, fall, g_there, g[0], rose, clear, y_there)
+    return Found(jnp.isfinite(best), best, end.winner, fall, end.there[0], g[0], rose, clear, end.there[1])
+
+
+def _hunt_on(hunt: _Hunt, look, armed: Bool[Array, " g"], resolution: Scalar) -> _Hunt:
+    """Take the looks at given fractions, or examine the next interval."""
+    interval, guard = hunt.next_pending()
+    root = _root_within(hunt, interval, guard, resolution)
+    enough = jnp.where(hunt.looks.count < GLANCES.size, GLANCES.size, _PLACES.size)
+
+    def goes_on(carry):
+        looks, search = carry
+        return jnp.where(hunt.looking, looks.count < enough, root.goes_on(search))
+
+    def once_more(carry):
+        looks, search = carry
+        search, x = root.next_look(search)
+        x = jnp.where(hunt.looking, jnp.asarray(_PLACES)[looks.count], x)
+        g, y = look(x)
+        row = jnp.where(hunt.looking, jnp.asarray(_ROWS)[looks.count], FRACTIONS.size)
+        looks = _Looks(looks.count + hunt.looking, looks.g.at[row].set(g), looks.y.at[row].set(y))
+        return looks, root.looked(search, x, g[guard], (g, y))
+
+    looks, search = jax.lax.while_loop(goes_on, once_more, (hunt.looks, root.begin()))
+    x, there, reached = root.answer(search)
+    earlier = ~hunt.looking & reached & (x < hunt.best)
+    examined = _Hunt(
+        looks,
+        hunt.looking,
+        hunt.simple,
+        hunt.pending.at[interval, guard].set(False),
+        jnp.where(earlier, x, hunt.best),
+        jnp.where(earlier, guard, hunt.winner),
+        jax.tree.map(lambda p, q: jnp.where(earlier, p, q), there, hunt.there),
+    )
+    seen = _judge_looks(looks, armed)
+    return jax.tree.map(lambda p, q: jnp.where(hunt.looking, p, q), seen, examined)
+
+
+def _root_within(hunt: _Hunt, interval, guard, resolution: Scalar) -> roots.FallingRoot:
+    """The search for the root of a guard in an interval, where it falls or dips."""
+    g, y, fractions = hunt.looks.g, hunt.looks.y, hunt.fractions
+    dip = ~((g[interval, guard] > 0.0) & (g[interval + 1, guard] <= 0.0))  # what is pending is a fall or a dip
+    end = jnp.where(dip, interval + 2, interval + 1)
+    ends = fractions[interval], fractions[end], g[interval, guard], g[end, guard]
+    return roots.FallingRoot(*ends, (g[end], y[end]), resolution, dip)
+
+
+def _judge_looks(looks: _Looks, armed: Bool[Array, " g"]) -> _Hunt:
+    """What looks at given fractions show: that there must be more, or what is to be examined."""
+    n_few, n_all = GLANCES.size, FRACTIONS.size
+    few = looks.g[n_all - n_few : n_all]
+    simple = (looks.count == n_few) & jnp.all(~armed | ~may_fall(few, armed) | plain(few))
+    unused = simple & (np.arange(n_all + 1) < n_all - n_few)
+    g, y = (jnp.where(unused[:, None], x[n_all - n_few], x) for x in (looks.g, looks.y))
+    at_end = g[n_all - 1], y[n_all - 1]
+    hunt = _Hunt(
+        _Looks(looks.count, g, y), ~simple & (looks.count < _PLACES.size), simple,
+        jnp.zeros((n_all - 1, armed.size), bool), jnp.asarray(jnp.inf), jnp.asarray(0, int), at_end,
+    )  # fmt: skip
+    g = g[:-1]
+    falls = (g[:-1] > 0.0) & (g[1:] <= 0.0)
+    dips = (g[:-2] > g[1:-1]) & (g[1:-1] <= g[2:]) & (g[1:-1] > 0.0) & (g[2:] > 0.0)
+    dips = jnp.concatenate([dips & ~simple & _may_reach_zero(hunt.fractions, g), jnp.zeros_like(falls[:1])])
+    return eqx.tree_at(lambda one: one.pending, hunt, (falls | dips) & armed)
 
 
 def _may_reach_zero(x: Float[Array, " k"], g: Float[Array, "k g"]) -> Bool[Array, "k-2 g"]:

@@ -57,7 +57,13 @@ class PairCounts:
 
 
 def long_axes(axes: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    """The axis of each body that differs most from the other two, in the lab."""
+    """The axis of each body that differs most from the other two, in the lab.
+
+    Balls have no such axis and are left out, unless there is nothing else: then it is one that turns with them.
+    """
+    long = np.ptp(axes, axis=1) > 0.0
+    if long.any() and not long.all():
+        axes, rotation = axes[long], rotation[long]
     middle = np.sort(axes, axis=1)[:, 1:2]
     pick = np.argmax(np.abs(axes - middle), axis=1)
     return np.take_along_axis(rotation, pick[:, None, None], axis=2)[:, :, 0]

@@ -62,8 +62,14 @@ class Gas:
         """Contacts since averages began."""
         return int(self.series.column("contacts").sum() + self.series.pending[1])
 
-    def equilibrate(self, contacts: int, report: Report | None = None) -> None:
-        """So many contacts that enter no average; the pace of sampling follows from the last of them."""
+    def equilibrate(self, contacts: int, report: Report | None = None, stop=None) -> None:
+        """So many contacts that enter no average; the pace of sampling follows from the last of them.
+
+        Args:
+            contacts: How many, with those that there were before.
+            report: Called with the time and the number of contacts so far.
+            stop: Called now and then; true ends it there.
+        """
         piece = max(self.hard.arena.n * 4, 2000)
         while self.equilibrated < contacts and self.outcome is None:
             before = self.hard.time
@@ -72,6 +78,8 @@ class Gas:
             self._set_step(int(done.contacts), self.hard.time - before)
             if report is not None:
                 report(self.hard.time, self.equilibrated)
+            if stop is not None and stop():
+                return
 
     def _set_step(self, contacts: int, duration: float) -> None:
         wanted = max(SLICE * self.hard.arena.n, SMALLEST_SLICE)
@@ -136,7 +144,8 @@ class Gas:
             self.pairs.add(bodies.place, self.hard.periodic)
             self.next_pairs = int(self.hard.fluid.tally.contacts) + PAIRS_EVERY * bodies.n
         translation, rotation = self.temperatures(bodies)
-        return translation, rotation, nematic_order(axis)
+        balls = bodies.shapes is None and not np.ptp(bodies.axes, axis=1).any()
+        return translation, rotation, float("nan") if balls else nematic_order(axis)
 
     def temperatures(self, bodies: Bodies) -> tuple[float, float]:
         """Twice the energy per degree of freedom, of translation and of rotation; NaN where nothing turns."""

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from saltus import checks
 from saltus.gas.states import Species, bodies_of, freedoms, lattice, scaled, thermal
 from saltus.systems.gas.bodies import Bodies
 from saltus.systems.gas.hard_bodies import HardBodies
 from saltus.systems.gas.overlap import gaps
 
 FULL = 0.85  # volume fraction of the box at full size, never reached
+FASTEST = 10.0  # rate of growth over the speed of the bodies
 HOT = 1.5  # temperature over the wanted one at which velocities are scaled down
 TOUCHING = 20.0  # a gap below this many mean gaps of a jammed packing (1 / pressure of the size) is a contact
 
@@ -62,6 +64,9 @@ def compressed(
         most: Contacts per body after which to give up.
         report: Called with the volume fraction and the number of contacts.
     """
+    checks.positive("rate", rate)
+    checks.between("rate", rate, 0.0, FASTEST, "Faster bodies jam before they have moved.")
+    checks.between("compressibility", compressibility, 10.0, 1e9)
     bodies = bodies_of(species, seed)
     edge = (bodies.volume / FULL) ** (1 / 3)
     box = np.full(3, edge)

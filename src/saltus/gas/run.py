@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from saltus.systems.gas import Bodies
 
-SAVE_EVERY = 60.0  # seconds between two checkpoints
-FORM = 2  # of a checkpoint
+SAVE_EVERY = 10.0  # seconds between two checkpoints
+FORM = 3  # of a checkpoint
 MOVING = ("place", "velocity", "quaternion", "momentum")  # what of a body changes
 
 
@@ -110,7 +110,7 @@ def run(
         return False
 
     if gas.begun is None:
-        gas.equilibrate(equilibrate, report)
+        gas.equilibrate(equilibrate, report, stop=save)
     gas.measure(collisions, until, report, stop=save)
     outcome = gas.outcome or Outcome(
         "finished", f"{gas.contacts} collisions were measured up to t = {gas.hard.time:g} s."
@@ -144,18 +144,19 @@ class Checkpoint:
     def save(self, gas: Gas) -> None:
         """Save all numbers, whole or not at all."""
         hard, series, memory = gas.hard, gas.series, gas.correlations
-        ring = [np.stack(parts) for parts in zip(*memory.ring, strict=True)]
         numbers = {f"fluid_{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(hard.fluid))}
-        numbers |= {f"ring_{k}": part for k, part in enumerate(ring)}
-        numbers |= {f"film_{name}": np.stack([getattr(one, name) for _, _, one in gas.film]) for name in MOVING}
+        # Both are empty before averages begin.
+        numbers |= {f"ring_{k}": np.array([parts[k] for parts in memory.ring]) for k in range(3)}
+        numbers |= {f"film_{name}": np.array([getattr(one, name) for _, _, one in gas.film]) for name in MOVING}
+        begun = np.nan if gas.begun is None else gas.begun
         with atomic_write(self.path) as temporary:
             np.savez(
                 temporary,
                 form=FORM,
                 identity=np.array(self.identity),
                 sizes=np.array([hard.arena.room, hard.arena.cell_room]),
-                clock=np.array([hard.time, float(hard.terms.scale), gas.step, gas.begun, gas.energy, gas.lost]),
-                film=np.array([(t, lost) for t, lost, _ in gas.film]),
+                clock=np.array([hard.time, float(hard.terms.scale), gas.step, begun, gas.energy, gas.lost]),
+                film=np.array([(t, lost) for t, lost, _ in gas.film]).reshape(-1, 2),
                 counts=np.array([gas.equilibrated, gas.next_pairs, series.per_bin, series.n_pending]),
                 samples=gas.pairs.samples,
                 bins=series.bins,
@@ -190,7 +191,8 @@ def _fill(gas: Gas, numbers: dict[str, np.ndarray]) -> None:
     hard.arena = dataclasses.replace(hard.arena, room=room, cell_room=cell_room)
     form = jax.tree.structure(hard.fluid)
     hard.fluid = jax.tree.unflatten(form, [as_numbers(numbers[f"fluid_{k}"], None) for k in range(form.num_leaves)])
-    hard.time, scale, gas.step, gas.begun, gas.energy, gas.lost = (float(number) for number in numbers["clock"])
+    hard.time, scale, gas.step, begun, gas.energy, gas.lost = (float(number) for number in numbers["clock"])
+    gas.begun = None if np.isnan(begun) else begun
     states = zip(*(numbers[f"film_{name}"] for name in MOVING), strict=True)
     bodies = [dataclasses.replace(hard.bodies, **dict(zip(MOVING, state, strict=True))) for state in states]
     gas.film = [(float(t), float(lost), one) for (t, lost), one in zip(numbers["film"], bodies, strict=True)]

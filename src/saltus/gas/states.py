@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from saltus import checks
 from saltus.shapes import AbstractShape, Ellipsoid
 from saltus.shapes.body import measured
 from saltus.systems.gas.bodies import Bodies, Shapes, matrices
@@ -37,6 +38,18 @@ class Species:
     count: int
     mass: float | None = None
     inertia: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.axes, AbstractShape):
+            checks.shaped("axes", self.axes, (3,), "Give three semi-axes, such as [1.0, 0.5, 0.5], or a shape.")
+            checks.positive("axes", self.axes)
+        if self.count < 1:
+            raise ValueError(f"`count` must be >= 1, got {self.count}.")
+        if self.mass is not None:
+            checks.positive("mass", self.mass)
+        if self.inertia is not None:
+            checks.shaped("inertia", self.inertia, (3,), "Give three principal moments.")
+            checks.positive("inertia", self.inertia)
 
     def shape(self) -> AbstractShape:
         """The shape of one."""
@@ -94,6 +107,7 @@ def thermal(bodies: Bodies, temperature: float, seed: int, *, spins: bool = Fals
         spins: Whether bodies of revolution spin about their axes too.
         kept: Along how many directions the total momentum will be kept (`freedoms`).
     """
+    checks.positive("temperature", temperature)
     random = np.random.default_rng([seed, 2])
     turning, count = freedoms(bodies, spins, kept)
     velocity = random.standard_normal((bodies.n, 3)) / np.sqrt(bodies.mass)[:, None]
@@ -167,6 +181,8 @@ def _grown(bodies: Bodies, box: np.ndarray, periodic, begin: float, temperature:
 
 def check_box(bodies: Bodies, box: np.ndarray, periodic, factor: float = 1.0) -> None:
     """Refuse boxes that cannot hold the bodies, made smaller by a factor."""
+    checks.shaped("box", box, (3,), "Give three edge lengths.")
+    checks.positive("box", box)
     fraction, longest = bodies.volume * factor**3 / float(np.prod(box)), 2.0 * factor * float(bodies.radius.max())
     if fraction > DENSEST:
         raise ValueError(

@@ -59,7 +59,8 @@ class Band(Protocol):
     """Members that move together for a while, by ordinary differential equations of their own.
 
     The equations may run in another variable than time, in which they are smooth; `clock` tells the time. A band that
-    is quicker to ask for several places at once also has `rates(ys)`, the rates at a list of them.
+    is quicker to ask for several places at once also has `rates(ys)` and `several_rows(ys)`: rates and rows at a list
+    of them.
 
     Args:
         members: Its members, by their numbers in the crowd.

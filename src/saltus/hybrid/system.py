@@ -52,6 +52,10 @@ class HybridSystem(eqx.Module):
     def observe(self, state: State) -> dict[str, Array]:
         """The quantities of one state, by name; traced by JAX."""
 
+    def observe_rows(self, states: State) -> dict[str, Any] | None:
+        """The quantities of many states (stacked, in NumPy), as `observe` has them; None if that is not known."""
+        return None
+
     def coordinates(self) -> dict[str, list[Any]]:
         """Labels of the dimensions that have some, such as {"axis": ["x", "y", "z"]}."""
         return {}

@@ -32,7 +32,7 @@ class Bracket(eqx.Module):
     extra_b: Any
 
 
-class _Search(eqx.Module):
+class Search(eqx.Module):
     """A search under way, with the last look (point, value, what came with it), which is not in the bracket yet.
 
     A compiler may compute one number several times over, with other roundings each time: where the sign of a value
@@ -45,6 +45,85 @@ class _Search(eqx.Module):
     fraction: Scalar
     look: tuple[Scalar, Scalar, Any]
     looks: Int[Array, ""]
+
+
+class FallingRoot(eqx.Module):
+    """Where a function falls through zero between `low` and `high`: a search that is told the values it asks for.
+
+    For loops that look at a function for other reasons too, so that the function stands once in the program; else
+    `falling_root`, which also tells what the arguments mean.
+    """
+
+    low: Scalar
+    high: Scalar
+    value_low: Scalar
+    value_high: Scalar
+    with_high: Any
+    resolution: Scalar
+    dip: Bool[Array, ""]
+    max_steps: int = eqx.field(static=True, default=120)
+
+    @property
+    def _secant(self) -> Scalar:
+        low, high = self.value_low, self.value_high
+        return high / jnp.where(high == low, 1.0, high - low)
+
+    def begin(self) -> Search:
+        """The search before its first look."""
+        # Seeking the lowest point, b is at first the lower end; seeking the root, b and a are the ends.
+        points = Bracket(
+            a=self.low,
+            b=jnp.where(self.dip, self.low, self.high),
+            c=jnp.where(self.dip, self.high, self.low),
+            fa=self.value_low,
+            fb=jnp.where(self.dip, self.value_low, self.value_high),
+            fc=jnp.where(self.dip, self.value_high, self.value_low),
+            extra_a=self.with_high,
+            extra_b=self.with_high,
+        )
+        nothing = (self.low, self.value_low, self.with_high)
+        return Search(points, self.dip, self._secant, nothing, jnp.asarray(0, int))
+
+    def _with_look(self, search: Search) -> Search:
+        """The bracket with the last look, and where to look next; without a look, as it is."""
+        points, seeking_low, (x, value, extra) = search.points, search.seeking_low, search.look
+        lower, higher = _narrow_low(points, x, value, extra), _narrow_root(points, x, value, extra)
+        # A point at or below zero ends the search for the lowest one: the root lies between it and a.
+        lower = jax.tree.map(lambda p, q: jnp.where(value <= 0.0, p, q), _turn_to_root(points, x, value, extra), lower)
+        moved = jax.tree.map(lambda p, q: jnp.where(seeking_low, p, q), lower, higher)
+        points = jax.tree.map(lambda p, q: jnp.where(search.looks > 0, p, q), moved, points)
+        seeking_low = seeking_low & ((search.looks == 0) | (value > 0.0))
+        fraction = jnp.where(search.looks > 0, _next_fraction(points), self._secant)
+        return Search(points, seeking_low, fraction, search.look, search.looks)
+
+    def goes_on(self, search: Search) -> Bool[Array, ""]:
+        """Whether another look is wanted."""
+        search = self._with_look(search)
+        points, seeking_low = search.points, search.seeking_low
+        width = jnp.where(seeking_low, jnp.abs(points.c - points.a), jnp.abs(points.b - points.a))
+        # The lowest value is right to rounding when the point is right to the root of rounding.
+        least = 1e-9 * jnp.abs(self.high - self.low) + self.resolution
+        exact = ~seeking_low & (jnp.where(points.fb > 0.0, points.fa, points.fb) == 0.0)
+        return (width > jnp.where(seeking_low, least, self.resolution)) & ~exact & (search.looks < self.max_steps)
+
+    def next_look(self, search: Search) -> tuple[Search, Scalar]:
+        """The search, and the point at which it wants the function's value."""
+        search = self._with_look(search)
+        lowest, root = _golden_point(search.points), _root_point(search.points, search.fraction, self.resolution)
+        return search, jnp.where(search.seeking_low, lowest, root)
+
+    @staticmethod
+    def looked(search: Search, x: Scalar, value: Scalar, extra: Any) -> Search:
+        """The search that has been told a value, and what came with it."""
+        return Search(search.points, search.seeking_low, search.fraction, (x, value, extra), search.looks + 1)
+
+    def answer(self, search: Search) -> tuple[Scalar, Any, Bool[Array, ""]]:
+        """The point, what came with the value there, and whether the function is zero or negative anywhere."""
+        end = self._with_look(search)
+        points, seeking_low = end.points, end.seeking_low
+        take_a = ~seeking_low & (points.fb > 0.0)
+        extra = jax.tree.map(lambda p, q: jnp.where(take_a, p, q), points.extra_a, points.extra_b)
+        return jnp.where(take_a, points.a, points.b), extra, ~seeking_low
 
 
 def falling_root(
@@ -81,54 +160,13 @@ def falling_root(
         The point, what came with the value there, and whether the function is zero or negative
         anywhere that was looked at.
     """
-    dip = jnp.asarray(dip)
-    # Seeking the lowest point, b is at first the lower end; seeking the root, b and a are the ends.
-    start = Bracket(
-        a=low,
-        b=jnp.where(dip, low, high),
-        c=jnp.where(dip, high, low),
-        fa=value_low,
-        fb=jnp.where(dip, value_low, value_high),
-        fc=jnp.where(dip, value_high, value_low),
-        extra_a=with_high,
-        extra_b=with_high,
-    )
-    secant = value_high / jnp.where(value_high == value_low, 1.0, value_high - value_low)
+    root = FallingRoot(low, high, value_low, value_high, with_high, resolution, jnp.asarray(dip), max_steps)
 
-    def with_look(search: _Search) -> _Search:
-        """The bracket with the last look, and where to look next; without a look, as it is."""
-        points, seeking_low, (x, value, extra) = search.points, search.seeking_low, search.look
-        lower, higher = _narrow_low(points, x, value, extra), _narrow_root(points, x, value, extra)
-        # A point at or below zero ends the search for the lowest one: the root lies between it and a.
-        lower = jax.tree.map(lambda p, q: jnp.where(value <= 0.0, p, q), _turn_to_root(points, x, value, extra), lower)
-        moved = jax.tree.map(lambda p, q: jnp.where(seeking_low, p, q), lower, higher)
-        points = jax.tree.map(lambda p, q: jnp.where(search.looks > 0, p, q), moved, points)
-        seeking_low = seeking_low & ((search.looks == 0) | (value > 0.0))
-        fraction = jnp.where(search.looks > 0, _next_fraction(points), secant)
-        return _Search(points, seeking_low, fraction, search.look, search.looks)
+    def narrow(search: Search) -> Search:
+        search, x = root.next_look(search)
+        return root.looked(search, x, *function(x))
 
-    def going_on(search: _Search):
-        search = with_look(search)
-        points, seeking_low = search.points, search.seeking_low
-        width = jnp.where(seeking_low, jnp.abs(points.c - points.a), jnp.abs(points.b - points.a))
-        # The lowest value is right to rounding when the point is right to the root of rounding.
-        enough = jnp.where(seeking_low, 1e-9 * jnp.abs(high - low) + resolution, resolution)
-        exact = ~seeking_low & (jnp.where(points.fb > 0.0, points.fa, points.fb) == 0.0)
-        return (width > enough) & ~exact & (search.looks < max_steps)
-
-    def narrow(search: _Search) -> _Search:
-        search = with_look(search)
-        x = jnp.where(
-            search.seeking_low, _golden_point(search.points), _root_point(search.points, search.fraction, resolution)
-        )
-        return _Search(search.points, search.seeking_low, search.fraction, (x, *function(x)), search.looks + 1)
-
-    nothing = (low, value_low, with_high)
-    end = with_look(jax.lax.while_loop(going_on, narrow, _Search(start, dip, secant, nothing, jnp.asarray(0, int))))
-    points, seeking_low = end.points, end.seeking_low
-    take_a = ~seeking_low & (points.fb > 0.0)
-    extra = jax.tree.map(lambda p, q: jnp.where(take_a, p, q), points.extra_a, points.extra_b)
-    return jnp.where(take_a, points.a, points.b), extra, ~seeking_low
+    return root.answer(jax.lax.while_loop(root.goes_on, narrow, root.begin()))
 
 
 def _golden_point(points: Bracket) -> Scalar:

@@ -66,7 +66,7 @@ class Program:
         leaves, tree = jax.tree.flatten((args, kwargs))
         if programs_directory() is None:
             traced = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
-            return (self.within if traced else self.plain)(*args, **kwargs)
+            return self.within(*args, **kwargs) if traced else self._compute(args, kwargs)
         data, static = [], []
         for leaf in leaves:
             if isinstance(leaf, jax.core.Tracer):
@@ -80,11 +80,18 @@ class Program:
         try:
             known = key in self._known
         except TypeError:  # something that cannot be hashed, and so not be known again
-            return self.plain(*args, **kwargs)
+            return self._compute(args, kwargs)
         if not known:
             self._known[key] = self._found((args, kwargs), leaves, tree)
         flat = self._known[key]
-        return self.plain(*args, **kwargs) if flat is None else flat(data)
+        return self._compute(args, kwargs) if flat is None else flat(data)
+
+    def _compute(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The answer for known numbers, also while something else is traced: there options are not allowed."""
+        if not self.options:
+            return self.plain(*args, **kwargs)
+        with jax.ensure_compile_time_eval():
+            return self.plain(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

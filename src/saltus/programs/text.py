@@ -28,6 +28,7 @@ KNOWN = frozenset(("saltus", "builtins", "functools", "operator", "math", "jaxty
 # What of JAX's settings changes the programs that it traces.
 SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_numpy_rank_promotion", "jax_numpy_dtype_promotion",
             "jax_threefry_partitionable", "jax_default_prng_impl")  # fmt: skip
+UNOPTIMISED = "jax_disable_most_optimizations"  # changes what is compiled of them: the code is several times slower
 
 
 class UnwritableError(Exception):
@@ -52,7 +53,14 @@ def surroundings() -> str:
 
 def settings() -> str:
     """The settings of JAX that may change while a process runs."""
-    return ", ".join(str(getattr(jax.config, name, None)) for name in SETTINGS)
+    return ", ".join(str(value) for value in (*(getattr(jax.config, name, None) for name in SETTINGS), _unoptimised()))
+
+
+def _unoptimised() -> bool | None:
+    try:
+        return jax.config.read(UNOPTIMISED)
+    except AttributeError:  # a version of JAX without it
+        return None
 
 
 def written(value: Any) -> str:

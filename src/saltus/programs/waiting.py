@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 PATIENCE = 1.0  # seconds of making programs before anything is said
 LINE = "saltus: compiling, once; the next start is quick"
 
-_spent = [0.0]
+_spent, _worked = [0.0], [0.0]  # wall time and processor time
 _said: list[bool] = []
 _tell: list[Callable[[str], None]] = []
 
@@ -19,18 +19,23 @@ _tell: list[Callable[[str], None]] = []
 @contextlib.contextmanager
 def making() -> Iterator[None]:
     """While a program is traced and compiled, which counts towards the patience."""
-    if _said:
-        yield
-        return
-    timer = threading.Timer(max(PATIENCE - _spent[0], 0.0), say)
-    timer.daemon = True
-    began = time.perf_counter()
-    timer.start()
+    timer = None if _said else threading.Timer(max(PATIENCE - _spent[0], 0.0), say)
+    began, worked = time.perf_counter(), time.process_time()
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
     try:
         yield
     finally:
-        timer.cancel()
+        if timer is not None:
+            timer.cancel()
         _spent[0] += time.perf_counter() - began
+        _worked[0] += time.process_time() - worked
+
+
+def worked() -> float:
+    """Processor time that has gone into programs in this process [s]."""
+    return _worked[0]
 
 
 def say() -> None:

@@ -73,7 +73,7 @@ class WallTable(Model):
 class BoxTable(Model):
     """The table [box]: edges centred in the origin, with walls or periodic; without size if [fill] gives a fraction."""
 
-    size: Triple | None = None
+    size: Annotated[list[Positive], pydantic.Field(min_length=3, max_length=3)] | None = None
     periodic: bool = False
 
 
@@ -141,6 +141,13 @@ class BodiesScenario(Scenario):
             raise ValueError(f"{table} is for a box with [fill] alone. Leave out [[bodies]].")
         if self.ensemble is not None:
             raise ValueError(f"An ensemble of scenarios with {table} cannot be run. Use saltus.ensembles.gas_boxes.")
+        if self.walls:
+            raise ValueError(f"{table} knows the walls of the box alone. Leave out [[walls]]; `box.periodic = false`.")
+        if any(self.gravity) and (self.periodic or self.compress is not None):
+            raise ValueError(
+                f"`gravity` = {self.gravity} is given with {table} in a periodic box, where bodies fall for ever. "
+                "Leave it out, or give the box walls with `box.periodic = false`."
+            )
         if self.measure is not None and self.compress is not None:
             raise ValueError("Both [measure] and [compress] are given. Give one of them.")
         if self.measure is not None and self.measure.collisions is None and math.isinf(self.solve.until):
@@ -208,7 +215,7 @@ class BodiesScenario(Scenario):
                 fill.shape.build(),
                 fill.count,
                 self.box_edges(),
-                density=1.0 if fill.density is None else fill.density,
+                density=fill.density_of_one(),
                 speed=fill.speed,
                 spin=fill.spin,
                 seed=fill.seed,

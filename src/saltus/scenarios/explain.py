@@ -34,10 +34,20 @@ def explain(error: pydantic.ValidationError, model: type[pydantic.BaseModel]) ->
     """One sentence for the first thing that is wrong; a misspelt key comes before what it leaves missing."""
     found = error.errors(include_url=False)
     first = next((one for one in found if one["type"] == "extra_forbidden"), found[0])
-    return _sentence(first, model)
+    if not _is_of_wrong_type(first):
+        return _sentence(first, model)
+    # Where a key takes one of several types, each of them has its error: one that is not about the type tells more.
+    same = [one for one in found if one["loc"][:-1] == first["loc"][:-1] and one["input"] is first["input"]]
+    telling = next((one for one in same if not _is_of_wrong_type(one)), None)
+    rules = dict.fromkeys(_RULES[one["type"]] for one in same if one["type"] in _RULES)
+    return _sentence(telling or first, model, " or ".join(rules))
 
 
-def _sentence(error: Any, model: type[pydantic.BaseModel]) -> str:
+def _is_of_wrong_type(error: Any) -> bool:
+    return error["type"].endswith("_type")
+
+
+def _sentence(error: Any, model: type[pydantic.BaseModel], types_allowed: str | None = None) -> str:
     kind, context, value = error["type"], error.get("ctx") or {}, error["input"]
     path, table = _locate(error["loc"], model)
     if kind == "extra_forbidden":
@@ -65,7 +75,7 @@ def _sentence(error: Any, model: type[pydantic.BaseModel]) -> str:
         return str(context.get("error", error["msg"]))
     if kind == "list_type" and isinstance(value, dict):
         return f"`{path}` must be a list of tables. Write [[{path}]], with double brackets, above each of them."
-    rule = _RULES.get(kind)
+    rule = types_allowed if types_allowed and _is_of_wrong_type(error) else _RULES.get(kind)
     if rule is not None:
         return f"`{path}` must be {rule.format(**context)}, got {_short(value)}.{_in_radians(path, value, model)}"
     return f"`{path}`: {error['msg']}, got {_short(value)}."
@@ -109,7 +119,7 @@ def _discriminator(context: dict[str, Any]) -> str:
 def _locate(loc: tuple[Any, ...], model: type[pydantic.BaseModel]) -> tuple[str, type[pydantic.BaseModel] | None]:
     """The key as the user wrote it, and the table it stands in.
 
-    Where a table is one of several by its type, pydantic puts the type into the location; the user did not.
+    Where a table or a value is one of several by its type, pydantic puts the type into the location; the user did not.
     """
     parts: list[str] = []
     annotation: Any = model
@@ -120,6 +130,8 @@ def _locate(loc: tuple[Any, ...], model: type[pydantic.BaseModel]) -> tuple[str,
             annotation = table = tagged
             continue
         models = list(_models(annotation))
+        if isinstance(part, str) and not models and typing.get_origin(annotation) in (typing.Union, types.UnionType):
+            continue  # which of several types, as pydantic names it
         owner = next((one for one in models if part in one.model_fields), models[0] if models else None)
         if part not in getattr(owner, "implied", ()):
             parts.append(str(part))

@@ -39,6 +39,12 @@ class SpeciesTable(Model):
             raise ValueError("Both `density` and `mass` are given. Give one of them.")
         return self
 
+    def density_of_one(self) -> float:
+        """Density of a body [kg m-3]: as given, or from its mass; 1 without either."""
+        if self.mass is not None:
+            return self.mass / self.shape.volume()
+        return 1.0 if self.density is None else self.density
+
 
 class FillTable(SpeciesTable):
     """The table [fill]: many bodies in the box, reproducible by seed.
@@ -79,9 +85,7 @@ class FillTable(SpeciesTable):
 
         found = []
         for table in (self, *self.others):
-            mass = table.mass
-            if mass is None:
-                mass = (1.0 if table.density is None else table.density) * table.shape.volume()
+            mass = table.density_of_one() * table.shape.volume() if table.mass is None else table.mass
             shape = table.shape.axes if table.shape.is_ellipsoid else table.shape.build()
             found.append(Species(shape, table.count, mass=mass))
         return found
@@ -109,8 +113,8 @@ class MeasureTable(Model):
 class CompressTable(Model):
     """The table [compress]: bodies grow until they jam."""
 
-    rate: Positive = 0.02
-    compressibility: Annotated[float, pydantic.Field(gt=10)] = 2000.0
+    rate: Annotated[float, pydantic.Field(gt=0, le=10)] = 0.02
+    compressibility: Annotated[float, pydantic.Field(gt=10, le=1e9)] = 2000.0
 
 
 def start_of(scenario: BodiesScenario) -> Bodies:

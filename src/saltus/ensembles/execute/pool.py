@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import IO, Any
 
 from saltus import processes
@@ -26,20 +26,7 @@ ATTEMPTS = 3  # workers that may die over one chunk
 Report = Callable[[int, int], None]  # chunk, samples of it that have ended
 
 
-@contextlib.contextmanager
-def early(number: int) -> Iterator[list[Worker]]:
-    """So many processes that load their libraries while this one prepares the work; those not used are ended."""
-    workers = [_new_worker() for _ in range(number)]
-    try:
-        yield workers
-    finally:
-        for worker in workers:
-            worker.stop()
-
-
-def run(
-    work: Work, store: Store, chunks: Iterable[int], workers: int, report: Report, started: list[Worker] | None = None
-) -> None:
+def run(work: Work, store: Store, chunks: Iterable[int], workers: int, report: Report) -> None:
     """Compute chunks by several processes; returns when all are done.
 
     Args:
@@ -48,13 +35,12 @@ def run(
         chunks: Which chunks.
         workers: Number of processes.
         report: Told the chunk and how many of its samples have ended, whenever that changes.
-        started: Processes of `early`, which are taken first.
 
     Raises:
         ChunkError: A chunk raised an error, or killed several workers.
         WriteError: The store cannot be written.
     """
-    with Pool(work, store, started) as pool:
+    with Pool(work, store) as pool:
         pool.run(collections.deque(chunks), workers, report)
 
 
@@ -98,8 +84,8 @@ class Worker:
 class Pool:
     """Processes that compute chunks of one store."""
 
-    def __init__(self, work: Work, store: Store, started: list[Worker] | None = None):
-        self._store, self._started = store, [] if started is None else started
+    def __init__(self, work: Work, store: Store):
+        self._store = store
         self._assignment = pickle.dumps((str(store.path), pickle.dumps(work), list(sys.path)))
         self._messages: queue.Queue[tuple[Worker, dict[str, Any] | None]] = queue.Queue()
         self._workers: list[Worker] = []
@@ -136,7 +122,7 @@ class Pool:
         self._failures.tell()
 
     def _start(self) -> Worker:
-        worker = self._started.pop() if self._started else _new_worker()
+        worker = _new_worker()
         worker.tell(self._assignment)
         self._workers.append(worker)
         threading.Thread(target=self._listen, args=(worker,), daemon=True).start()

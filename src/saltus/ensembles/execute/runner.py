@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from saltus.scenarios.loader import Source
 
 FEW = 256  # samples that are not worth starting workers for
+# A worker loads its libraries and programs in a second or two. So this process begins alone, and has others help when
+# its pace, after so long, says that more than so much is left [s].
+TRIAL, WORTH = 1.5, 4.0
 # Samples in a chunk, the fewest and the most; a GPU has more to do at once.
 CHUNK = {"cpu": (64, 4096), "gpu": (16384, 65536)}
 
@@ -134,15 +137,14 @@ def execute(
     path, _ = Path(out), work.samples  # a wrong scenario is told of first
     if not resume or not path.exists():
         check_new(path)
-    with _cluster(scheduler, workers) as client, contextlib.ExitStack() as waiting:
+    with _cluster(scheduler, workers) as client:
         sharers = client.n_workers if client is not None else _workers(work, workers)
-        started = waiting.enter_context(pool.early(_early(work, path, chunk, sharers))) if client is None else []
         store, work = prepare(work, path, chunk, sharers)
         with store.lock():
             store.sweep()
             tally = Tally(store, tell or (lambda standing: None))
             try:
-                _compute(work, store, tally, workers, client, started)
+                _compute(work, store, tally, workers, client)
             except KeyboardInterrupt:
                 raise Interrupted(f"Interrupted. {store.describe_kept()}") from None
             except EnsembleError as error:
@@ -252,9 +254,7 @@ class Tally:
         return Standing(self._store.samples, ended, self._found, seconds, pace)
 
 
-def _compute(
-    work: Work, store: Store, tally: Tally, workers: int | None, client: Any, started: list[pool.Worker]
-) -> None:
+def _compute(work: Work, store: Store, tally: Tally, workers: int | None, client: Any) -> None:
     """The chunks that are not done, in the way that fits."""
     pending = tally.pending
     if not pending:
@@ -262,21 +262,62 @@ def _compute(
     if client is not None:
         client.run(work, store, pending, tally)
         return
-    number = min(_workers(work, workers), len(pending))
-    if number > 1:
-        pool.run(work, store, pending, number, tally, started)
-        return
-    failures = Failures()
-    for chunk in pending:
+    number, failures = min(_workers(work, workers), len(pending)), Failures()
+    # Code of a user may end its process; a scenario's does not.
+    alone = number == 1 or (isinstance(work, ScenarioWork) and not work.allow_python)
+    trial = _Trial(store, tally)
+    for place, chunk in enumerate(pending):
+        if not alone or (number > 1 and trial.is_long()):
+            pool.run(work, store, pending[place:], number, tally)
+            break
         try:
-            _here(work, store, chunk, tally)
+            _here(work, store, chunk, tally if number == 1 else trial)
+        except _LongError:
+            tally(chunk, 0)
+            pool.run(work, store, pending[place:], number, tally)
+            break
         except ChunkError as problem:
             tally(chunk, 0)
             failures.add(problem)
     failures.tell()
 
 
-def _here(work: Work, store: Store, chunk: int, tally: Tally) -> None:
+class _LongError(EnsembleError):
+    """An ensemble takes so long that other processes are worth starting."""
+
+
+class _Trial:
+    """Counts samples that end in this process, and interrupts its work where others are worth starting."""
+
+    def __init__(self, store: Store, tally: Tally):
+        self._store, self._tally = store, tally
+        self._first: tuple[float, int] | None = None  # when it began to compute, and how many samples had ended then
+
+    def __call__(self, chunk: int, ended: int) -> None:
+        self._tally(chunk, ended)
+        if self._first is None:
+            self._first = _worked(), self._tally.standing().ended
+        first, last = self._store.bounds(chunk)
+        if ended < last - first and self.is_long():
+            raise _LongError("Others are worth starting.")
+
+    def is_long(self) -> bool:
+        """Whether much is left at the pace since the first samples were heard of."""
+        if self._first is None:
+            return False
+        standing = self._tally.standing()
+        passed, ended = _worked() - self._first[0], standing.ended - self._first[1]
+        return passed > TRIAL and passed * (standing.samples - standing.ended) > WORTH * ended
+
+
+def _worked() -> float:
+    """Processor time of this process but for that which went into programs: other processes load those [s]."""
+    from saltus.programs import waiting
+
+    return time.process_time() - waiting.worked()
+
+
+def _here(work: Work, store: Store, chunk: int, tally: Callable[[int, int], None]) -> None:
     """A chunk in this process."""
     remind_of_configure()
     first, last = store.bounds(chunk)
@@ -295,12 +336,6 @@ def _here(work: Work, store: Store, chunk: int, tally: Tally) -> None:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise ChunkError(f"Samples {first} to {last - 1} could not be computed: {reason}") from error
     tally(chunk, last - first)
-
-
-def _early(work: Work, path: Path, chunk: int | None, workers: int) -> int:
-    """How many workers are sure to be needed before it is known what is left to do."""
-    chunks = -(-work.samples // chunk) if chunk else workers
-    return 0 if path.exists() or min(workers, chunks) < 2 else min(workers, chunks)
 
 
 def _workers(work: Work, wanted: int | None) -> int:

@@ -18,7 +18,7 @@ from saltus.contacts.first_contact import TOUCH
 from saltus.contacts.local import body_side, fixed_side, meet
 from saltus.hybrid.members import Change
 from saltus.laws.impact import Elastic
-from saltus.programs import program
+from saltus.programs import brief_program
 from saltus.shapes.disc import Disc
 from saltus.systems.bodies.searches import pair_index, round_axes
 from saltus.systems.bodies.state import motion_of, place_of
@@ -27,6 +27,7 @@ from saltus.systems.gas.bodies import Bodies, Shapes, matrices
 from saltus.systems.gas.hard_bodies import HardBodies
 
 CHUNK = 64  # impacts that are looked at together
+FEW = 2048  # impacts before which the optimised loop would take longer to compile than it saves
 NORMAL = LABELS.index("normal")
 AT_ONCE = 4.0  # units in the last place of a time: impacts that are nearer count as of one instant
 ROW = 13  # place, velocity, orientation, angular momentum
@@ -81,6 +82,7 @@ class Ahead:
             # As `first_contact` has it, but for the rounding of places.
             touching=2.0 * TOUCH * float(bodies.radius.max()) + 4.0 * float(np.spacing(np.abs(place.centre).max())),
             checked=True,
+            few=FEW,
         )
         self.last = t
 
@@ -204,7 +206,7 @@ def _angular_velocity(state: np.ndarray, inertia: np.ndarray) -> np.ndarray:
     return np.einsum("nij,nj->ni", turns, np.einsum("nij,ni->nj", turns, state[:, 10:13]) / inertia)
 
 
-@program
+@brief_program
 def _meetings(system, first, second, wall, normal, arm1, arm2, state1, state2) -> Array:
     """What the queue asks of a touch, for many impacts: before and after each."""
 

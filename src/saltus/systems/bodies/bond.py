@@ -32,6 +32,7 @@ FLATNESS = 0.1  # see `closed`; for shapes with flats
 LEAST_RESISTANCE = 1e-3  # of a contact with friction, below which its force is taken to grow without bound
 CREEP = 1e-4  # of the speed of the motion, below which slip that has just begun is taken to keep its direction
 BLEND = 1e-3  # of the stopping speed: how sharply friction turns round with the slip
+TOGETHER = 5  # places that are looked at together: as many as a step asks for, so that nothing more is compiled
 LEFT = 1e-3  # of the reach of a spot, by which a contact must be outside to have left it
 
 
@@ -323,10 +324,22 @@ class Bond:
 
     def rows(self, y: np.ndarray, whole: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Place and orientation; velocities and the sum of normal forces (if `whole`); energy lost to friction."""
+        return self._rows(y, self.closed(y) if whole else None)
+
+    def several_rows(self, ys: list[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """The same at several places: the compiled programs are called for as many at once as steps ask for."""
+        known: list[Closed] = []
+        whole = len(ys) - len(ys) % TOGETHER
+        for k in range(0, whole, TOGETHER):
+            known += self._closed_at(ys[k : k + TOGETHER], self.flatness)
+        known += [self.closed(y) for y in ys[whole:]]
+        return [self._rows(y, closed) for y, closed in zip(ys, known, strict=True)]
+
+    def _rows(self, y: np.ndarray, closed: Closed | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         rows, _ = self._unpacked(y)
         on = np.zeros(self.k)
-        if whole:
-            at = self.pressed(y)
+        if closed is not None:
+            at = self._pressed(closed)
             with np.errstate(divide="ignore"):
                 forces = at.normal / at.kappa
             np.add.at(on, self.contacts.second, forces)

@@ -92,7 +92,7 @@ def _fits(body: Body, placed, size: np.ndarray, radius: float, periodic: bool) -
         if distance > radius + float(other.shape.radius()) + clear:
             continue
         near = eqx.tree_at(lambda b: b.center, other, center + apart)
-        if type(near.shape) is not type(body.shape) or _gap(near, body) < clear:
+        if type(near.shape) is not type(body.shape) or not _are_apart(near, body, clear):
             return False
     return True
 
@@ -103,16 +103,22 @@ def _form(body: Body) -> np.ndarray | None:
     return None if axes is None else forms_of(axes[None], np.asarray(body.quaternion)[None])
 
 
-def _gap(one: Body, two: Body) -> float:
+def _are_apart(one: Body, two: Body, clear: float) -> bool:
+    """Whether the gap of two bodies is this large at least."""
     first, second = _form(one), _form(two)
     if first is not None and second is not None:
-        pair = first, second, (np.asarray(two.center) - np.asarray(one.center))[None]
+        offset = np.asarray(two.center) - np.asarray(one.center)
+        distance = np.linalg.norm(offset)
+        reach = np.sqrt(offset @ first[0] @ offset) + np.sqrt(offset @ second[0] @ offset)
+        if distance * distance - reach > clear * distance:  # already along the line of the centres
+            return True
+        pair = first, second, offset[None]
         if overlap_deeply(*pair)[0]:
-            return -np.inf
+            return False
         found, sure = ellipsoid_gaps(*pair)
         if sure[0]:
-            return float(found[0])
-    return float(gap(_numbered(one), _numbered(two)).gap)
+            return float(found[0]) >= clear
+    return float(gap(_numbered(one), _numbered(two)).gap) >= clear
 
 
 def _wall_gap(wall: Wall, body: Body) -> float:

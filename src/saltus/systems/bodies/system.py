@@ -244,6 +244,11 @@ class RigidBodies(AbstractQueuedSystem):
             "mode": state.mode,
         }
 
+    def observe_rows(self, states: State) -> dict[str, np.ndarray] | None:
+        from saltus.systems.bodies.rows import shown
+
+        return shown(self, states)
+
     def _smallest_gap(self, state: State, i: Array) -> Array:
         body = self.body(state, i)
         found = [jnp.asarray(jnp.inf)]

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Array
 
-from saltus.programs import program
+from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers
 from saltus.shapes import AbstractShape, alike
 from saltus.systems.gas.flight import (
@@ -174,6 +174,6 @@ def _extents(stock: AbstractShape) -> tuple[Array, Array, Array]:
     return jax.vmap(lambda shape: (shape.hull_axes(), shape.radius(), shape.volume()))(stock)
 
 
-@program
+@brief_program
 def _settled(flight: Flight, rows: Array) -> Array:
     return jax.vmap(lambda row: settled(flight, row))(rows)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.numerics import tournament
-from saltus.programs import program
+from saltus.programs import brief_program, program
 from saltus.systems.gas.arena import LEAVE, RUNNING, TOLD, Arena, Fluid, Terms, partner_of, put, read, row_of
 from saltus.systems.gas.flight import moved, settled
 from saltus.systems.gas.forecast import forecast
@@ -18,8 +18,7 @@ from saltus.systems.gas.neighbours import relist
 from saltus.systems.gas.strike import Blow, struck
 
 
-@program
-def advanced(arena: Arena, terms: Terms, fluid: Fluid, until: Array, contacts: Array) -> Fluid:
+def _advanced(arena: Arena, terms: Terms, fluid: Fluid, until: Array, contacts: Array) -> Fluid:
     """The fluid after all that happens before the time `until`, or after so many contacts.
 
     Args:
@@ -34,6 +33,10 @@ def advanced(arena: Arena, terms: Terms, fluid: Fluid, until: Array, contacts: A
         return (fluid.due[1] < until) & (fluid.tally.contacts < contacts) & (fluid.stop == RUNNING)
 
     return jax.lax.while_loop(going, functools.partial(turn, arena, terms), fluid)
+
+
+advanced = program(_advanced)
+advanced_briefly = brief_program(_advanced)  # for few contacts: half as long to compile, four times as slow
 
 
 def turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:

@@ -155,7 +155,8 @@ def _entered(
     def cell(m, lists):
         around = home + offsets[m // len(images)]
         wrapped = around % shape
-        inside = jnp.all(periodic | (around == wrapped))
+        # Of two cells along an edge each is beside the other, on whichever side, also between walls.
+        inside = jnp.all(periodic | (around == wrapped) | (shape <= 2))
         c = (wrapped[0] * shape[1] + wrapped[1]) * shape[2] + wrapped[2]
         here, names = row_of(grid.seats, c), row_of(grid.cells, c)
         hit, codes = _near_seats(arena, terms, anchor, here, images[m % len(images)], size)
