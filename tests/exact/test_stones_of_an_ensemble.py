@@ -35,7 +35,7 @@ design = "random"
 def test_a_stone_over_time_is_that_of_the_ensemble_and_does_what_it_does_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stones.toml").write_text(STONES)
-    assert app.call("ensemble stones.toml --out a.zarr --series 6 --workers 1 --quiet".split()) == 0
+    assert app.call(["ensemble", "stones.toml", "--out", "a.zarr", "--series", "6", "--workers", "1", "--quiet"]) == 0
     kept, series = xr.open_zarr("a.zarr").load(), xr.open_zarr("a.zarr", group="series").load()
     last = (series["mode"].values >= 0).sum(axis=1) - 1
     ends = series["position"].values[np.arange(6), last]
