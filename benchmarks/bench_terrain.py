@@ -14,6 +14,7 @@ import numpy as np
 from stamp import Report, best_of
 
 import saltus as sl
+from saltus.engines.flat import FlatSystem
 from saltus.io import release
 
 import jax  # isort: skip
@@ -43,24 +44,19 @@ def surfaces():
 def marching(surface, n: int):
     """RK4 steps of many systems at once, one mass or a pair on a rod, with friction."""
     system = sl.systems.SlidingMasses(surface, [1.0] * n, [(0, 1)] if n == 2 else [], mu=0.1)
-    mode, ledger, step = jnp.zeros(n, int), jnp.zeros(1 + len(system.rods)), 1e-3
-
-    def rate(y):
-        got = system.rate(sl.hybrid.State(jnp.asarray(0.0), *y, mode))
-        return got.q, got.v, got.ledger
-
-    def rk4(y, _):
-        def moved(k, part):
-            return jax.tree.map(lambda a, b: a + part * step * b, y, k)
-
-        k1 = rate(y)
-        k2 = rate(moved(k1, 0.5))
-        k3 = rate(moved(k2, 0.5))
-        k4 = rate(moved(k3, 1.0))
-        return jax.tree.map(lambda a, b, c, d, e: a + step / 6 * (b + 2 * c + 2 * d + e), y, k1, k2, k3, k4), None
+    step = 1e-3
 
     def one(q, v):
-        return jax.lax.scan(rk4, (q, v, ledger), None, length=STEPS)[0]
+        flat = FlatSystem(system, system.state(q, v))
+
+        def rk4(y, _):
+            k1 = flat.rate(flat.like.t, y)
+            k2 = flat.rate(flat.like.t, y + 0.5 * step * k1)
+            k3 = flat.rate(flat.like.t, y + 0.5 * step * k2)
+            k4 = flat.rate(flat.like.t, y + step * k3)
+            return y + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4), None
+
+        return jax.lax.scan(rk4, flat.vector(flat.like), None, length=STEPS)[0]
 
     return jax.jit(jax.vmap(one))
 

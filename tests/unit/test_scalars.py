@@ -49,11 +49,17 @@ def sums(x):
     return x @ x, jnp.linalg.norm(x, axis=1), jnp.max(x), jnp.any(x > 1.0), powers, jnp.einsum("ij,kj->ik", x, x)
 
 
+def of_nothing(x):
+    none = x[:0]
+    largest, smallest = jnp.max(none, initial=-1.0), jnp.min(none, axis=0, initial=2.0)
+    return largest + x, smallest, none.sum(axis=0), jnp.prod(none), (none > 0.0).any(), none.T @ none
+
+
 def loop(x):
     return jax.lax.fori_loop(0, 3, lambda k, y: 0.5 * y @ x + k, x)
 
 
-@pytest.mark.parametrize("function", [moves, choices, sums, loop])
+@pytest.mark.parametrize("function", [moves, choices, sums, of_nothing, loop])
 def test_scalar_program_computes_what_the_function_does(function):
     x = draw(3, 3)
     expected = jax.vmap(function)(jnp.asarray(x))

@@ -8,7 +8,18 @@ from collections.abc import Callable
 import numpy as np
 
 from saltus.numerics.scalars.arrays import each, fill, rows_of
-from saltus.numerics.scalars.graph import CannotScalariseError, Scalars
+from saltus.numerics.scalars.graph import Scalars
+
+
+def _neutral(op: str, dtype) -> np.ndarray:
+    """What a reduction gives where there is nothing to reduce, such as the forces of no rods."""
+    if op in ("max", "min"):
+        sign, kind = (-1.0 if op == "max" else 1.0), np.dtype(dtype)
+        limits = None if kind.kind == "f" else np.iinfo(kind)
+        value = sign * np.inf if limits is None else (limits.min if op == "max" else limits.max)
+    else:
+        value = {"add": 0, "mul": 1, "and": True, "or": False}[op]
+    return np.asarray(value, dtype)
 
 
 def _reduction(op: str) -> Callable:
@@ -17,7 +28,7 @@ def _reduction(op: str) -> Callable:
         shape = eqn.outvars[0].aval.shape
         rows = rows_of(np.moveaxis(array, axes, range(len(axes))).reshape(-1, *shape))
         if not rows:
-            raise CannotScalariseError(f"{eqn.primitive.name} of nothing")
+            return fill(shape, s.constant(_neutral(op, eqn.outvars[0].aval.dtype)))
         out = rows[0]
         for row in rows[1:]:
             out = each(lambda a, b: s.operation(op, a, b), out, row)
@@ -60,6 +71,8 @@ def _product(s: Scalars, eqn, left, right) -> np.ndarray:
     right = np.moveaxis(right, (*batch_right, *over_right), range(len(batch_right) + len(over_right)))
     n, m = len(batch_left), len(over_left)
     shape = eqn.outvars[0].aval.shape
+    if not left.size or not right.size:
+        return fill(shape, s.constant(_neutral("add", eqn.outvars[0].aval.dtype)))
     batch = left.shape[:n]
     out = np.empty((int(np.prod(batch, dtype=int)), *shape[n:]), object)
     lefts, rights = left.reshape(-1, *left.shape[n:]), right.reshape(-1, *right.shape[n:])
