@@ -1,6 +1,7 @@
 """Rockfall maps and barriers: sums over runs of stones."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -86,7 +87,9 @@ def test_the_command_maps_the_stones_that_an_ensemble_keeps_over_time(tmp_path, 
     dem, store = tmp_path / "dem.tif", tmp_path / "stones.zarr"
     write_raster(dem, {"height": np.zeros(GRID.shape)}, GRID)
     surface = f'[surface]\ntype = "terrain"\nfile = "{dem}"\ncrs = "local"\n'
-    xr.Dataset({"done": ("sample", [1, 1])}, attrs={"kind": "ground_body", "scenario": surface}).to_zarr(store)
+    ends = ("sample", [0, 1], {"flag_meanings": "at_rest left_domain"})
+    kept = {"done": ("sample", [1, 1]), "outcome": ends}
+    xr.Dataset(kept, attrs={"kind": "ground_body", "scenario": surface}).to_zarr(store)
     runs = xr.concat([stone(15.0, 55.0, 10.0), stone(25.0, 31.0, 20.0)], "sample")
     runs["position"][1, 2], runs["mode"][1, 2] = np.nan, -1  # the second has ended before
     runs["mode"].attrs["flag_meanings"] = "flight slide skid roll rest"
@@ -94,7 +97,8 @@ def test_the_command_maps_the_stones_that_an_ensemble_keeps_over_time(tmp_path, 
     command = ["hazard", str(store), "--barrier", "LINESTRING (30 0, 30 40)", "--profile", str(tmp_path / "net.csv")]
     command += ["--out", str(tmp_path / "maps.tif"), "--plot", str(tmp_path / "maps.png")]
     assert call(command) == 0
-    assert "1 of 2 stones" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "1 of 2 stones" in told and re.search(r"left the map +1 stones", told)
     with rasterio.open(tmp_path / "maps.tif") as file:
         assert file.descriptions == tuple(MAPS)
         passed = file.read(1)[::-1]

@@ -1,13 +1,14 @@
 """Shapes given by a function are what the closed forms say, for an ellipsoid that is known."""
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from saltus import contacts
 from saltus.scenarios.shape import ShapeTable
-from saltus.shapes import Ball, Body, Ellipsoid, Implicit, Superellipsoid, Supported
+from saltus.shapes import Ball, Block, Body, Ellipsoid, Implicit, Superellipsoid, Supported
 
 AXES = np.array([1.0, 0.8, 0.6])
 KNOWN = Ellipsoid(AXES)
@@ -66,3 +67,26 @@ def test_the_volume_of_a_table_is_that_of_its_shape():
     for exponents in (2.0, 4.0, [2.0, 3.0, 8.0]):
         table = ShapeTable(axes=[0.5, 0.7, 1.1], exponents=exponents)
         assert table.volume() == pytest.approx(float(table.build().volume()), rel=1e-13)
+
+
+def test_a_block_curves_everywhere_and_is_an_ellipsoid_for_exponents_of_two():
+    directions = np.random.default_rng(1).normal(size=(200, 3))
+    directions[:40, 0] = 0.0  # where a superellipsoid is flat
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+
+    @eqx.filter_jit
+    def seen(shape):
+        points = jax.vmap(shape.support_point)(directions)
+        return (
+            points,
+            jax.vmap(jax.grad(shape.support))(directions),
+            jax.vmap(jax.jacfwd(shape.support_point))(directions),
+        )
+
+    points, slopes, radii = seen(Block(AXES, 4.0))
+    np.testing.assert_allclose(points, slopes, atol=1e-14)  # as those of every support function
+    across = np.linalg.eigvalsh(radii)[:, 1:]  # one is along the normal, and zero
+    assert across.min() > 0.05 and across.max() < 30.0
+    flat = seen(Superellipsoid(AXES, 4.0))[0]
+    np.testing.assert_allclose(np.sum(points * directions, axis=1) / np.sum(flat * directions, axis=1), 1.0, atol=8e-3)
+    np.testing.assert_allclose(seen(Block(AXES, 2.0))[0], seen(KNOWN)[0], atol=1e-14)

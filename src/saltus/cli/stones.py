@@ -57,6 +57,7 @@ def mapped(
         "runs": maps.runs,
         "pixels_passed": int((layers["passage_probability"] > 0).sum()),
         "stones_stopped": float(maps.stopped.sum()),
+        "stones_left": maps.left,
         **{
             f"largest_{name}": float(np.nanmax(layers[f"{name}_largest"])) for name in ("kinetic_energy", "jump_height")
         },
@@ -72,6 +73,7 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("runs", str(facts["runs"])),
         ("passed", f"{facts['pixels_passed']} pixels"),
         ("stopped", f"{facts['stones_stopped']:.0f} stones"),
+        *([("left the map", f"{facts['stones_left']} stones")] if facts["stones_left"] else []),
         ("largest energy", f"{facts['largest_kinetic_energy']:.4g} J"),
         ("largest height", f"{facts['largest_jump_height']:.3g} m"),
         ("largest speed", f"{facts['largest_speed']:.4g} m/s"),

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -65,6 +66,9 @@ FEW = 16  # a GPU takes fewer lanes at once when only this part of them is left
 CALM = 16  # steps without doubt after which a lane that was looked into goes on with the others
 
 
+Look = Callable[[np.ndarray, Any, Lanes], None]
+
+
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """What all runs of a batch have in common.
@@ -92,6 +96,7 @@ def run(
     plan: Plan,
     progress: Callable[[int], None] | None = None,
     goes: np.ndarray | bool = True,
+    look: Look | None = None,
 ) -> Lanes:
     """Let runs go to their ends.
 
@@ -103,6 +108,8 @@ def run(
         plan: What they have in common.
         progress: Called with the number of runs that have ended since the last call.
         goes: Which of them to run; the others stay where they are.
+        look: Called after every step of some runs with their rows, their states before it and all lanes. It changes
+            nothing for them: the steps are the same. For systems that go by mode (`goes_by_mode`) alone.
 
     Returns:
         The lanes in the order given, as numpy arrays; `Status.full` where a limit of the plan was met.
@@ -116,7 +123,7 @@ def run(
             warn_of_slow_path(type(shared).__name__, error)
     lanes = _begin(varying, shared, start, until, plan)
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
-    _drive(lanes, shared, plan, progress)
+    _drive(lanes, shared, plan, progress, look)
     return lanes
 
 
@@ -126,7 +133,7 @@ def _begin(varying, shared, start: State, until: np.ndarray, plan: Plan) -> Lane
     return jax.tree.map(np.array, lanes)
 
 
-def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | None) -> None:
+def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | None, look: Look | None = None) -> None:
     """Move the lanes that go to their ends, all in one loop or those of each mode in turn."""
     on_cpu = jax.default_backend() == "cpu"
     apart = goes_by_mode(shared, lanes.state, plan)
@@ -134,7 +141,7 @@ def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | N
     room, looks = (ROOM if apart else size), (LOOKS if on_cpu else min(size, LOOKS_ON_GPU))
     fixed = (plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
     while (lanes.status == Status.going).any():
-        before = int((lanes.status == Status.going).sum())
+        count = int((lanes.status == Status.going).sum())
         for mode in np.unique(lanes.state.mode[lanes.status == Status.going]) if apart else [None]:
             going = lanes.status == Status.going
             rows = np.flatnonzero(going if mode is None else going & (lanes.state.mode == mode))
@@ -142,19 +149,22 @@ def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | N
                 lanes.status[rows], lanes.state.t[rows] = Status.reached, lanes.until[rows]
                 continue
             programs = _programs(*fixed, None if mode is None else int(mode))
-            _move(programs.flow, lanes, rows, room, shared, plan)
+            before = None if look is None else jax.tree.map(lambda x, rows=rows: x[rows], lanes.state)
+            _move(programs.flow, lanes, rows, room, shared, plan, np.asarray(PATIENCE if look is None else 1))
             _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, plan)
+            if look is not None:
+                look(rows, before, lanes)
         if progress is not None:
-            progress(before - int((lanes.status == Status.going).sum()))
+            progress(count - int((lanes.status == Status.going).sum()))
 
 
-def _move(part: Callable[..., Lanes], lanes: Lanes, rows: np.ndarray, most: int, shared, plan: Plan) -> None:
+def _move(part: Callable[..., Lanes], lanes: Lanes, rows: np.ndarray, most: int, shared, plan: Plan, *more) -> None:
     """Give some lanes to a program, at most so many in one call."""
     on_cpu = jax.default_backend() == "cpu"
     for some in np.split(rows, range(most, rows.size, most)):
         if some.size:
             room = most if on_cpu else _room(some.size, most)
-            put(lanes, some, part(take(lanes, _pad(some, room), some.size), shared, plan.control))
+            put(lanes, some, part(take(lanes, _pad(some, room), some.size), shared, plan.control, *more))
 
 
 def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
@@ -173,23 +183,6 @@ def goes_by_mode(shared, start: State, plan: Plan) -> bool:
     explicit = isinstance(plan.stepper, ExplicitStepper) and isinstance(plan.control, AdaptiveSteps)
     apart = jax.default_backend() == "cpu" and bool(shared.apart)
     return apart and explicit and _fits_scalars(shared, one, plan.stepper)
-
-
-def run_in_parts(varying, shared, start: State, times, plan: Plan, goes: np.ndarray | bool = True) -> Iterator[Lanes]:
-    """The runs of `run` at some rising times; each waits there for the others.
-
-    What is given is changed as they go on. Lanes that have come to an end before stay as they were there.
-    """
-    begin = np.broadcast_to(np.asarray(times[0], float), start.t.shape)
-    lanes = _begin(varying, shared, start, begin, plan)
-    lanes.status[:] = Status.reached
-    alive = np.broadcast_to(goes, lanes.status.shape).copy()
-    for time in times:
-        lanes.until[:] = np.where(alive, time, lanes.until)
-        lanes.status[:] = np.where(alive & (lanes.state.t < time), Status.going, lanes.status)
-        _drive(lanes, shared, plan, None)
-        alive &= lanes.status == Status.reached
-        yield lanes
 
 
 def _by_kernel(
@@ -258,14 +251,14 @@ def _begin_program(watch, one_by_one: bool) -> Callable[..., Lanes]:
 def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool, mode: int | None) -> _Programs:
     """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
 
-    def flow(lanes, shared, control):
+    def flow(lanes, shared, control, patience):
         width = _width(lanes, shared, stepper, control, one_by_one)
 
         def some_steps(some):
             if width is None:
-                block = flow_one(some, shared, control, stepper, watch, PATIENCE)
+                block = flow_one(some, shared, control, stepper, watch, patience)
             else:
-                block = _flow_together(some, shared, control, stepper, watch, mode)
+                block = _flow_together(some, shared, control, (stepper, watch, mode), patience)
             return end_at_limit(block, max_steps)
 
         if width is None:
@@ -397,8 +390,9 @@ def _sizes(shared) -> list[int]:
     return [leaf.size for leaf in jax.tree.leaves(eqx.filter(shared, eqx.is_array))]
 
 
-def _flow_together(lanes: Lanes, shared, control: AbstractSteps, stepper, watch, mode: int | None) -> Lanes:
+def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, patience: Array) -> Lanes:
     """A few steps of a block of lanes, side by side: here every leaf has the lanes as its last axis."""
+    stepper, watch, mode = fixed
     numbers, rest = eqx.partition(shared, eqx.is_array)
 
     def together(function):
@@ -437,7 +431,7 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, stepper, watch,
 
     def going_on(value):
         carry, _, count = value
-        return (carry.status == Status.going).any() & (count < PATIENCE)
+        return (carry.status == Status.going).any() & (count < patience)
 
     def step(value):
         carry, largest, count = value

@@ -50,7 +50,7 @@ class RockfallMaps:
     grid: Grid
 
     def __post_init__(self):
-        self.runs = 0
+        self.runs = self.left = 0
         self.stopped = np.zeros(self.grid.shape)
         self._pixels: list[np.ndarray] = []
         self._values: list[np.ndarray] = []
@@ -59,6 +59,7 @@ class RockfallMaps:
         """Add a run of a stone from its dataset."""
         path = _path(dataset)
         self.runs += 1
+        self.left += str(dataset.attrs.get("outcome", "")).startswith("left_domain")
         dense = _dense(path, np.array([self.grid.dx, self.grid.dy]))
         row, column, there = self.grid.pixels(dense[:, 0], dense[:, 1])
         flat = (row * self.grid.shape[1] + column)[there]

@@ -29,10 +29,13 @@ class BallOfBody(Model):
 class GroundShape(Model):
     """The body's shape: `axes` (and `exponents`) of an ellipsoid or superellipsoid, `radius` of a ball, `disc` (radius
     of a thin disc, with `rounding` of its rim) or `balls`.
+
+    The faces of a superellipsoid bulge by the share `bulge` of its size: flat ones would touch hollow ground twice.
     """
 
     axes: Triple | None = None
     exponents: list[float] | float = 2.0
+    bulge: Annotated[float, pydantic.Field(ge=0, le=1)] = 0.02
     radius: Positive | None = None
     disc: Positive | None = None
     rounding: Nonnegative = 0.0
@@ -50,7 +53,7 @@ class GroundShape(Model):
 
     def build(self) -> tuple[list, list[list[float]]]:
         """The shapes and their centres."""
-        from saltus.shapes import Ball, Disc
+        from saltus.shapes import Ball, Block, Disc
 
         if self.balls is not None:
             return [Ball(ball.radius) for ball in self.balls], [ball.center for ball in self.balls]
@@ -62,7 +65,8 @@ class GroundShape(Model):
             raise ValueError("`body.shape` needs one of axes, radius, disc or balls.")
         # Checked already; ensembles build with numbers that are not known yet, which no check would take.
         shape = ShapeTable.model_construct(axes=self.axes, exponents=self.exponents)
-        return [shape.build()], [[0.0, 0.0, 0.0]]
+        built = shape.build() if shape.is_ellipsoid else Block(self.axes, self.exponents, self.bulge)
+        return [built], [[0.0, 0.0, 0.0]]
 
 
 class GroundBodyTable(Model):

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from saltus.shapes.alike import alike
     from saltus.shapes.ball import Ball
     from saltus.shapes.base import AbstractShape
+    from saltus.shapes.block import Block
     from saltus.shapes.body import Body, stack
     from saltus.shapes.disc import Disc
     from saltus.shapes.ellipsoid import Ellipsoid
@@ -21,6 +22,7 @@ __all__ = [
     "AbstractProfile",
     "AbstractShape",
     "Ball",
+    "Block",
     "Body",
     "ButterflyProfile",
     "CircleProfile",
@@ -41,6 +43,7 @@ __getattr__, __dir__ = late(
         "alike": ("alike",),
         "ball": ("Ball",),
         "base": ("AbstractShape",),
+        "block": ("Block",),
         "body": ("Body", "stack"),
         "disc": ("Disc",),
         "ellipsoid": ("Ellipsoid",),

@@ -39,15 +39,14 @@ class Superellipsoid(AbstractShape):
         traced = known is None  # by JAX, which then broadcasts; it would compile a program for known numbers
         self.exponents = jnp.broadcast_to(exponents, (3,)) if traced else numbers(np.broadcast_to(known, (3,)))
 
-    def _multiplier(self, n: Vec) -> tuple[Vec, Vec, Array]:
-        """Logarithms of a |n| / p, the conjugate exponents, and the logarithm of the multiplier.
+    def _shares(self, widths: Vec) -> Vec:
+        """|x/a|, |y/b|, |z/c| of the support point for the direction n, from a |n|.
 
         The support point is where the gradient of the level function, p (x/a)^(p-1) / a, is n
-        divided by the multiplier.
+        divided by a multiplier.
         """
-        axes, p = Vec.of(self.axes), Vec.of(self.exponents)
-        tiny = 1e-300
-        logs = Vec(*(jnp.log(jnp.maximum(a * jnp.abs(m), tiny) / e) for a, m, e in zip(axes, n, p, strict=True)))
+        p, tiny = Vec.of(self.exponents), 1e-300
+        logs = Vec(*(jnp.log(jnp.maximum(width, tiny) / e) for width, e in zip(widths, p, strict=True)))
         q = Vec(*(e / (e - 1.0) for e in p))
         largest = jnp.maximum(jnp.maximum(logs.x, logs.y), logs.z)
 
@@ -59,12 +58,13 @@ class Superellipsoid(AbstractShape):
 
         # The first step is exact for equal exponents; the last one carries the derivatives.
         s = jax.lax.fori_loop(0, STEPS - 1, lambda _, s: newton(s), largest)
-        return logs, q, newton(jax.lax.stop_gradient(s))
+        s = newton(jax.lax.stop_gradient(s))
+        return Vec(*(jnp.exp((b - s) / (e - 1.0)) for b, e in zip(logs, p, strict=True)))
 
     def supported(self, n: Vec) -> tuple[Array, Vec]:
-        logs, _, s = self._multiplier(n)
-        parts = zip(Vec.of(self.axes), n, logs, Vec.of(self.exponents), strict=True)
-        x = Vec(*(a * jnp.sign(m) * jnp.exp((b - s) / (p - 1.0)) for a, m, b, p in parts))
+        axes = Vec.of(self.axes)
+        shares = self._shares(Vec(*(a * jnp.abs(m) for a, m in zip(axes, n, strict=True))))
+        x = Vec(*(a * jnp.sign(m) * share for a, m, share in zip(axes, n, shares, strict=True)))
         return n.dot(x), x
 
     def level_parts(self, x: Vec) -> tuple[Array, Vec, Sym]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -64,16 +63,14 @@ def run(scenario: Scenario, values: Values, progress: Progress | None = None) ->
     return kept
 
 
-def over_time(scenario: Scenario, values: Values, times: np.ndarray) -> Iterator[Moment] | None:
-    """What the samples with these values show at rising times, all side by side; None where they must run alone."""
+def over_time(scenario: Scenario, values: Values, times: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray] | None:
+    """What the samples with these values show at rising times, in the very runs of `run`.
+
+    Returns:
+        Quantities by name, with the samples and the times as first axes, and which samples must be run alone; None
+        where all must.
+    """
     return _work(scenario).over_time(building.in_radians(scenario, values), times)
-
-
-class Moment(NamedTuple):
-    """Some samples at one time: what they show, and which of them have not ended before."""
-
-    observed: dict[str, np.ndarray]
-    there: np.ndarray
 
 
 def _alike(values: Values, count: int) -> Iterator[tuple[np.ndarray, dict]]:
@@ -143,7 +140,7 @@ class _Work:
             self._builders[chosen] = builder if builder is not None and builder.works() else None
         return self._builders[chosen]
 
-    def _run(self, scenario, stack: building.Stack, good, until, rows, kept, tell: Progress) -> np.ndarray:
+    def _run(self, scenario, stack: building.Stack, good, until, rows, kept, tell: Progress, look=None) -> np.ndarray:
         """Run the good ones of a stack and keep what they give; which of them must be run alone.
 
         Those are the ones that met a limit of the batch, and those whose energies at the end raise doubts: a single
@@ -153,7 +150,7 @@ class _Work:
         from saltus.engines.trial import Status
 
         goes = np.concatenate([good, np.zeros(len(until) - len(good), bool)])
-        lanes = batch.run(stack.varying, stack.shared, stack.start, until, self._plan(scenario), tell, goes)
+        lanes = batch.run(stack.varying, stack.shared, stack.start, until, self._plan(scenario), tell, goes, look)
         found = {name: np.asarray(column) for name, column in _at_end(stack, lanes.state).items()}
         rests = found.pop(outputs.RESTS)
         outcome = _outcomes(lanes, until, rests, stack)
@@ -187,36 +184,25 @@ class _Work:
         limit = min(MAX_EVENTS_APART if getattr(self.system, "apart", ()) else MAX_EVENTS, options.max_events)
         return batch.Plan(stepper, control, outputs.watch(self.peaks), limit, MAX_STEPS)
 
-    def over_time(self, values: Values, times: np.ndarray) -> Iterator[Moment] | None:
+    def over_time(self, values: Values, times: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray] | None:
         """See `over_time` of the module."""
         from saltus.engines import batch
+        from saltus.engines.batch_times import Moments
 
-        if any(column.dtype.kind != "f" for column in values.values()):
-            return None
         builder = self._builder(self.scenario, {}, tuple(values))
-        if builder is None:
+        if builder is None or any(column.dtype.kind != "f" for column in values.values()):
             return None
         count = len(next(iter(values.values())))
         stack = builder.build(np.stack([self._fill(column) for column in values.values()], axis=1))
         plan = self._plan(self.scenario)
         if not batch.goes_by_mode(stack.shared, stack.start, plan):
             return None
-        good = np.zeros(self.length, bool)
-        good[:count] = building.valid(self.scenario, values) & stack.good[:count]
-        return self._moments(stack, times, plan, good, count)
-
-    def _moments(
-        self, stack: building.Stack, times: np.ndarray, plan, good: np.ndarray, count: int
-    ) -> Iterator[Moment]:
-        from saltus.engines import batch
-        from saltus.engines.trial import Status
-
-        there, rest = good[:count], self.system.mode_names.index("rest")
-        for lanes in batch.run_in_parts(stack.varying, stack.shared, stack.start, times, plan, good):
-            observed = _programs()[2](stack.shared, stack.varying, lanes.state)
-            yield Moment({name: np.asarray(column)[:count] for name, column in observed.items()}, there)
-            # The first moment at rest, or beyond a border, is still shown.
-            there = there & (lanes.status[:count] == Status.reached) & (lanes.state.mode[:count] != rest)
+        good = building.valid(self.scenario, values) & stack.good[:count]
+        moments = Moments(stack.varying, stack.shared, plan, times, stack.start)
+        kept = {name: np.zeros((count, *one.shape), one.dtype) for name, one in self.columns.items()}
+        until = self._fill(building.end_times(self.scenario, values))
+        left = self._run(self.scenario, stack, good, until, np.arange(count), kept, lambda done: None, moments.look)
+        return {name: shown[:count] for name, shown in moments.shown().items()}, left | ~good
 
     # ---- alone --------------------------------------------------------------------------------
 
@@ -310,14 +296,7 @@ def _programs():
 
         return each(one, (varying, start, end), jax.default_backend() == "cpu")
 
-    def shown(shared, varying, states):
-        def one(values):
-            varying, state = values
-            return eqx.combine(varying, shared).observe(state)
-
-        return each(one, (varying, states), jax.default_backend() == "cpu")
-
-    return program(of_many), program(outputs.at_end), program(shown)
+    return program(of_many), program(outputs.at_end)
 
 
 def _at_end(stack: building.Stack, end):

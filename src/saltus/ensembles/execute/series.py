@@ -1,7 +1,8 @@
 """The first samples of an ensemble over time, in the group `series` of its store.
 
 They are run one by one, by the engine for single runs, so that every moment between two steps is known; stones on the
-ground, whose maps need many, side by side, and all wait for each other at every moment that is kept.
+ground, whose maps need many, side by side, with the very steps that they took in the ensemble, since bounces magnify
+rounding.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 GROUP = "series"
 TOGETHER = 256  # samples that run side by side
-LONGER = 1.25  # than the longest run: bounces magnify rounding, and a run with other steps may take longer
 HAIR = 1e-9  # share of its time by which a batch may have seen the end of a run earlier or later than a single run does
 
 
@@ -57,8 +57,7 @@ def write_series(work: ScenarioWork, store: Store, count: int, tell: Callable[[i
         with atomic_write(store.path / f"{GROUP}.zarr") as temporary, on_device(work.device):
             group = zarr_package().create_group(str(temporary), zarr_format=3, attributes={"samples": count})
             _put_axis(group, "time", times, {"units": "s", "long_name": "time"})
-            done = _side_by_side(group, work, values, times, tell)
-            for sample in range(done, count):
+            for sample in _side_by_side(group, work, values, times, tell):
                 run = _run(work, sample_values(values, sample))
                 if run is not None:
                     _put(group, run, sample, count, times)
@@ -74,42 +73,32 @@ def _times(work: ScenarioWork, store: Store, count: int) -> np.ndarray:
     chunks = range(-(-count // store.size))
     stops = np.concatenate([store.read("stop_time", chunk) for chunk in chunks])[:count]
     last = np.max(stops[np.isfinite(stops)], initial=0.0)
-    longer = LONGER if _by_mode(work.scenario.assemble()[0]) else 1 + HAIR
-    return np.linspace(0.0, last * longer, work.scenario.solve.samples)
+    return np.linspace(0.0, last * (1 + HAIR), work.scenario.solve.samples)
 
 
-def _by_mode(system: HybridSystem) -> bool:
-    return bool(getattr(system, "apart", ()))
-
-
-def _side_by_side(group: Any, work: ScenarioWork, values, times: np.ndarray, tell) -> int:
-    """Run samples together, where that is possible, and put them down; how many of them."""
+def _side_by_side(group: Any, work: ScenarioWork, values, times: np.ndarray, tell) -> list[int]:
+    """Run samples together, where that is possible, and put them down; those that are left to be run alone."""
     from saltus.ensembles.compute import run_samples
 
     system, _ = work.scenario.assemble()
-    count, done = len(next(iter(values.values()))), 0
-    if not _by_mode(system):
-        return 0
-    while done < count:
-        some = {key: column[done : done + TOGETHER] for key, column in values.items()}
-        moments = run_samples.over_time(work.scenario, some, times)
-        if moments is None:
-            return done
-        kept: dict[str, np.ndarray] = {}
-        for k, moment in enumerate(moments):
-            for name, rows in moment.observed.items():
-                if name not in kept:
-                    empty = np.nan if rows.dtype.kind == "f" else -1
-                    kept[name] = np.full((len(rows), len(times), *rows.shape[1:]), empty, rows.dtype)
-                kept[name][moment.there, k] = rows[moment.there]
-            if tell is not None:
-                tell(done + (k + 1) * len(moment.there) // len(times))
-        for name, rows in kept.items():
+    count, alone = len(next(iter(values.values()))), []
+    if not getattr(system, "apart", ()):
+        return list(range(count))
+    for first in range(0, count, TOGETHER):
+        some = {key: column[first : first + TOGETHER] for key, column in values.items()}
+        found = run_samples.over_time(work.scenario, some, times)
+        if found is None:
+            return list(range(first, count))
+        shown, left = found
+        alone += (first + np.flatnonzero(left)).tolist()
+        for name, rows in shown.items():
             if name not in group:
                 _create(group, name, rows[0], system, count, len(times))
-            group[name][done : done + len(rows)] = rows
-        done += len(next(iter(kept.values())))
-    return done
+            rows[left] = group[name].fill_value
+            group[name][first : first + len(rows)] = rows
+        if tell is not None:
+            tell(min(first + TOGETHER, count))
+    return alone
 
 
 def _run(work: ScenarioWork, values: dict[str, Any]) -> Run | None:

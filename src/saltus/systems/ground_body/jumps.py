@@ -52,7 +52,7 @@ HAIR = 1e-13  # of its coordinates [m]; how deep a body that hardly falls may be
 RELEASE_PATH = 1e-9  # [m]; at least
 RELEASE_SHARE = 0.01  # of the settle height; who takes bounces less exactly has no use for more here
 SMALL_TURN = 0.4  # [rad]; no more may happen in such a moment: one step of fourth order follows it
-MOMENTS = 6  # that are tried at most
+MOMENTS = 4  # that are tried
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
 ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins
 
@@ -207,10 +207,12 @@ def _set_off(
     turn = jnp.where(begins[1], _unit(turning) * jnp.maximum(moment * size(turning), least / radius), 0.0)
     spin = turn[2] + slip[2] / jnp.maximum(rim, 1e-300)
     wanted = jnp.concatenate([jnp.zeros(1), slip[:2], turn[:2], spin[None]])
-    dv, dw = hold(system, sight, stopped, wanted)
-    after = system.project(replace_parts(state, v=state.v.add(dv, dw)))
-    presses = system.seen(after)[1].load > 0.0
-    return replace_parts(after, mode=jnp.where(presses, after.mode, FLIGHT))
+    v = state.v.add(*hold(system, sight, stopped, wanted))
+    q = state.q.lift(-sight.touch.height)
+    if system.solid.n_pieces == 1:
+        q = q.replace(facing=sight.touch.place)
+    presses = wrench(system, with_velocity(sight, v), state.mode).load > 0.0
+    return replace_parts(state, q=q, v=v, mode=jnp.where(presses, state.mode, FLIGHT))
 
 
 def _nudged(state: State, now: Wrench, moment: Array) -> State:
@@ -353,8 +355,8 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
 
     pressed = wrench(system, sight, state.mode).load
 
-    def try_moment(carry):
-        i, moment = carry[:2]
+    def try_moment(i, carry):
+        moment = carry[0]
         later = after_short_time(system, state, moment)
         sight = look(system, later)
         now, kept = onset(system, sight, mode, *less).now, wrench(system, sight, state.mode)
@@ -364,16 +366,16 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
         longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
         longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, SMALL_TURN / quickness))
         # No longer than the ground presses: what holds on to it beyond that would be pulled.
-        longer = jnp.where(now.load > 0.0, longer, moment * pressed / (pressed - now.load))
+        shorter = moment * pressed / jnp.maximum(pressed - now.load, 1e-300)
+        coming = jnp.where(now.load > 0.0, jnp.where(i == 0, longer, moment), shorter)
         use = (grip_use if slipless else turn_use)(system, kept, sight)
-        return i + 1, longer, later, moment, now, use
+        return coming, later, moment, now, use
 
-    # First for a short time, which tells how long the moment may be, then for that moment.
+    # First for a short time, which tells how long the moment may be, then for that moment, and for shorter ones if need
+    # be; a fixed number of them, so that derivatives of any kind go through.
     short = jnp.minimum(PROBE, SMALL_TURN / quickness)
-    start = (jnp.zeros((), int), short, state, short, Wrench.nothing(), jnp.zeros(()))
-    _, _, later, moment, now, use = jax.lax.while_loop(
-        lambda carry: (carry[0] < 2) | ((carry[4].load <= 0.0) & (carry[0] < MOMENTS)), try_moment, start
-    )
+    start = (short, state, short, Wrench.nothing(), jnp.zeros(()))
+    _, later, moment, now, use = jax.lax.fori_loop(0, MOMENTS, try_moment, start)
     begun = replace_parts(later, mode=jnp.broadcast_to(mode, state.mode.shape))
     # Its acceleration has grown from zero: half of it is the mean.
     after = _set_off(system, begun, now, held_rows(system, state.mode), less, 0.5 * moment)

@@ -1,0 +1,110 @@
+"""What the runs of a batch show at given times, without changing their steps.
+
+A state between two steps is one shorter step from the one before, as in a single run's trajectory.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from saltus.engines.batch import Plan
+from saltus.engines.batch_lane import Lanes, each
+from saltus.engines.flat import FlatSystem
+from saltus.engines.trial import Status
+from saltus.hybrid import State
+from saltus.programs import program
+
+TOGETHER = 512  # states that are moved on in one call
+
+
+class Moments:
+    """What runs show at given times; `look` is what `batch.run` is to be given, `shown` tells after the run.
+
+    The first time after the end of a run shows where it has come to; after that there is nothing.
+
+    Args:
+        varying: The system's numbers that differ from run to run, stacked.
+        shared: The rest of the system.
+        plan: That of the batch.
+        times: When to look, rising [s].
+        start: The states at the beginning, stacked.
+    """
+
+    def __init__(self, varying: Any, shared: Any, plan: Plan, times: np.ndarray, start: State):
+        self._varying, self._shared, self._plan, self._times = varying, shared, plan, times
+        self._kept: dict[str, np.ndarray] = {}
+        self._waiting: list[tuple] = []
+        self._size = len(start.t)
+        begins = np.searchsorted(times, start.t, "right")
+        self._remember(np.arange(self._size), jax.tree.map(np.asarray, start), np.zeros_like(begins), begins)
+
+    def look(self, rows: np.ndarray, before: State, lanes: Lanes) -> None:
+        """Remember the states from which the times within a step are reached."""
+        after = lanes.state.t[rows]
+        first, last = np.searchsorted(self._times, before.t, "right"), np.searchsorted(self._times, after, "right")
+        self._remember(rows, before, first, last)
+        ended = (lanes.status[rows] != Status.going) | ~np.isin(lanes.state.mode[rows], self._shared.apart)
+        if ended.any():
+            final = jax.tree.map(lambda x: x[rows[ended]], lanes.state)
+            self._remember(rows[ended], final, last[ended], np.minimum(last[ended] + 1, len(self._times)), True)
+
+    def shown(self) -> dict[str, np.ndarray]:
+        """All quantities by name, with the runs and the times as first axes; NaN or -1 where there is nothing."""
+        self._move_on()
+        return self._kept
+
+    def _remember(self, rows: np.ndarray, states: State, first: np.ndarray, last: np.ndarray, stays: bool = False):
+        """States from which the times `first` to `last` - 1 are reached, or at which the run stays."""
+        counts = np.maximum(last - first, 0)
+        which = np.repeat(np.arange(len(rows)), counts)
+        if which.size:
+            columns = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts) + first[which]
+            chosen = jax.tree.map(lambda x: x[which], states)
+            times = chosen.t if stays else np.maximum(self._times[columns], chosen.t)
+            self._waiting.append((rows[which], columns, chosen, times))
+        if sum(len(one[0]) for one in self._waiting) >= TOGETHER:
+            self._move_on()
+
+    def _move_on(self) -> None:
+        """The states that wait, moved on to their times, and what they show."""
+        if not self._waiting:
+            return
+        rows, columns, states, times = jax.tree.map(lambda *parts: np.concatenate(parts), *self._waiting)
+        self._waiting = []
+        for first in range(0, len(rows), TOGETHER):
+            some = np.arange(first, min(first + TOGETHER, len(rows)))
+            full = np.concatenate([some, np.repeat(some[:1], TOGETHER - some.size)])
+            varying = jax.tree.map(lambda x, full=full: np.asarray(x)[rows[full]], self._varying)
+            given = jax.tree.map(lambda x, full=full: x[full], (states, times))
+            seen = _show(self._plan.stepper)(varying, self._shared, self._plan.control, *given)
+            for name, part in seen.items():
+                values = np.asarray(part)[: some.size]
+                if name not in self._kept:
+                    nothing = np.nan if values.dtype.kind == "f" else -1
+                    shape = (self._size, len(self._times), *values.shape[1:])
+                    self._kept[name] = np.full(shape, nothing, values.dtype)
+                self._kept[name][rows[some], columns[some]] = values
+
+
+@functools.lru_cache(maxsize=8)
+def _show(stepper) -> Callable[..., dict]:
+    def show(varying, shared, control, states, times):
+        def one(values):
+            varying, state, t = values
+            system = eqx.combine(varying, shared)
+            flat = FlatSystem(system, state)
+            y = flat.vector(state)
+            moved, _ = control.take(flat, stepper, state.t, y, t - state.t)
+            # A state that stays is itself: at rest the rate may be undefined.
+            return system.observe(flat.state(t, jnp.where(t == state.t, y, moved)))
+
+        return each(one, (varying, states, times), jax.default_backend() == "cpu")
+
+    return program(show)
