@@ -35,9 +35,12 @@ class Superellipsoid(AbstractShape):
     def __init__(self, axes, exponents):
         checks.between("exponents", exponents, 2.0, 1000.0, "Below 2 the body has edges; take 2 for an ellipsoid.")
         self.axes = checked_axes(axes)
-        known = checks.concrete(exponents)
-        traced = known is None  # by JAX, which then broadcasts; it would compile a program for known numbers
-        self.exponents = jnp.broadcast_to(exponents, (3,)) if traced else numbers(np.broadcast_to(known, (3,)))
+        known = checks.concrete(exponents)  # which JAX would compile a program for
+        self.exponents = (
+            jnp.broadcast_to(jnp.asarray(exponents, float), (3,))
+            if known is None
+            else numbers(np.broadcast_to(known, (3,)))
+        )
 
     def _shares(self, widths: Vec) -> Vec:
         """|x/a|, |y/b|, |z/c| of the support point for the direction n, from a |n|.

@@ -70,9 +70,9 @@ class AbstractSurface(eqx.Module):
 
 def broadcast(x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
     """Both coordinates as float arrays of one shape."""
-    known = checks.concrete(x), checks.concrete(y)
-    if known[0] is not None and known[1] is not None:
-        first, second = np.broadcast_arrays(*known)
+    known_x, known_y = checks.concrete(x), checks.concrete(y)
+    if known_x is not None and known_y is not None:
+        first, second = np.broadcast_arrays(known_x, known_y)
         return number(first), number(second)
     first, second = jnp.broadcast_arrays(jnp.asarray(x, float), jnp.asarray(y, float))
     return first, second

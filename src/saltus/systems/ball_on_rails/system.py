@@ -232,8 +232,11 @@ def _keeps_both_rails(half_angle: Scalar, law: AbstractFrictionLaw) -> bool:
     """Whether no slip at all can unload a rail or jam the ball; False where the numbers are not known yet."""
     if not law.proportional:
         return False
-    plain = type(law).capacity is AbstractSpotLaw.capacity  # mu times the load: nothing to compile
-    mu = checks.concrete(law.mu if plain else law.capacity(jnp.ones(())))
+    # Of a spot it is mu times the load: nothing to compile.
+    if isinstance(law, AbstractSpotLaw) and type(law).capacity is AbstractSpotLaw.capacity:
+        mu = checks.concrete(law.mu)
+    else:
+        mu = checks.concrete(law.capacity(jnp.ones(())))
     angle = checks.concrete(half_angle)
     if mu is None or angle is None or not 0.0 < angle < np.pi / 2:
         return False
