@@ -23,8 +23,8 @@ from saltus.gas import HardBodies, Species, random_start
 from saltus.gas.states import thermal
 from saltus.systems.gas.arena import RUNNING, Arena, Fluid, Terms
 from saltus.systems.gas.bodies import rows_of
-from saltus.systems.gas.flight import MOMENTUM, VELOCITY, settled
-from saltus.systems.gas.hard_bodies import begun
+from saltus.systems.gas.flight import MOMENTUM, VELOCITY, settle_row
+from saltus.systems.gas.hard_bodies import begin
 from saltus.systems.gas.loop import turn
 
 saltus.configure()
@@ -45,7 +45,7 @@ def one_box() -> HardBodies:
     bodies = hard.snapshot()
     roomy = HardBodies(bodies, box)
     roomy.arena = dataclasses.replace(roomy.arena, room=ROOM)
-    roomy.fluid = begun(roomy.arena, roomy.terms, rows_of(roomy.arena.flight, bodies, roomy.walls))
+    roomy.fluid = begin(roomy.arena, roomy.terms, rows_of(roomy.arena.flight, bodies, roomy.walls))
     return roomy
 
 
@@ -56,7 +56,7 @@ def replicas(hard: HardBodies, count: int) -> Fluid:
 
     def replica(fluid, velocity, momentum):
         rows = fluid.rows.at[:N, VELOCITY].set(velocity).at[:N, MOMENTUM].set(momentum)
-        return eqx.tree_at(lambda f: f.rows, fluid, jax.vmap(lambda row: settled(flight, row))(rows))
+        return eqx.tree_at(lambda f: f.rows, fluid, jax.vmap(lambda row: settle_row(flight, row))(rows))
 
     velocity, momentum = (jnp.asarray(np.stack([getattr(one, name) for one in moving])) for name in PARTS)
     return jax.jit(jax.vmap(replica, in_axes=(None, 0, 0)))(hard.fluid, velocity, momentum)

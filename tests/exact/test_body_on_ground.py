@@ -127,7 +127,7 @@ def test_a_ball_rolls_in_a_spherical_bowl_with_the_period_of_a_pendulum():
     assert float(start.q[2]) == pytest.approx(1.0 - length * np.cos(angle), rel=1e-14)
     run = sl.simulate(BOWL, start, period)
     assert np.asarray(run.end.q[:3]) == pytest.approx(np.asarray(start.q[:3]), abs=1e-9)
-    gaps = jax.vmap(lambda state: BOWL.seen(state)[0].touch.gap)(run.trajectory.knots)
+    gaps = jax.vmap(lambda state: BOWL.contact_and_forces(state)[0].touch.gap)(run.trajectory.knots)
     assert float(jnp.max(jnp.abs(gaps))) < 1e-14 and balance(run) < 1e-9
 
 

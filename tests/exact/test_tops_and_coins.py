@@ -42,7 +42,7 @@ def rolling(support, inertia, mass, start, until):
 def start_rolling(system, quaternion, omega):
     """A start whose contact does not slip."""
     flying = system.start([0.0, 0.0], quaternion=quaternion, height=1.0)
-    arm = system.seen(flying)[0].arm
+    arm = system.contact_and_forces(flying)[0].arm
     return system.start([0.0, 0.0], velocity=-jnp.cross(omega, arm), quaternion=quaternion, angular_velocity=omega)
 
 

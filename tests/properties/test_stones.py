@@ -47,7 +47,7 @@ def stone(rng):
 @jax.jit
 def energy_and_gap(system, states):
     def one(state):
-        touch = system.seen(state)[0].touch
+        touch = system.contact_and_forces(state)[0].touch
         return sum(system.energies(state)), touch.gap
 
     return jax.vmap(one)(states)

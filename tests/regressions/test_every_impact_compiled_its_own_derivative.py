@@ -11,7 +11,7 @@ from saltus.systems.bodies import again
 
 @pytest.mark.slow
 def test_all_impacts_and_all_calls_share_one_program(monkeypatch):
-    traced, struck = [], again.struck
+    traced, struck = [], again.strike
 
     def counted(*args):
         traced.append(1)

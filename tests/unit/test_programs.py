@@ -15,8 +15,8 @@ import pytest
 
 from saltus import _jax_settings
 from saltus.programs import ahead, brief_program, code, kept, lean, prepare, program, store, text
-from saltus.programs.facts import remembered
-from saltus.programs.structure import FormError, described, rebuilt
+from saltus.programs.facts import remember
+from saltus.programs.structure import FormError, describe, rebuild
 
 
 class Pair(eqx.Module):
@@ -93,10 +93,10 @@ def test_a_damaged_or_foreign_file_is_made_anew(folder, damage):
     traces()
     assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
     assert traces() == 1
-    assert store.unpacked(path.read_bytes()) is not None
+    assert store.unpack(path.read_bytes()) is not None
 
 
-@pytest.mark.parametrize("damage", [*DAMAGES, lambda data: store.packed({"form": None}, b"no code")])
+@pytest.mark.parametrize("damage", [*DAMAGES, lambda data: store.pack({"form": None}, b"no code")])
 def test_damaged_or_foreign_machine_code_is_compiled_anew_and_nothing_is_traced(folder, damage):
     x = jnp.asarray([0.1, 0.2, 0.3])
     wanted = program(wave)(x, 5)
@@ -105,7 +105,7 @@ def test_damaged_or_foreign_machine_code_is_compiled_anew_and_nothing_is_traced(
     traces()
     assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
     assert traces() == 0
-    assert store.unpacked(path.read_bytes()) is not None
+    assert store.unpack(path.read_bytes()) is not None
 
 
 def test_machine_code_alone_serves_with_the_same_bits_for_numbers_of_any_origin(folder):
@@ -189,11 +189,11 @@ def test_facts_are_found_once_and_by_the_form_of_what_is_given(folder):
         return [len(found), 7]
 
     given = jnp.ones(3)
-    assert remembered("sizes", given, find) == remembered("sizes", 2.0 * given, find) == [1, 7]
-    assert remembered("sizes", jnp.ones(4), find) == [2, 7]
+    assert remember("sizes", given, find) == remember("sizes", 2.0 * given, find) == [1, 7]
+    assert remember("sizes", jnp.ones(4), find) == [2, 7]
     (path, *_) = folder.glob("*.facts")
-    path.write_bytes(store.packed(["words"], b""))
-    assert len(remembered("sizes", given, find)) == len(remembered("sizes", jnp.ones(4), find)) == 2
+    path.write_bytes(store.pack(["words"], b""))
+    assert len(remember("sizes", given, find)) == len(remember("sizes", jnp.ones(4), find)) == 2
     assert len(found) == 3
 
 
@@ -202,7 +202,7 @@ def test_a_whole_file_with_another_program_in_it_is_made_anew(folder):
     wanted = program(wave)(x, 5)
     (path,), (compiled,) = folder.glob("*.program"), folder.glob("*.code")
     compiled.unlink()
-    path.write_bytes(store.packed({"class": ["os", "system"], "parts": []}, b"no program"))
+    path.write_bytes(store.pack({"class": ["os", "system"], "parts": []}, b"no program"))
     assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
 
 
@@ -224,7 +224,7 @@ def test_what_a_function_closes_over_belongs_to_it(folder):
     for factor in (2.0, 3.0, np.asarray([4.0, 5.0]), np.asarray([4.0, 6.0])):
         assert np.array_equal(program(scaled(factor))(x), factor * np.ones(2))
     assert len(list(folder.glob("*.program"))) == 4
-    assert text.written_constant(functools.partial(wave, turns=2)) != text.written_constant(
+    assert text.write_constant(functools.partial(wave, turns=2)) != text.write_constant(
         functools.partial(wave, turns=3)
     )
 
@@ -258,23 +258,23 @@ def test_the_programs_of_the_last_run_are_loaded_ahead_by_a_second_thread(folder
 
     monkeypatch.setattr(code, "read", read)
     x = jnp.asarray([0.1, 0.2, 0.3])
-    with ahead.expected("a form"):
+    with ahead.load_ahead("a form"):
         wanted = program(wave)(x, 5)
     (path,) = folder.glob("used-*.facts")
     assert all(threads)
     threads.clear()
     traces()
-    with ahead.expected("a form"):
+    with ahead.load_ahead("a form"):
         for pending in list(ahead._loading.values()):
             pending.result()
         assert threads == [False]
         assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
     assert threads == [False] and traces() == 0 and not ahead._loading
-    path.write_bytes(store.packed(["../elsewhere", 3, "wave-" + 40 * "0"], b""))
-    with ahead.expected("a form"):
+    path.write_bytes(store.pack(["../elsewhere", 3, "wave-" + 40 * "0"], b""))
+    with ahead.load_ahead("a form"):
         assert set(ahead._loading) == {"wave-" + 40 * "0"}
         assert np.array_equal(program(wave)(x, 5)["end"], wanted["end"])
-    with ahead.expected("another form"):
+    with ahead.load_ahead("another form"):
         assert not ahead._loading
 
 
@@ -310,15 +310,15 @@ def test_forms_go_to_json_and_back_and_name_classes_of_saltus_alone():
     from saltus.hybrid import State
 
     state = State.of(0.0, [1.0, 2.0], [3.0], [], 1)
-    form, count = described((state, {"b": None, "a": 2}))
+    form, count = describe((state, {"b": None, "a": 2}))
     assert count == 5
-    back, words = rebuilt(form, jax.tree.leaves(state))
+    back, words = rebuild(form, jax.tree.leaves(state))
     assert jax.tree.structure(back) == jax.tree.structure(state)
     assert words == {"a": 2, "b": None}
     with pytest.raises(FormError):
-        rebuilt({"class": ["subprocess", "Popen"], "parts": []}, [])
+        rebuild({"class": ["subprocess", "Popen"], "parts": []}, [])
     with pytest.raises(text.UnwritableError):
-        described(Pair(jnp.ones(1), jnp.ones(1), "pair"))
+        describe(Pair(jnp.ones(1), jnp.ones(1), "pair"))
 
 
 def test_nothing_is_kept_where_nothing_was_asked_for(monkeypatch, tmp_path):
@@ -375,7 +375,7 @@ def test_one_line_is_said_after_a_second_of_making_programs(monkeypatch):
     monkeypatch.setattr(waiting, "_spent", [0.0])
     monkeypatch.setattr(waiting, "_said", [])
     monkeypatch.setattr(waiting, "PATIENCE", 0.05)
-    with waiting.told_by(heard.append):
+    with waiting.tell_by(heard.append):
         with waiting.making():
             pass
         assert not heard
@@ -431,7 +431,7 @@ def test_a_program_for_few_calls_gives_the_same_bits_kept_or_not_and_takes_part_
 
 def test_what_a_run_will_need_is_made_by_a_second_thread_once(folder, monkeypatch):
     made = []
-    original = kept._exported
+    original = kept._export
 
     def exported(*given):
         made.append(threading.current_thread().name)
@@ -441,12 +441,12 @@ def test_what_a_run_will_need_is_made_by_a_second_thread_once(folder, monkeypatc
     later = program(wave)
     prepare(later, np.zeros(3), 4)
     assert not made  # no run is under way
-    with ahead.expected("anything", samples=3):
+    with ahead.load_ahead("anything", samples=3):
         assert ahead.samples() == 3
         prepare(later, np.zeros(3), 4)
         later(np.ones(3), 4)
     assert len(made) == 1
-    with ahead.expected("anything"):
+    with ahead.load_ahead("anything"):
         prepare(program(wave), np.zeros(3), 4)  # its code is there
     assert len(made) == 1
     assert not ahead.under_way()

@@ -36,9 +36,9 @@ def test_the_version_is_told(capsys):
 
 def test_the_programs_of_the_doctors_test_can_be_kept():
     """So that it takes a moment: a system made of functions cannot be told by name, and is traced in every process."""
-    from saltus.programs.text import written
+    from saltus.programs.text import write
 
-    assert "saltus.diagnostics.self_test.Ball" in written(self_test.Ball())
+    assert "saltus.diagnostics.self_test.Ball" in write(self_test.Ball())
 
 
 def test_the_recipe_asks_for_what_the_package_asks_for():

@@ -78,7 +78,7 @@ def progress(quiet: bool) -> Iterator[Progress]:
     from saltus.programs import waiting
 
     if quiet or not sys.stderr.isatty():
-        with waiting.told_by(lambda line: None):
+        with waiting.tell_by(lambda line: None):
             yield Progress(None)
         return
     from rich.console import Console
@@ -95,6 +95,6 @@ def progress(quiet: bool) -> Iterator[Progress]:
     with (
         RichProgress(*columns, console=Console(stderr=True), transient=True) as bar,
         interrupt.doing(bar.stop),
-        waiting.told_by(bar.console.print),
+        waiting.tell_by(bar.console.print),
     ):
         yield Progress(bar)

@@ -48,7 +48,7 @@ def command(
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [], allow_python)
-    with ahead.expected(_form(loaded), loaded.scenario.solve.samples):
+    with ahead.load_ahead(_form(loaded), loaded.scenario.solve.samples):
         _check_files(out, plot, animate, html, force)
         facts = _run(loaded, Files(out, plot, animate, html), resume, quiet)
     if json:

@@ -11,7 +11,7 @@ from jaxtyping import Array
 from saltus.contacts.advance import Agility, safe_step, sphere_entry
 from saltus.contacts.gap import Separation, ascend, gap, separation_of, start_direction
 from saltus.contacts.local import local_motion
-from saltus.contacts.pair import Facing, Pair, face, followed
+from saltus.contacts.pair import Facing, Pair, face, follow_contact
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
 from saltus.programs import program
@@ -184,7 +184,7 @@ def _polish(bodies, flight: Flight, seen: Facing, reached: Array) -> tuple[Fligh
         flight, points, change, *_ = carry
         flight = fly(bodies, flight, change, compact=True)
         moved, pair = land(bodies, flight), flight.pair(bodies)
-        n, one, two = followed(pair, *points)
+        n, one, two = follow_contact(pair, *points)
         separation = separation_of(moved[0], n, one, two, face(pair, n).width)
         local = local_motion(*moved, separation)
         change = cubic_zero(separation.gap, local.v, local.a_eff, local.gap3)

@@ -140,10 +140,10 @@ def ascend(pair: Pair, start: Facing, quick: int = ELLIPSOID_ROUNDS) -> Facing:
     right to rounding in width, to about 1e-8 in direction. `quick` is the number of full steps that ellipsoids
     take before anything else; few are enough from a start that is nearly right.
     """
-    return climbed(pair, start, quick)[0]
+    return climb(pair, start, quick)[0]
 
 
-def climbed(
+def climb(
     pair: Pair, start: Facing, quick: int = ELLIPSOID_ROUNDS, rounds: int = ASCENT_ROUNDS
 ) -> tuple[Facing, Array]:
     """The same in so many rounds at most, and whether the widest slab is found."""
@@ -247,7 +247,7 @@ def _pull(here: Facing) -> Vec:
 def polish(pair: Pair, found: Facing) -> tuple[Vec, Vec, Vec]:
     """Normal and closest points to rounding, by Newton steps that are kept where they help."""
     if _is_round(pair):
-        found = jax.lax.fori_loop(0, 2, lambda _, seen: turned(pair, seen), found)
+        found = jax.lax.fori_loop(0, 2, lambda _, seen: turn_direction(pair, seen), found)
         return found.n, found.point1, found.point2
 
     def again(_, points):
@@ -267,7 +267,7 @@ def polish(pair: Pair, found: Facing) -> tuple[Vec, Vec, Vec]:
     )
 
 
-def turned(pair: Pair, seen: Facing) -> Facing:
+def turn_direction(pair: Pair, seen: Facing) -> Facing:
     """One Newton step in the direction."""
     return face(pair, (seen.n + newton_step(pair, seen.point1, seen.point2).turn).unit())
 

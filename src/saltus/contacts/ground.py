@@ -146,7 +146,7 @@ def _faced(surface: AbstractSurface, shape: AbstractShape, center: Array, turn: 
     inward = -(normal @ turn)
     arm, push = jax.linearize(support, inward)
     radii = tangents @ turn @ jax.vmap(push)(tangents @ turn).T
-    radii = _bounded(0.5 * (radii + radii.T), shape)
+    radii = _bound_radii(0.5 * (radii + radii.T), shape)
     point = center + turn @ arm
     if surface.flat:
         bend = jnp.zeros((2, 2))
@@ -159,7 +159,7 @@ def _faced(surface: AbstractSurface, shape: AbstractShape, center: Array, turn: 
     return GroundTouch(place, normal @ over / upward, point, normal, tangents, bend, radii)
 
 
-def _bounded(radii: Array, shape: AbstractShape) -> Array:
+def _bound_radii(radii: Array, shape: AbstractShape) -> Array:
     """Radii of curvature kept finite where the body is flat."""
     most = WIDEST * shape.radius()
     return jnp.clip(jnp.nan_to_num(radii, nan=most, posinf=most, neginf=-most), -most, most)

@@ -151,7 +151,7 @@ def newton_step(pair: Pair, point1: Vec, point2: Vec, growth: Array | None = Non
     )
 
 
-def followed(pair: Pair, point1: Vec, point2: Vec, steps: int = 3) -> tuple[Vec, Vec, Vec]:
+def follow_contact(pair: Pair, point1: Vec, point2: Vec, steps: int = 3) -> tuple[Vec, Vec, Vec]:
     """Normal and closest points next to two points that are nearly so, by Newton steps."""
 
     def again(_, carry):

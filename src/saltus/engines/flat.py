@@ -14,7 +14,7 @@ from saltus.hybrid import AbstractSystem, Rate, State
 from saltus.hybrid.parts import as_array, refill
 from saltus.hybrid.seen import Seen
 from saltus.hybrid.system import checked_guards
-from saltus.programs.facts import remembered
+from saltus.programs.facts import remember
 from saltus.programs.text import is_data, shape_of
 
 Flat = Float[Array, " n"]
@@ -102,7 +102,7 @@ def _count_guards(system: AbstractSystem, like: State) -> tuple[int, ...]:
     def sizes() -> list[int]:
         return [value.size for value in eqx.filter_eval_shape(_guard_values, system, like)]
 
-    return tuple(remembered("guards", (system, like), sizes))
+    return tuple(remember("guards", (system, like), sizes))
 
 
 class FlatSystem(eqx.Module):

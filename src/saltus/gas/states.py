@@ -11,7 +11,7 @@ import numpy as np
 
 from saltus import checks
 from saltus.shapes import AbstractShape, Ellipsoid
-from saltus.shapes.body import measured
+from saltus.shapes.body import measure
 from saltus.systems.gas.bodies import Bodies, Shapes, matrices
 from saltus.systems.gas.hard_bodies import HardBodies
 
@@ -74,7 +74,7 @@ def bodies_of(species: Sequence[Species], seed: int) -> Bodies:
 def _one_of(kind: Species) -> tuple[np.ndarray, float, np.ndarray]:
     """Semi-axes, mass and principal moments of inertia of one body."""
     if isinstance(kind.axes, AbstractShape):
-        volume, gyration = (np.asarray(part) for part in measured(kind.axes))
+        volume, gyration = (np.asarray(part) for part in measure(kind.axes))
         axes, mass = np.asarray(kind.axes.proxy_axes()), float(volume) if kind.mass is None else kind.mass
         return axes, mass, mass * gyration if kind.inertia is None else np.asarray(kind.inertia, float)
     axes = np.asarray(kind.axes, float)

@@ -27,7 +27,7 @@ _wanted: list[int | None] = []  # how many samples each of them will be asked fo
 
 
 @contextlib.contextmanager
-def expected(form: str, samples: int | None = None) -> Iterator[None]:
+def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
     """Within it the programs that the last run of this form used are loaded ahead; those used are noted for the next.
 
     Programs that a run is sure to need and that nobody has made yet are made by another thread (`submit`).
@@ -96,7 +96,7 @@ def _begin(folder: Path, names: list[str]) -> ThreadPoolExecutor:
     return pool
 
 
-def loaded(name: str, load: Callable[[], Any]) -> Any:
+def load_code(name: str, load: Callable[[], Any]) -> Any:
     """The code of a program: as it was loaded ahead, or loaded now; the name is noted for the next run."""
     for used in _used:
         used.append(name)

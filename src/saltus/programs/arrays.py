@@ -21,7 +21,7 @@ def numbers(value: Any, dtype: Any = float) -> Array:
     return jax.device_put(known)
 
 
-def joined(*parts: Any) -> Array:
+def join_numbers(*parts: Any) -> Array:
     """Numbers and lists of them one after the other, as `numbers` gives them."""
     try:
         known = [np.atleast_1d(np.asarray(part, float)) for part in parts]
@@ -30,7 +30,7 @@ def joined(*parts: Any) -> Array:
     return jax.device_put(np.concatenate(known))
 
 
-def stacked(*parts: Any) -> Array:
+def stack_numbers(*parts: Any) -> Array:
     """Arrays of one shape as one array with a new first axis, as `numbers` gives them."""
     try:
         known = [np.asarray(part) for part in parts]

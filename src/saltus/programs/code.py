@@ -121,20 +121,20 @@ def is_there(folder: Path, name: str) -> bool:
 
 def read(folder: Path, name: str) -> tuple[Any, Callable] | None:
     """The form of the results and the program as a function of flat arrays; None where it has to be compiled."""
-    if not possible() or not _trusted(folder / f"{_file(name)}{store.CODE}"):
+    if not possible() or not _is_trusted(folder / f"{_file(name)}{store.CODE}"):
         return None
     kept = store.read(folder, _file(name), store.CODE)
     if kept is None:
         return None
     header, data = kept
     try:
-        return header["form"], _loaded(header, zlib.decompress(data))
+        return header["form"], _load(header, zlib.decompress(data))
     except OTHER_JAX:
         store.throw_away(folder / f"{_file(name)}{store.CODE}")
         return None
 
 
-def _trusted(path: Path) -> bool:
+def _is_trusted(path: Path) -> bool:
     """Whether nobody but this user (or root) can have written a file: what is read from it runs."""
     if not hasattr(os, "getuid"):
         return True
@@ -176,7 +176,7 @@ def _smallest(header: dict, data: bytes) -> bytes:
         return data
     try:
         small = lean.lean(data)
-        _loaded(header, small)
+        _load(header, small)
     except OTHER_JAX:
         return data
     return small
@@ -190,7 +190,7 @@ def _aval(one: Any) -> list:
     return [list(one.shape), np.dtype(one.dtype).name, bool(one.weak_type)]
 
 
-def _loaded(header: dict, data: bytes) -> Callable:
+def _load(header: dict, data: bytes) -> Callable:
     """The program as JAX's own reader of compiled code would build it, from plain data in the place of a pickle."""
     from jax._src.interpreters import pxla
     from jax._src.lib import xla_client

@@ -11,7 +11,7 @@ from saltus.programs import store
 from saltus.programs.sources import sources, versions
 
 
-def remembered(name: str, given: Any, find: Callable[[], list[int]]) -> list[int]:
+def remember(name: str, given: Any, find: Callable[[], list[int]]) -> list[int]:
     """Whole numbers that depend on the form of `given`, not on the numbers in its arrays.
 
     Args:
@@ -19,18 +19,18 @@ def remembered(name: str, given: Any, find: Callable[[], list[int]]) -> list[int
         given: All that the answer depends on.
         find: Gives the answer where nobody has asked before, or where `given` holds code of a user.
     """
-    from saltus.programs.text import UnwritableError, settings, surroundings, written
+    from saltus.programs.text import UnwritableError, settings, surroundings, write
 
     if programs_directory() is None:
         return find()
     try:
-        told = (surroundings(), settings(), written(given))
+        told = (surroundings(), settings(), write(given))
     except UnwritableError:
         return find()
-    return found_once(name, told, find)
+    return find_once(name, told, find)
 
 
-def found_once(name: str, told: tuple[str, ...], find: Callable[[], list[int]]) -> list[int]:
+def find_once(name: str, told: tuple[str, ...], find: Callable[[], list[int]]) -> list[int]:
     """Whole numbers that depend on these words and on the code of saltus; without JAX."""
     folder = programs_directory()
     if folder is None:

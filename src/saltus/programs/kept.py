@@ -19,15 +19,15 @@ import jax.numpy as jnp
 from saltus._jax_settings import programs_directory
 from saltus.programs import ahead, code, store, waiting
 from saltus.programs.sources import changed_since_start
-from saltus.programs.structure import FormError, described, rebuilt
+from saltus.programs.structure import FormError, describe, rebuild
 from saltus.programs.text import (
     UnwritableError,
     is_data,
     settings,
     shape_of,
     surroundings,
-    written,
-    written_constant,
+    write,
+    write_constant,
 )
 
 # JAX raises the second and third for callbacks, and for library calls that it does not promise to keep; the last is
@@ -82,7 +82,7 @@ class Program:
         except TypeError:  # something that cannot be hashed, and so not be known again
             return self._compute(args, kwargs)
         if not known:
-            self._known[key] = self._found((args, kwargs), leaves, tree)
+            self._known[key] = self._find((args, kwargs), leaves, tree)
         flat = self._known[key]
         return self._compute(args, kwargs) if flat is None else flat(data)
 
@@ -99,7 +99,7 @@ class Program:
     def prepare(self, *args: Any, **kwargs: Any) -> None:
         """Have a second thread make the program for arguments like these, which a run under way will call.
 
-        Only within `ahead.expected`, and only where no code of it is kept: that is loaded ahead.
+        Only within `ahead.load_ahead`, and only where no code of it is kept: that is loaded ahead.
         """
         folder = programs_directory()
         if folder is None or not ahead.under_way() or not _on_one_device():
@@ -110,7 +110,7 @@ class Program:
             # Not where the run has come to it first: the second thread goes on with the next.
             ahead.submit(lambda: None if name in self._named else self._once(folder, name, leaves, tree))
 
-    def _found(self, given: tuple, leaves: list, tree: Any) -> _Flat | None:
+    def _find(self, given: tuple, leaves: list, tree: Any) -> _Flat | None:
         """The program for arguments of this form: from the folder, or traced and kept; None if it cannot be kept."""
         folder = programs_directory()
         if folder is None or not _on_one_device():
@@ -121,7 +121,7 @@ class Program:
     def _name(self, given: tuple) -> str | None:
         """What the program for these arguments is called; None if it cannot be kept."""
         try:
-            parts = [surroundings(), settings(), written_constant(self.function), written(given)]
+            parts = [surroundings(), settings(), write_constant(self.function), write(given)]
         except UnwritableError:
             return None
         parts += [f"{key}={value}" for key, value in self.options.items()]
@@ -146,20 +146,20 @@ class Program:
 
     def _read_or_made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
         """The program of this name: its code as it was compiled, or compiled from what was traced, or traced."""
-        ready = _from_code(ahead.loaded(name, lambda: code.read(folder, name)))
+        ready = _from_code(ahead.load_code(name, lambda: code.read(folder, name)))
         if ready is not None:
             return ready
         with waiting.making(), store.alone(folder, name):
             # Another process may have made it while this one waited.
             made = _from_code(code.read(folder, name)) or _from_trace(folder, name, self.options)
-            return self._made(folder, name, leaves, tree) if made is None else made
+            return self._make(folder, name, leaves, tree) if made is None else made
 
-    def _made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
+    def _make(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
         """The program, traced now; None if it cannot be kept."""
         try:
-            form, exported = _exported(self.function, leaves, tree)
+            form, exported = _export(self.function, leaves, tree)
             kept = bytes(exported.serialize())
-            flat = _compiled(folder, name, form, exported, self.options)
+            flat = _compile(folder, name, form, exported, self.options)
         except NOT_KEPT:
             return None
         if not changed_since_start():
@@ -183,13 +183,13 @@ def _from_trace(folder: Path, name: str, options: dict[str, Any]) -> _Flat | Non
     if kept is None:
         return None
     try:
-        return _compiled(folder, name, kept[0], jax.export.deserialize(bytearray(kept[1])), options)
+        return _compile(folder, name, kept[0], jax.export.deserialize(bytearray(kept[1])), options)
     except Exception:  # of another form, although its digest is right: made anew
         store.throw_away(folder / f"{name}{store.SUFFIX}")
         return None
 
 
-def _compiled(folder: Path, name: str, form: Any, exported: jax.export.Exported, options: dict[str, Any]) -> _Flat:
+def _compile(folder: Path, name: str, form: Any, exported: jax.export.Exported, options: dict[str, Any]) -> _Flat:
     """A traced program, compiled; its code is kept."""
 
     # Compiled here and now: the results of an exported program are bound to their device, and `jit` would compile
@@ -216,7 +216,7 @@ class _Flat:
     def __init__(self, form: Any, compiled: Any):
         count = compiled.out_tree.num_leaves
         slots = [_Slot() for _ in range(count)]
-        template, self.tree = jax.tree.flatten(rebuilt(form, slots))
+        template, self.tree = jax.tree.flatten(rebuild(form, slots))
         places = {slot: place for place, slot in enumerate(template) if isinstance(slot, _Slot)}
         if len(places) != count:
             raise FormError("arrays that the form does not hold")
@@ -240,7 +240,7 @@ def _on_one_device() -> bool:
     return jax.device_count() == 1 and (device is None or device in jax.devices()) and not interpreted
 
 
-def _exported(function: Callable, leaves: list, tree: Any) -> tuple[Any, jax.export.Exported]:
+def _export(function: Callable, leaves: list, tree: Any) -> tuple[Any, jax.export.Exported]:
     """The program of a function for leaves like these, and the form of its result."""
     form: list[Any] = []
 
@@ -248,7 +248,7 @@ def _exported(function: Callable, leaves: list, tree: Any) -> tuple[Any, jax.exp
         arrays = iter(data)
         args, kwargs = jax.tree.unflatten(tree, [next(arrays) if is_data(leaf) else leaf for leaf in leaves])
         result = function(*args, **kwargs)
-        form[:] = [described(result)[0]]
+        form[:] = [describe(result)[0]]
         # As it will be in later processes, where it is not known any more that a number was written without a type.
         return [jnp.asarray(array, array.dtype) for array in _arrays(result)]
 

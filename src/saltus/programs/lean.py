@@ -52,11 +52,11 @@ def lean(data: bytes) -> bytes:
     head = start + length
     if head >= len(data):
         raise OtherFormError("a header without contents")
-    body = _inside(data[head:], RESULT, lambda one: _inside(one, MODULE_AND_SETTINGS, _settled))
+    body = _inside(data[head:], RESULT, lambda one: _inside(one, MODULE_AND_SETTINGS, _settle))
     return data[:head] + body
 
 
-def _settled(data: bytes) -> bytes:
+def _settle(data: bytes) -> bytes:
     return _inside(data, MODULE, _module)
 
 
@@ -73,10 +73,10 @@ def _module(data: bytes) -> bytes:
                 fused = int(facts[IDENTITY])
             else:
                 value = b"".join(
-                    _written(one, how, _instruction(_message(what), needed) if one == INSTRUCTION else what)
+                    _write(one, how, _instruction(_message(what), needed) if one == INSTRUCTION else what)
                     for one, how, what in inner
                 )
-        parts.append((fused, _written(number, form, value)))
+        parts.append((fused, _write(number, form, value)))
     return b"".join(part for fused, part in parts if fused is None or fused in needed)
 
 
@@ -86,8 +86,8 @@ def _instruction(data: bytes, needed: set[int]) -> bytes:
     if _is_compiled_fusion(fields):
         fields = [field for field in fields if field[0] in KEPT]
         fields += [(OPERATION, BYTES, b"custom-call"), (TARGET, BYTES, b"compiled")]
-    needed.update(_called(fields))
-    return b"".join(_written(*field) for field in fields if field[0] != METADATA)
+    needed.update(_calls(fields))
+    return b"".join(_write(*field) for field in fields if field[0] != METADATA)
 
 
 def _is_compiled_fusion(fields: list[Field]) -> bool:
@@ -95,7 +95,7 @@ def _is_compiled_fusion(fields: list[Field]) -> bool:
     return found.get(OPERATION) == b"fusion" and found.get(KIND) in COMPILED
 
 
-def _called(fields: list[Field]) -> Iterator[int]:
+def _calls(fields: list[Field]) -> Iterator[int]:
     """The computations that an instruction calls."""
     for number, _, value in fields:
         if number != CALLED:
@@ -121,7 +121,7 @@ def _inside(data: bytes, wanted: int, change: Callable[[bytes], bytes]) -> bytes
     for number, form, value in _fields(data):
         if number == wanted and isinstance(value, bytes):
             value, found = change(value), True
-        parts.append(_written(number, form, value))
+        parts.append(_write(number, form, value))
     if not found:
         raise OtherFormError(f"no field {wanted}")
     return b"".join(parts)
@@ -158,7 +158,7 @@ def _number(data: bytes, place: int) -> tuple[int, int]:
     return found | byte << shift, place + 1
 
 
-def _written(number: int, form: int, value: int | bytes) -> bytes:
+def _write(number: int, form: int, value: int | bytes) -> bytes:
     key = _bits(number << 3 | form)
     if isinstance(value, int):
         return key + _bits(value)

@@ -31,7 +31,7 @@ def read(folder: Path, name: str, suffix: str = SUFFIX) -> tuple[Any, bytes] | N
         data = path.read_bytes()
     except OSError:
         return None
-    found = unpacked(data)
+    found = unpack(data)
     if found is None:
         throw_away(path)
         return None
@@ -43,14 +43,14 @@ def read(folder: Path, name: str, suffix: str = SUFFIX) -> tuple[Any, bytes] | N
     return found
 
 
-def packed(header: Any, program: bytes) -> bytes:
+def pack(header: Any, program: bytes) -> bytes:
     """The contents of a file."""
     head = json.dumps(header, separators=(",", ":")).encode()
     body = len(head).to_bytes(8, "little") + head + program
     return MAGIC + hashlib.sha256(body).digest() + body
 
 
-def unpacked(data: bytes) -> tuple[Any, bytes] | None:
+def unpack(data: bytes) -> tuple[Any, bytes] | None:
     """Header and program out of a file; None if it is damaged or something else."""
     start = len(MAGIC) + 32
     if not data.startswith(MAGIC) or len(data) < start + 8:
@@ -67,7 +67,7 @@ def write(folder: Path, name: str, header: Any, program: bytes, *, limit: int = 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("wb", dir=folder, prefix=".", suffix=PART, delete=False) as file:
-            file.write(packed(header, program))
+            file.write(pack(header, program))
         os.replace(file.name, folder / f"{name}{suffix}")
         _throw_out(folder, limit)
     except OSError:

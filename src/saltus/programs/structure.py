@@ -21,7 +21,7 @@ class FormError(ValueError):
     """A form that names something it must not, or nothing at all."""
 
 
-def described(value: Any, count: int = 0) -> tuple[Any, int]:
+def describe(value: Any, count: int = 0) -> tuple[Any, int]:
     """The form of a value whose arrays are numbered from `count` in the order of `jax.tree.leaves`, and the next."""
     if value is None:
         return None, count
@@ -49,7 +49,7 @@ def described(value: Any, count: int = 0) -> tuple[Any, int]:
 def _all(values: Any, count: int) -> tuple[list, int]:
     parts = []
     for value in values:
-        part, count = described(value, count)
+        part, count = describe(value, count)
         parts.append(part)
     return parts, count
 
@@ -65,7 +65,7 @@ def fields_of(kind: type) -> tuple[str, ...]:
     raise UnwritableError(f"a result of class {kind.__qualname__}")
 
 
-def rebuilt(form: Any, arrays: list) -> Any:
+def rebuild(form: Any, arrays: list) -> Any:
     """The value of this form with these arrays."""
     if form is None:
         return None
@@ -74,13 +74,13 @@ def rebuilt(form: Any, arrays: list) -> Any:
     if "plain" in form:
         return form["plain"]
     if "dict" in form:
-        return {key: rebuilt(part, arrays) for key, part in zip(form["dict"], form["parts"], strict=True)}
+        return {key: rebuild(part, arrays) for key, part in zip(form["dict"], form["parts"], strict=True)}
     if "tuple" in form:
-        return tuple(rebuilt(part, arrays) for part in form["tuple"])
+        return tuple(rebuild(part, arrays) for part in form["tuple"])
     if "list" in form:
-        return [rebuilt(part, arrays) for part in form["list"]]
+        return [rebuild(part, arrays) for part in form["list"]]
     if "class" in form:
-        return _made(_class(*form["class"]), [rebuilt(part, arrays) for part in form["parts"]])
+        return _make(_class(*form["class"]), [rebuild(part, arrays) for part in form["parts"]])
     raise FormError("an unknown form")
 
 
@@ -95,7 +95,7 @@ def _class(module: str, name: str) -> type:
     return found
 
 
-def _made(kind: type, values: list) -> Any:
+def _make(kind: type, values: list) -> Any:
     names = fields_of(kind)
     if len(names) != len(values):
         raise FormError(f"{kind.__qualname__} has other fields")

@@ -63,7 +63,7 @@ def _unoptimised() -> bool | None:
         return None
 
 
-def written(value: Any) -> str:
+def write(value: Any) -> str:
     """The text of a value.
 
     Raises:
@@ -72,7 +72,7 @@ def written(value: Any) -> str:
     return _Writer().text(value, data=True)
 
 
-def written_constant(value: Any) -> str:
+def write_constant(value: Any) -> str:
     """The text of a value whose numbers, too, belong to the program."""
     return _Writer().text(value, data=False)
 
@@ -110,7 +110,7 @@ class _Writer:
         elif isinstance(value, type):
             self.parts.append(f"class {_name(value)};")
         elif isinstance(value, types.ModuleType):
-            self.parts.append(f"module {_checked(value.__name__)};")
+            self.parts.append(f"module {_check(value.__name__)};")
         elif isinstance(value, slice | range):
             self.parts.append(f"{value!r};")
         elif isinstance(value, np.dtype):
@@ -130,7 +130,7 @@ class _Writer:
             self._all("keys", list(value), False)
             self._all("values", value.values(), data)
         elif isinstance(value, frozenset | set):
-            self._all("set", sorted(written_constant(entry) for entry in value), False)
+            self._all("set", sorted(write_constant(entry) for entry in value), False)
         elif callable(value) and not dataclasses.is_dataclass(value):
             self._function(value)
         else:
@@ -206,7 +206,7 @@ def _code(code: types.CodeType) -> str:
     return digest.hexdigest()[:16]
 
 
-def _checked(module: str) -> str:
+def _check(module: str) -> str:
     if module.partition(".")[0] not in KNOWN:
         raise UnwritableError(f"code of {module or 'nowhere'}")
     return module
@@ -214,7 +214,7 @@ def _checked(module: str) -> str:
 
 def _name(thing: Any) -> str:
     """Module and name of a class or function, if that says what it is."""
-    module = _checked(getattr(thing, "__module__", None) or "")
+    module = _check(getattr(thing, "__module__", None) or "")
     if isinstance(thing, type) and "<locals>" in thing.__qualname__:
         raise UnwritableError(f"the class {thing.__qualname__}, made by a function")
     return f"{module}.{thing.__qualname__}"

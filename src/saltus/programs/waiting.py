@@ -50,7 +50,7 @@ def say() -> None:
 
 
 @contextlib.contextmanager
-def told_by(tell: Callable[[str], None]) -> Iterator[None]:
+def tell_by(tell: Callable[[str], None]) -> Iterator[None]:
     """Within it the line goes to `tell`: what draws on the terminal has to print it itself."""
     _tell.append(tell)
     try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-from saltus.programs.arrays import stacked
+from saltus.programs.arrays import stack_numbers
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.ellipsoid import Ellipsoid
@@ -33,7 +33,7 @@ def alike(shapes: Sequence[AbstractShape]) -> AbstractShape:
             f"These shapes cannot move in one system: {names}. Shapes given by a function go with shapes of the "
             "same function only."
         )
-    return jax.tree.map(stacked, *shapes)
+    return jax.tree.map(stack_numbers, *shapes)
 
 
 def _as_superellipsoid(shape: AbstractShape) -> Superellipsoid:

@@ -14,7 +14,7 @@ from saltus import checks
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
 from saltus.programs import program
-from saltus.programs.arrays import numbers, stacked
+from saltus.programs.arrays import numbers, stack_numbers
 from saltus.shapes.base import AbstractShape
 
 
@@ -73,7 +73,7 @@ class Body(eqx.Module):
         checks.positive("mass", 1.0 if mass is None else mass)
         self.shape = shape
         density = 1.0 if density is None else density
-        volume, gyration = measured(shape)
+        volume, gyration = measure(shape)
         self.mass = numbers(_product(volume, density) if mass is None else mass)
         if principal_inertia is None:
             self.inertia = numbers(_product(self.mass, gyration))
@@ -133,7 +133,7 @@ class Body(eqx.Module):
 
 
 @program
-def measured(shape: AbstractShape) -> tuple[Array, Array]:
+def measure(shape: AbstractShape) -> tuple[Array, Array]:
     """Volume and squared radii of gyration."""
     return shape.volume(), shape.gyration()
 
@@ -165,7 +165,7 @@ def _after(body: Body, duration: Array, gravity: Array, compact: bool) -> Body:
 
 def stack(bodies: Sequence[Body]) -> Body:
     """Bodies of one kind of shape as a batch: every array gets a leading axis for `vmap`."""
-    return jax.tree.map(stacked, *bodies)
+    return jax.tree.map(stack_numbers, *bodies)
 
 
 def _check_quaternion(quaternion) -> None:

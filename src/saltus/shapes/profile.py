@@ -58,7 +58,7 @@ class AbstractProfile(eqx.Module):
         if checks.concrete(radius) is None or any(checks.concrete(x) is None for x in jax.tree.leaves(self)):
             return
         angles = np.linspace(0.0, 2 * np.pi, 721)
-        distance, curvature = (np.asarray(found) for found in _surveyed(self, numbers(angles)))
+        distance, curvature = (np.asarray(found) for found in _survey(self, numbers(angles)))
         if not (distance > 0.0).all():
             worst = int(np.argmin(distance))
             raise ValueError(
@@ -76,7 +76,7 @@ class AbstractProfile(eqx.Module):
 
 
 @program
-def _surveyed(profile: AbstractProfile, angles: Array) -> tuple[Array, Array]:
+def _survey(profile: AbstractProfile, angles: Array) -> tuple[Array, Array]:
     """Radius and curvature at these angles."""
     return jax.vmap(lambda phi: (jnp.asarray(profile.radius(phi), float), profile.at(phi).curvature))(angles)
 

@@ -75,7 +75,7 @@ class Solid(eqx.Module):
         else:
             check_inertia(principal_inertia)
             moments = numbers(principal_inertia)
-        self.inertia = _turned(numbers(principal_axes), moments)
+        self.inertia = _turn_tensor(numbers(principal_axes), moments)
 
     def piece(self, index: Array | int) -> tuple[AbstractShape, Array]:
         """One of the shapes, and where its centre lies from the centre of mass."""
@@ -103,7 +103,7 @@ def _radius(solid: Solid) -> Array:
 
 
 @program
-def _turned(principal_axes: Float[Array, " 4"], moments: Float[Array, " 3"]) -> Float[Array, "3 3"]:
+def _turn_tensor(principal_axes: Float[Array, " 4"], moments: Float[Array, " 3"]) -> Float[Array, "3 3"]:
     """The tensor with these principal moments along the axes that a quaternion, of any length, turns to."""
     axes = rotation.matrix(rotation.normalise(principal_axes))
     return (axes * moments) @ axes.T

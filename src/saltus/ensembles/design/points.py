@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus.programs.facts import found_once
+from saltus.programs.facts import find_once
 
 # Uniform numbers are the middles of 2**52 equal cells: neither 0 nor 1 comes up, and all are exact.
 CELLS = 52
@@ -59,7 +59,7 @@ class Sobol:
         digits = max(samples - 1, 0).bit_length()
         # Loading scipy.stats takes longer than most runs; what is needed of it are a few whole numbers.
         told = ("sobol", importlib.metadata.version("scipy"), str(dimensions), str(seed), str(digits))
-        cells = found_once("sobol", told, lambda: _sobol_cells(dimensions, seed, digits))
+        cells = find_once("sobol", told, lambda: _sobol_cells(dimensions, seed, digits))
         self._origin, *directions = np.array(cells, np.uint64).reshape(digits + 1, 1, dimensions)
         self._directions = list(directions)
 

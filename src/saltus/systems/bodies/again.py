@@ -37,7 +37,7 @@ class Struck(eqx.Module):
     ledger: Array
 
 
-def struck(system, wall: Array | None, t: Array, since: Array, q: Array, v: Array) -> Struck:
+def strike(system, wall: Array | None, t: Array, since: Array, q: Array, v: Array) -> Struck:
     """The impact that an earlier run had at time t.
 
     Args:
@@ -57,7 +57,7 @@ def struck(system, wall: Array | None, t: Array, since: Array, q: Array, v: Arra
     else:
         late, bodies, at = _meet_wall(system, system.wall(wall), *bodies)
         partners = (system.wall(wall), *bodies)
-    after, lost = _collided(partners, at, system.law)
+    after, lost = _collide(partners, at, system.law)
     after = after[-len(bodies) :]
     rows = [jnp.concatenate([body.center, body.quaternion]) for body in bodies]
     velocities = [jnp.concatenate([body.velocity, body.angular_velocity, jnp.zeros(1)]) for body in after]
@@ -72,12 +72,16 @@ def _meet(system, one: Body, two: Body) -> tuple[Array, list[Body], Separation]:
     width = face(pair, normal).width
     here = _touch(one, image, width, normal.array(), point1.array(), point2.array())
     late = _late(width, here.normal @ relative_velocity(one, two, here))
-    one, two = _nudged(one, late, system.gravity), _nudged(two, late, system.gravity)
+    one, two = _nudge(one, late, system.gravity), _nudge(two, late, system.gravity)
     step = newton_step(_pair(one, two, image), point1, point2)
     found = zip(
         (normal, point1, point2), (step.normal1 + step.turn, point1 + step.move1, point2 + step.move2), strict=True
     )
-    return late, [one, two], _touch(one, image, width, *(_moved(known.array(), new.array()) for known, new in found))
+    return (
+        late,
+        [one, two],
+        _touch(one, image, width, *(_with_derivative(known.array(), new.array()) for known, new in found)),
+    )
 
 
 def _touch(one: Body, image: Array, width: Array, normal: Array, point1: Array, point2: Array) -> Separation:
@@ -89,7 +93,7 @@ def _meet_wall(system, wall: Wall, body: Body) -> tuple[Array, list[Body], Separ
     """The same for a wall and a body."""
     here = wall_gap(wall, body)
     late = _late(here.gap, wall.normal @ relative_velocity(wall, body, here))
-    body = _nudged(body, late, system.gravity)
+    body = _nudge(body, late, system.gravity)
     return late, [body], wall_gap(wall, body)
 
 
@@ -103,12 +107,12 @@ def _late(gap: Array, rate: Array) -> Array:
     return -gap / jax.lax.stop_gradient(rate)
 
 
-def _moved(known: Array, new: Array) -> Array:
+def _with_derivative(known: Array, new: Array) -> Array:
     """The known value with the derivative of the new one."""
     return jax.lax.stop_gradient(known) + (new - jax.lax.stop_gradient(new))
 
 
-def _nudged(body: Body, late: Array, gravity: Array) -> Body:
+def _nudge(body: Body, late: Array, gravity: Array) -> Body:
     """The body a very short time later."""
     turning = rotation.rate_of_quaternion(body.quaternion, body.angular_velocity)
     spin = -body.inverse_inertia() @ jnp.cross(body.angular_velocity, body.angular_momentum())
@@ -120,7 +124,7 @@ def _nudged(body: Body, late: Array, gravity: Array) -> Body:
     )
 
 
-def _collided(partners: tuple, at: Separation, law: AbstractImpactLaw) -> tuple[tuple, Array]:
+def _collide(partners: tuple, at: Separation, law: AbstractImpactLaw) -> tuple[tuple, Array]:
     """Both partners after the impulse of the law, and the energy it took."""
     first, second = partners
     mobility = body_mobility(second, at.point2)

@@ -141,9 +141,9 @@ class _Impacts:
         self.arm1, self.arm2 = np.where(flip, arm2, arm), np.where(flip, arm, arm2)
         flip = swap[:, None, None]
         self.state1, self.state2 = (np.where(flip, states[:, 1 - k], states[:, k]) for k in (0, 1))
-        self.told = self._looked_at() if len(rows) else np.zeros((0, 6))
+        self.told = self._look_at() if len(rows) else np.zeros((0, 6))
 
-    def _looked_at(self) -> np.ndarray:
+    def _look_at(self) -> np.ndarray:
         """Kind, rate, second and third derivative of the gap before; rate after, and what counts as none then."""
         count = len(self.t)
         fill = np.minimum(np.arange(CHUNK), count - 1)

@@ -12,11 +12,11 @@ from saltus.numerics.components import Turn, Vec
 from saltus.shapes.ball import Ball
 from saltus.shapes.ellipsoid import Ellipsoid
 from saltus.systems.bodies.bond import FLATNESS, LEFT, Bond, Contacts
-from saltus.systems.bodies.closed import filled
+from saltus.systems.bodies.closed import fill_rows
 from saltus.systems.bodies.columns import ARGUMENTS, HEAD, TURNING, marks_in, rows_in
 from saltus.systems.bodies.lying import Face, Lying
 from saltus.systems.bodies.state import motion_of
-from saltus.systems.bodies.touch import met
+from saltus.systems.bodies.touch import face
 
 LYING = 1e-9  # of kappa, below which a contact is on a flat
 TILT = 1e-15  # by which a body that rocks on a flat is taken to have tilted, so that its contact point can set out
@@ -117,7 +117,7 @@ def _on_flats(bond: Bond, system) -> Bond:
     if isinstance(system.stock.shape, Ball | Ellipsoid):
         return bond
     flatness = FLATNESS / bond.size
-    closed = bond.closed(bond.start, flatness)
+    closed = bond.closed_contacts(bond.start, flatness)
     flat = closed.kappa < LYING
     still = closed.rocking * bond.size <= float(system.settle_speed)
     if (flat & still).any():
@@ -158,7 +158,7 @@ def _marks(plan, contacts: list, q, v) -> np.ndarray:
     marks = np.zeros((len(contacts), 2, 3))
     for k, contact in enumerate(contacts):
         one, two = plan.partners(contact, q, v)
-        seen = met(one, two, plan.system.gravity).separation
+        seen = face(one, two, plan.system.gravity).separation
         marks[k, 1] = _mark(two, seen.point2)
         if contact[0] < plan.system.n:
             marks[k, 0] = _mark(one, seen.point1)
@@ -171,11 +171,11 @@ def _mark(body, point) -> np.ndarray:
 
 
 def _parts(system, pairs: list, walls: list) -> tuple:
-    ones, twos = filled(np.array(pairs, int).reshape(-1, 2)).T if pairs else (None, None)
+    ones, twos = fill_rows(np.array(pairs, int).reshape(-1, 2)).T if pairs else (None, None)
     found = [None if ones is None else (_rows_of(system.stock, ones), _rows_of(system.stock, twos))]
     if walls:
         found.append(
-            (jnp.asarray(filled(_planes(system, walls))), _rows_of(system.stock, filled(np.array(walls))[:, 1]))
+            (jnp.asarray(fill_rows(_planes(system, walls))), _rows_of(system.stock, fill_rows(np.array(walls))[:, 1]))
         )
     return tuple(found)
 

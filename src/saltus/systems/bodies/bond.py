@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.shapes.body import Body
-from saltus.systems.bodies.closed import WIDTH, Closed, closed_pairs, closed_walls, filled
+from saltus.systems.bodies.closed import WIDTH, Closed, closed_pairs, closed_walls, fill_rows
 from saltus.systems.bodies.columns import (
     ARGUMENTS,
     CENTRE,
@@ -165,16 +165,16 @@ class Bond:
             armed.append(np.array([True, False]))
         return np.concatenate(armed)
 
-    def _unpacked(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _unpack(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return rows_in(y, self.k), marks_in(y, self.k)
 
     # ---- contact forces -----------------------------------------------------------------------
 
-    def closed(self, y: np.ndarray, flatness: float | None = None) -> Closed:
+    def closed_contacts(self, y: np.ndarray, flatness: float | None = None) -> Closed:
         """All contacts as they are."""
-        return self._closed_at([y], self.flatness if flatness is None else flatness)[0]
+        return self._closed_contacts_at([y], self.flatness if flatness is None else flatness)[0]
 
-    def _closed_at(self, ys: list[np.ndarray], flatness: float) -> list[Closed]:
+    def _closed_contacts_at(self, ys: list[np.ndarray], flatness: float) -> list[Closed]:
         """All contacts as they are in each of several places."""
         n, count = self.contacts.n_pairs, len(self.contacts.names)
         table = np.stack([self._table(y) for y in ys])
@@ -182,13 +182,13 @@ class Bond:
         for part, rows, closed in ((0, slice(0, n), closed_pairs), (1, slice(n, count), closed_walls)):
             if rows.stop > rows.start:
                 asked = table[:, rows].reshape(-1, table.shape[-1])
-                parts = _repeated(self.parts[part], rows.stop - rows.start, len(ys))
+                parts = _repeat(self.parts[part], rows.stop - rows.start, len(ys))
                 found[:, rows] = closed(parts, asked, self.gravity, flatness).reshape(len(ys), -1, WIDTH)
         return [Closed.of(rows) for rows in found]
 
     def _table(self, y: np.ndarray) -> np.ndarray:
         """What the compiled programs are told of each contact."""
-        rows, marks = self._unpacked(y)
+        rows, marks = self._unpack(y)
         contacts, n = self.contacts, self.contacts.n_pairs
         table = np.empty((len(marks), 2 * ROW + 6))
         table[:n, :ROW] = rows[contacts.first]
@@ -198,11 +198,11 @@ class Bond:
         table[:, 2 * ROW :] = marks.reshape(-1, 6)
         return table
 
-    def pressed(self, y: np.ndarray) -> Pressed:
+    def contact_forces(self, y: np.ndarray) -> Pressed:
         """The forces that keep the contacts closed, and those that stick from slipping."""
-        return self._pressed(self.closed(y))
+        return self._contact_forces(self.closed_contacts(y))
 
-    def _pressed(self, closed: Closed) -> Pressed:
+    def _contact_forces(self, closed: Closed) -> Pressed:
         contacts, count = self.contacts, len(self.contacts.names)
         kappa, hold = float(np.prod(closed.kappa)), HOLD * self.pace
         others = np.array([np.prod(np.delete(closed.kappa, c)) for c in range(count)]) if count > 1 else np.ones(1)
@@ -212,7 +212,7 @@ class Bond:
         lag = np.einsum("cai,ci->ca", closed.across, others[:, None] * closed.drag)
         held = (lag + kappa * hold * along)[contacts.sticks]
         aim = np.concatenate([aim, held[:, 0], held[:, 1]])
-        which, rows, columns = self._held(closed)
+        which, rows, columns = self._held_directions(closed)
         plain = np.einsum("csi,csi->c", rows[:count], columns[:count])
         rows = self._spread(rows, which)
 
@@ -223,7 +223,7 @@ class Bond:
             pushed[:count] += np.einsum("ca,csai->csi", against, closed.effects[:, :, 1:])
             effects = self._spread(pushed, which)
             coupling = rows.reshape(len(which), -1) @ effects.reshape(len(which), -1).T
-            forces = _solved(coupling, -aim)
+            forces = _solve(coupling, -aim)
             tangent = forces[:count, None] * against
             tangent[contacts.sticks] = forces[count:].reshape(2, -1).T
             return forces[:count], tangent, np.diagonal(coupling)[:count] / plain, np.tensordot(forces, effects, axes=1)
@@ -236,22 +236,22 @@ class Bond:
             ))  # fmt: skip
         return Pressed(closed, others, kappa, along, direction, *under(direction))
 
-    def gripped(self, c: int) -> Bond:
+    def grip(self, c: int) -> Bond:
         """The band with the contact `c` sticking, and without the slip that it still has."""
         sticks = self.contacts.sticks.copy()
         sticks[c] = True
         held = dataclasses.replace(self, contacts=dataclasses.replace(self.contacts, sticks=sticks))
-        closed, y = held.closed(self.start), self.start.copy()
-        which, rows, columns = held._held(closed)
+        closed, y = held.closed_contacts(self.start), self.start.copy()
+        which, rows, columns = held._held_directions(closed)
         effects = held._spread(columns, which)
         coupling = held._spread(rows, which).reshape(len(which), -1) @ effects.reshape(len(which), -1).T
         along = np.einsum("cai,ci->ca", closed.across, closed.slip)[sticks]
         rates = np.concatenate([np.einsum("ci,ci->c", closed.normal, closed.slip), along[:, 0], along[:, 1]])
-        moved = np.tensordot(_solved(coupling, -rates), effects, axes=1)
+        moved = np.tensordot(_solve(coupling, -rates), effects, axes=1)
         rows_in(y, self.k)[:, MOTION] += moved
         return dataclasses.replace(held, start=y)
 
-    def _held(self, closed: Closed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _held_directions(self, closed: Closed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What is held: every normal, then what sticks along both ways across. Contact, levers and effects of each."""
         sticks, all_of_them = np.flatnonzero(self.contacts.sticks), np.arange(len(self.contacts.names))
         which = np.concatenate([all_of_them, sticks, sticks])
@@ -276,16 +276,16 @@ class Bond:
 
     def rate(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rates of the variables and guards."""
-        at = self.pressed(y)
+        at = self.contact_forces(y)
         return self._rate(at, y), self._guards(at, y)
 
     def rates(self, ys: list[np.ndarray]) -> list[np.ndarray]:
         """Rates of the variables at several places: the compiled programs are called once for all."""
-        found = self._closed_at(ys, self.flatness)
-        return [self._rate(self._pressed(closed), y) for closed, y in zip(found, ys, strict=True)]
+        found = self._closed_contacts_at(ys, self.flatness)
+        return [self._rate(self._contact_forces(closed), y) for closed, y in zip(found, ys, strict=True)]
 
     def _rate(self, at: Pressed, y: np.ndarray) -> np.ndarray:
-        rows = self._unpacked(y)[0]
+        rows = self._unpack(y)[0]
         closed, kappa, contacts = at.closed, at.kappa, self.contacts
         spin = np.empty((self.k, 3))
         spin[contacts.first] = closed.spin[: contacts.n_pairs, 0]
@@ -318,28 +318,28 @@ class Bond:
 
     def tidy(self, y: np.ndarray) -> np.ndarray:
         """With quaternions of length one."""
-        rows, _ = self._unpacked(y)
+        rows, _ = self._unpack(y)
         rows[:, QUATERNION] /= np.sqrt(np.sum(rows[:, QUATERNION] ** 2, axis=1, keepdims=True))
         return y
 
     def rows(self, y: np.ndarray, whole: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Place and orientation; velocities and the sum of normal forces (if `whole`); energy lost to friction."""
-        return self._rows(y, self.closed(y) if whole else None)
+        return self._rows(y, self.closed_contacts(y) if whole else None)
 
     def several_rows(self, ys: list[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """The same at several places: the compiled programs are called for as many at once as steps ask for."""
         known: list[Closed] = []
         whole = len(ys) - len(ys) % TOGETHER
         for k in range(0, whole, TOGETHER):
-            known += self._closed_at(ys[k : k + TOGETHER], self.flatness)
-        known += [self.closed(y) for y in ys[whole:]]
+            known += self._closed_contacts_at(ys[k : k + TOGETHER], self.flatness)
+        known += [self.closed_contacts(y) for y in ys[whole:]]
         return [self._rows(y, closed) for y, closed in zip(ys, known, strict=True)]
 
     def _rows(self, y: np.ndarray, closed: Closed | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rows, _ = self._unpacked(y)
+        rows, _ = self._unpack(y)
         on = np.zeros(self.k)
         if closed is not None:
-            at = self._pressed(closed)
+            at = self._contact_forces(closed)
             with np.errstate(divide="ignore"):
                 forces = at.normal / at.kappa
             np.add.at(on, self.contacts.second, forces)
@@ -348,7 +348,7 @@ class Bond:
 
     def scales(self, y: np.ndarray) -> np.ndarray:
         """Size of each variable."""
-        _, marks = self._unpacked(y)
+        _, marks = self._unpack(y)
         size = self.size
         speed = self.pace * size
         row = np.concatenate([np.full(3, size), np.ones(4), np.full(3, speed), np.full(3, self.pace)])
@@ -357,7 +357,7 @@ class Bond:
 
     def energy(self, y: np.ndarray) -> float:
         """Kinetic energy [J]."""
-        rows, _ = self._unpacked(y)
+        rows, _ = self._unpack(y)
         bodies = [jax.tree.map(lambda leaf, k=k: leaf[k], self.stock) for k in range(self.k)]
         places = [[jnp.asarray(row[part]) for part in ARGUMENTS] for row in rows]
         moving = (body.moved(*place) for body, place in zip(bodies, places, strict=True))
@@ -368,7 +368,7 @@ class Bond:
         y, contacts = y.copy(), self.contacts
         y[:HEAD] = 0.0
         if self.mu > 0.0:
-            at = self.pressed(y)
+            at = self.contact_forces(y)
             speed = np.sqrt(np.sum(at.along**2, axis=1))
             heading = np.where(contacts.sticks[:, None], 0.0, at.direction)
             creeps = contacts.creeps & (speed < CREEP * self.pace * self.size)
@@ -377,11 +377,11 @@ class Bond:
         return dataclasses.replace(self, start=y, contacts=contacts, inside=inside)
 
 
-def _repeated(parts: tuple, count: int, times: int) -> tuple:
+def _repeat(parts: tuple, count: int, times: int) -> tuple:
     """The bodies and walls of so many contacts several times, as many as the compiled programs take."""
     if times == 1:
         return parts
-    which = filled(np.tile(np.arange(count), times))
+    which = fill_rows(np.tile(np.arange(count), times))
     return jax.tree.map(lambda leaf: np.asarray(leaf)[which], parts)
 
 
@@ -406,7 +406,7 @@ def _steady(directions: np.ndarray, c: int, acceleration) -> np.ndarray:
     return np.array([np.cos(angle), np.sin(angle)])
 
 
-def _solved(coupling: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _solve(coupling: np.ndarray, right: np.ndarray) -> np.ndarray:
     if len(right) == 1:
         return right / coupling[0]
     # A body held more than once over leaves forces undetermined: take those of least size.

@@ -146,7 +146,7 @@ def _closed(one: _Side, two: _Side, apart: Array, normal: Array, flatness: Array
     miss1 = back @ across - kappa * one.height * one.normal
     miss2 = (back - kappa * aside) @ across - kappa * two.height * two.normal
     directions = jnp.concatenate([n[None], across])
-    levers, effects = zip(_pushed(one, -directions), _pushed(two, directions), strict=True)
+    levers, effects = zip(_push(one, -directions), _push(two, directions), strict=True)
     parts = {
         "normal": n,
         "across": across,
@@ -165,7 +165,7 @@ def _closed(one: _Side, two: _Side, apart: Array, normal: Array, flatness: Array
     return jnp.concatenate([parts[name].ravel() for name in _SHAPES])
 
 
-def _pushed(side: _Side, directions: Array) -> tuple[Array, Array]:
+def _push(side: _Side, directions: Array) -> tuple[Array, Array]:
     """Force and torque of unit forces at the contact, and the accelerations they give."""
     torques = jnp.cross(side.arm, directions)
     levers = jnp.concatenate([directions, torques], axis=1)
@@ -189,13 +189,13 @@ def _scaled_inverse(k: Array, flatness: Array) -> tuple[Array, Array]:
     return inverse, jnp.where(plain, 1.0, jnp.maximum(determinant, 0.0) / safe)
 
 
-def _placed(body: Body, row: Array) -> Body:
+def _place(body: Body, row: Array) -> Body:
     return body.moved(*(row[part] for part in ARGUMENTS))
 
 
 def _of_pair(first: Body, second: Body, rows, gravity, flatness) -> Array:
     row1, row2, mark1, mark2 = jnp.split(rows, CUTS)
-    one, two = _side(_placed(first, row1), mark1, gravity), _side(_placed(second, row2), mark2, gravity)
+    one, two = _side(_place(first, row1), mark1, gravity), _side(_place(second, row2), mark2, gravity)
     apart = row2[CENTRE] + two.arm - row1[CENTRE] - one.arm
     normal = one.normal - two.normal
     return _closed(one, two, apart, normal / jnp.sqrt(jnp.sum(normal * normal)), flatness)
@@ -203,7 +203,7 @@ def _of_pair(first: Body, second: Body, rows, gravity, flatness) -> Array:
 
 def _of_wall(plane, second: Body, rows, gravity, flatness) -> Array:
     _, row2, _, mark2 = jnp.split(rows, CUTS)
-    two = _side(_placed(second, row2), mark2, gravity)
+    two = _side(_place(second, row2), mark2, gravity)
     normal, offset = plane[:3], plane[3]
     apart = (normal @ (row2[CENTRE] + two.arm) - offset) * normal
     return _closed(_fixed(normal), two, apart, normal, flatness)
@@ -228,15 +228,15 @@ def closed_pairs(parts: tuple[Any, Any], rows: np.ndarray, gravity, flatness) ->
         gravity: Uniform acceleration [m s-2].
         flatness: Over the size [m-1].
     """
-    return np.asarray(_of_pairs(*parts, filled(rows), np.asarray(gravity), np.float64(flatness)))[: len(rows)]
+    return np.asarray(_of_pairs(*parts, fill_rows(rows), np.asarray(gravity), np.float64(flatness)))[: len(rows)]
 
 
 def closed_walls(parts: tuple[Any, Any], rows: np.ndarray, gravity, flatness) -> np.ndarray:
     """The same for walls (normal and offset) and bodies; what the rows say of the first body is not read."""
-    return np.asarray(_of_walls(*parts, filled(rows), np.asarray(gravity), np.float64(flatness)))[: len(rows)]
+    return np.asarray(_of_walls(*parts, fill_rows(rows), np.asarray(gravity), np.float64(flatness)))[: len(rows)]
 
 
-def filled(rows: np.ndarray) -> np.ndarray:
+def fill_rows(rows: np.ndarray) -> np.ndarray:
     """Rows with the last repeated, up to the next number that is compiled."""
     return rows[_filling(len(rows))]
 

@@ -118,16 +118,16 @@ def _are_apart(one: Body, two: Body, clear: float) -> bool:
         found, sure = ellipsoid_gaps(*pair)
         if sure[0]:
             return float(found[0]) >= clear
-    return float(gap(_numbered(one), _numbered(two)).gap) >= clear
+    return float(gap(_number(one), _number(two)).gap) >= clear
 
 
 def _wall_gap(wall: Wall, body: Body) -> float:
     form = _form(body)
     if form is None:
-        return float(wall_gap_of(wall, _numbered(body)).gap)
+        return float(wall_gap_of(wall, _number(body)).gap)
     normal = np.asarray(wall.normal)
     return float(normal @ np.asarray(body.center) - np.asarray(wall.offset) - np.sqrt(normal @ form[0] @ normal))
 
 
-def _numbered(body: Body) -> Body:
+def _number(body: Body) -> Body:
     return jax.tree.map(numbers, body)

@@ -125,7 +125,7 @@ class Face:
         turning = float(tilting @ tilting) * (self.mass * self.height**2 + float(self.inertia[:2].max()))
         return 0.5 * (self.mass * rises**2 + turning) + self.mass * self.load * max(lifted, 0.0)
 
-    def clapped(self, velocity: np.ndarray, omega: np.ndarray, arm: np.ndarray, sticks: bool):
+    def clap(self, velocity: np.ndarray, omega: np.ndarray, arm: np.ndarray, sticks: bool):
         """Velocity and angular velocity after the face has clapped onto the wall with its contact point at `arm`."""
         n = self.normal
         spin = n * (n @ omega)

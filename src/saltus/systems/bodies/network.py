@@ -8,7 +8,7 @@ import numpy as np
 
 from saltus.contacts.wall import Wall
 from saltus.numerics.components import Turn
-from saltus.systems.bodies.touch import Meeting, met
+from saltus.systems.bodies.touch import Meeting, face
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Network:
         for contact in contacts:
             partners = plan.partners(contact, q, v)
             first, second = partners
-            meeting = met(first, second, plan.system.gravity)
+            meeting = face(first, second, plan.system.gravity)
             at, rows, moved = meeting.separation, np.zeros((len(members), 6)), np.zeros((len(members), 6))
             n = np.asarray(at.normal)
             for body, point, sign, member in zip(partners, (at.point1, at.point2), (-1.0, 1.0), contact, strict=True):
@@ -95,7 +95,7 @@ class Network:
         forces, _ = nnls(root.T, -np.linalg.solve(root, free))
         return forces, free + coupling @ forces, errors
 
-    def calmed(self, v: np.ndarray) -> tuple[np.ndarray, float]:
+    def calm(self, v: np.ndarray) -> tuple[np.ndarray, float]:
         """Velocities of the members after impulses that stop every gap's rate, and the energy these take [J]."""
         rates, coupling = self.rates, self.coupling()
         impulses = np.linalg.solve(coupling + 1e-13 * np.diag(np.diagonal(coupling)), -rates)

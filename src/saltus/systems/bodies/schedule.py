@@ -257,15 +257,15 @@ class Schedule:
             return self.touch(event.detail, event.t, q, v)
         if event.kind == "overlap":
             contact, depth = event.detail
-            told = self._told("overlap", contact, event.t, q, v)
+            told = self._tell("overlap", contact, event.t, q, v)
             return dataclasses.replace(told, outcome=self._overlap(contact, event.t, depth))
         contact = event.detail
         if event.kind == "endless":
-            told = self._told("endless", contact, event.t, q, v)
+            told = self._tell("endless", contact, event.t, q, v)
             return dataclasses.replace(told, outcome=self._endless(contact, event.t))
         if event.kind == "emergence":
             self.passing.discard(contact)
-        told = self._told(event.kind, contact, event.t, q, v)
+        told = self._tell(event.kind, contact, event.t, q, v)
         if event.kind == "emergence":
             self.escapes[contact] = (event.t, 1e-6 * max(self.until - event.t, 0.0))
         return told
@@ -292,7 +292,7 @@ class Schedule:
             self.bonds[contact] = self._hold(contact, q, new_v)
         if code in PARADOXES and system.paradox == "pass":
             self.passing.add(contact)
-        self._changed(everyone)
+        self._forget(everyone)
         self.escapes[contact] = (t, escape)
         data = self._data(contact, came, stays, lost)
         return Change(
@@ -347,7 +347,7 @@ class Schedule:
         lost, new_v = 0.0, v
         if kept:
             new_v = v.copy()
-            new_v[network.members], lost = network.part(kept).calmed(v[network.members])
+            new_v[network.members], lost = network.part(kept).calm(v[network.members])
         return stays, escape, new_v, lost, network.members
 
     def _hold(self, contact: Contact, q, v) -> Hold:
@@ -359,7 +359,7 @@ class Schedule:
             return Hold(slack)
         return Hold(slack, bool(np.linalg.norm(u - n * (n @ u)) <= self.stop))
 
-    def _changed(self, members) -> None:
+    def _forget(self, members) -> None:
         """Forget how long bodies that have just touched need not be looked at: their velocities are new."""
         members = set(members)
         self.escapes = {pair: wait for pair, wait in self.escapes.items() if not members & set(self.bodies_of(pair))}
@@ -404,13 +404,13 @@ class Schedule:
             "energy_loss": 0.0 if lossless else lost,
         }
 
-    def _told(self, name: str, contact: Contact, t: float, q, v) -> Change:
+    def _tell(self, name: str, contact: Contact, t: float, q, v) -> Change:
         """An event that changes no velocity."""
         system, members = self.system, list(self.bodies_of(contact))
         came = resolve(*self.partners(contact, q, v), Elastic(), system.gravity, jnp.zeros(()), True)
         if name == "release":
             self.bonds.pop(contact, None)
-            self._changed(members)
+            self._forget(members)
             # A gap that opens at a rate is seen to open. How long it stays so hangs on what holds the two bodies, too.
             opens = float(came.before.motion.v) > float(came.before.tolerances.v)
             self.escapes[contact] = (t, 0.0 if opens else float(came.escape))
@@ -428,16 +428,16 @@ class Schedule:
         """A release, a body that lies down or comes to rest, or a change of friction: slip begins or ends."""
         contact = band.contacts.names[index]
         if name == "release":
-            return self._told("release", contact, t, q, v)
+            return self._tell("release", contact, t, q, v)
         if name in ("clap", "lie", "rest"):
             return self._on_face(name, contact, t, q, v)
         members = list(band.members)
         here = bond_of(self, members, band.contacts.names, q, v)
         if name == "jam":
-            told = self._told("jam", contact, t, q, v)
+            told = self._tell("jam", contact, t, q, v)
             return dataclasses.replace(told, outcome=self._jammed(contact, t))
-        held = here.gripped(index)
-        at = held.pressed(held.start)
+        held = here.grip(index)
+        at = held.contact_forces(held.start)
         force = float(np.linalg.norm(at.tangent[index]))
         hold = self.bonds[contact]
         hold.sticks = name == "stick" and bool(force <= self.mu * at.normal[index])
@@ -445,7 +445,7 @@ class Schedule:
         hold.heading = np.zeros(2) if hold.sticks else -at.tangent[index] / max(force, 1e-300)
         new_q, new_v, _ = held.rows(held.start)
         lost = held.energy(here.start) - held.energy(held.start)
-        told = self._told("stick" if hold.sticks else "slip", contact, t, q, v)
+        told = self._tell("stick" if hold.sticks else "slip", contact, t, q, v)
         return dataclasses.replace(
             told, members=tuple(members), q=new_q, v=new_v, mode=self._modes(members), ledger=np.array([lost])
         )
@@ -461,12 +461,12 @@ class Schedule:
         if name == "clap":
             quaternion = jnp.asarray(place_of(q[member]).quaternion)
             arm = np.asarray(rotation.rotate(quaternion, jnp.asarray(bond.start[-3:])))
-            velocity, omega = bond.face.clapped(motion.velocity, motion.turning, arm, hold.sticks)
+            velocity, omega = bond.face.clap(motion.velocity, motion.turning, arm, hold.sticks)
         else:
             velocity, omega = bond.face.laid(motion.velocity, motion.turning, hold.sticks)
         new_v = np.array([[*velocity, *omega, motion.contact_force]]) if name != "rest" else np.zeros((1, len(row)))
         lost = self._kinetic(member, q, row) - self._kinetic(member, q, new_v[0])
-        told = self._told(name, contact, t, q, v)
+        told = self._tell(name, contact, t, q, v)
         if lost < 0.0:  # spin and slip may be coupled so that the face gives instead of taking: then it passes
             return told
         return dataclasses.replace(told, v=new_v, mode=self._modes([member]), ledger=np.array([lost]))

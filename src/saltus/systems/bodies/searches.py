@@ -24,7 +24,7 @@ CHUNK = 32  # pairs that are searched together: one size, so that one program is
 OVERLAP = 1e-11  # of the size; deeper overlaps at the start are refused
 
 
-def _padded(count: int) -> np.ndarray:
+def _pad(count: int) -> np.ndarray:
     """Rows 0 .. count - 1, filled up with the last to the size of a chunk."""
     return np.minimum(np.arange(CHUNK), count - 1)
 
@@ -37,8 +37,8 @@ def contacts_of_pairs(system, first, second, q, v, shifts, begins, horizons):
     if len(first) == 1:
         one, two = placed_pair(system, first[0], second[0], q, v, shifts[0])
         found = first_contact(one, two, horizons[0], begin=begins[0])
-        return tuple(np.array([part]) for part in _told(found))
-    rows = _padded(len(first))
+        return tuple(np.array([part]) for part in _tell(found))
+    rows = _pad(len(first))
     horizons = np.where(np.arange(len(rows)) < len(first), horizons[rows], -1.0)  # no time for what fills up
     found = _search_pairs(system, first[rows], second[rows], q, v, shifts[rows], begins[rows], horizons)
     return tuple(np.asarray(part)[: len(first)] for part in found)
@@ -46,7 +46,7 @@ def contacts_of_pairs(system, first, second, q, v, shifts, begins, horizons):
 
 def contacts_of_walls(system, walls, bodies, q, v, begins, horizons):
     """The same for walls and bodies."""
-    rows = _padded(len(walls))
+    rows = _pad(len(walls))
     horizons = np.where(np.arange(len(rows)) < len(walls), horizons[rows], -1.0)
     found = _search_walls(system, walls[rows], bodies[rows], q, v, begins[rows], horizons)
     return tuple(np.asarray(part)[: len(walls)] for part in found)
@@ -57,7 +57,7 @@ def placed_pair(system, i, j, q, v, shift):
     return _placed_pair(system, *(numbers(x, None) for x in (i, j, q, v, shift)))
 
 
-def _told(found) -> tuple:
+def _tell(found) -> tuple:
     return found.happens, found.time, found.certified, found.first_width, found.separation.gap
 
 
@@ -71,7 +71,7 @@ def _placed_pair(system, i, j, q, v, shift):
 def _search_pairs(system, first, second, q, v, shifts, begins, horizons):
     def one(i, j, shift, begin, horizon):
         found = first_contact(*placed_pair(system, i, j, q, v, shift), horizon, begin=begin)
-        return _told(found)
+        return _tell(found)
 
     return jax.vmap(one)(*(jnp.asarray(x) for x in (first, second, shifts, begins, horizons)))
 
@@ -83,7 +83,7 @@ def _search_walls(system, walls, bodies, q, v, begins, horizons):
     def one(wall, i, begin, horizon):
         body = system.at(q[i], v[i], i)
         found = wall_contact(system.wall(wall), body, horizon, gravity=system.gravity, begin=begin)
-        return _told(found)
+        return _tell(found)
 
     return jax.vmap(one)(*(jnp.asarray(x) for x in (walls, bodies, begins, horizons)))
 
@@ -150,7 +150,7 @@ def _compiled_gaps(system, first, second, q, v, shifts) -> np.ndarray:
         return np.array([float(gap(*placed_pair(system, i, j, q, v, shift)).gap) for i, j, shift in pairs])
     found = []
     for begin in range(0, len(first), CHUNK):
-        rows = begin + _padded(min(CHUNK, len(first) - begin))
+        rows = begin + _pad(min(CHUNK, len(first) - begin))
         found.append(np.asarray(_pair_gaps(system, first[rows], second[rows], q, v, shifts[rows])))
     return np.concatenate(found)[: len(first)]
 

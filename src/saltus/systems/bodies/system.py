@@ -20,7 +20,7 @@ from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import rotation
 from saltus.numerics.differentiable import linear_part
 from saltus.programs import brief_program
-from saltus.programs.arrays import joined, numbers, stacked
+from saltus.programs.arrays import join_numbers, numbers, stack_numbers
 from saltus.shapes.alike import alike
 from saltus.shapes.ball import Ball
 from saltus.shapes.body import Body, stack
@@ -116,8 +116,8 @@ class RigidBodies(AbstractQueuedSystem):
         bodies = _list_of_bodies(bodies)
         if len(bodies) != self.n:
             raise ValueError(f"The system has {self.n} bodies, got {len(bodies)}. Give the bodies it was built with.")
-        q = place_of(stacked(*(joined(body.center, body.quaternion) for body in bodies)))
-        v = motion_of(stacked(*(joined(body.velocity, body.angular_velocity, 0.0) for body in bodies)))
+        q = place_of(stack_numbers(*(join_numbers(body.center, body.quaternion) for body in bodies)))
+        v = motion_of(stack_numbers(*(join_numbers(body.velocity, body.angular_velocity, 0.0) for body in bodies)))
         state = State.of(t=t, q=q, v=v, ledger=ImpactLosses(np.zeros(())), mode=np.zeros(self.n, int))
         self._refuse_overlap(state)
         return state
@@ -149,11 +149,11 @@ class RigidBodies(AbstractQueuedSystem):
 
     def again(self, event, t: Array, since: Array, q: Array, v: Array):
         """An impact of an earlier run taken again, for the rows of those it concerns; see `systems.bodies.again`."""
-        from saltus.systems.bodies.again import struck
+        from saltus.systems.bodies.again import strike
 
         wall = event.data["partner"] - self.n
         partner = None if wall < 0 else jnp.asarray(wall)
-        return linear_part(struck, _chosen(self, jnp.asarray(event.members)), partner, t, since, q, v)
+        return linear_part(strike, _choose(self, jnp.asarray(event.members)), partner, t, since, q, v)
 
     def only(self, members: Array) -> RigidBodies:
         return eqx.tree_at(lambda s: s.stock, self, row_of(self.stock, members))
@@ -296,7 +296,7 @@ class RigidBodies(AbstractQueuedSystem):
 
 
 @eqx.filter_jit
-def _chosen(system: RigidBodies, members: Array) -> RigidBodies:
+def _choose(system: RigidBodies, members: Array) -> RigidBodies:
     return system.only(members)
 
 

@@ -60,7 +60,7 @@ _meeting = program(meeting)
 wall_gap_of = program(wall_gap)
 
 
-def met(first: Body | Wall, second: Body, gravity: Array) -> Meeting:
+def face(first: Body | Wall, second: Body, gravity: Array) -> Meeting:
     """How two partners face each other; compiled once per kind of shape."""
     separation = wall_gap_of(first, second) if isinstance(first, Wall) else gap(first, second)
     return _meeting(first, second, separation, gravity)
@@ -118,7 +118,7 @@ def resolve(
     (with `sustain`), or after a bounce slower than `settle_speed` that the next one would follow; and
     if they move along together.
     """
-    before = met(first, second, gravity)
+    before = face(first, second, gravity)
     hit, code, impulse = _strike(first, second, before, law)
     after = _meeting(*hit, before.separation, gravity)
     return _conclude((first, second), hit, code, impulse, before, after, settle_speed, sustain)

@@ -109,7 +109,7 @@ def touches(
         closed = (width <= TOUCH * size) & (rate <= still) & (now >= waiting)
         if closed.any():
             found = [left[k] for k in np.flatnonzero(closed)]
-            return [(_sharpened(plan, contact, t, now, paths, bounds), contact) for contact in found], now, None
+            return [(_sharpen(plan, contact, t, now, paths, bounds), contact) for contact in found], now, None
         reach = np.maximum(now + ahead, waiting)
         going = reach < until
         if not going.any():
@@ -120,7 +120,7 @@ def touches(
     return [], now, None
 
 
-def _sharpened(plan, contact, begin: float, t: float, paths, bounds) -> float:
+def _sharpen(plan, contact, begin: float, t: float, paths, bounds) -> float:
     """The time of a contact that was found on a sketch of the ways, by Newton's method on the ways themselves."""
     members = plan.bodies_of(contact)
     places = {member: k for k, member in enumerate(members)}
@@ -151,17 +151,17 @@ def _look(plan, contacts, places, q, v, bounds, of_walls: bool) -> np.ndarray:
     system = plan.system
     first, second = np.array(contacts, int).T
     two = np.array([places[i] for i in second])
-    limits2 = _stacked([bounds[i] for i in second])
+    limits2 = _stack([bounds[i] for i in second])
     if of_walls:
         return np.asarray(_wall_looks(system, first - system.n, second, q[two], v[two], limits2))
     one = np.array([places[i] for i in first])
     place = place_of(q[one])
     shifted = place.replace(centre=place.centre + plan.shift(q[one], q[two])).array()
-    limits1 = _stacked([bounds[i] for i in first])
+    limits1 = _stack([bounds[i] for i in first])
     return np.asarray(_pair_looks(system, first, second, shifted, v[one], q[two], v[two], limits1, limits2))
 
 
-def _stacked(bounds: list[tuple[float, ...]]) -> Bounds:
+def _stack(bounds: list[tuple[float, ...]]) -> Bounds:
     return Bounds(*np.array(bounds).T)
 
 

@@ -25,7 +25,7 @@ from saltus.systems.gas.flight import (
     Flight,
     RoundFlight,
     SeriesFlight,
-    settled,
+    settle_row,
 )
 
 
@@ -166,7 +166,7 @@ def rows_of(flight: Flight, bodies: Bodies, walls: np.ndarray) -> Array:
         rows[:n, KIND] = bodies.shapes.kind
     rows[n : n + n_walls, PLACE] = walls[:, :3] * walls[:, 3:]
     rows[-1, SQUARES] = 1.0
-    return _settled(flight, numbers(rows))
+    return _settle(flight, numbers(rows))
 
 
 @program
@@ -175,5 +175,5 @@ def _extents(stock: AbstractShape) -> tuple[Array, Array, Array]:
 
 
 @brief_program
-def _settled(flight: Flight, rows: Array) -> Array:
-    return jax.vmap(lambda row: settled(flight, row))(rows)
+def _settle(flight: Flight, rows: Array) -> Array:
+    return jax.vmap(lambda row: settle_row(flight, row))(rows)

@@ -88,7 +88,7 @@ class RoundFlight:
             part.y * axis.z,
             across + part.z * axis.z,
         )
-        return Pose(*_carried(row, since, gravity), form, pole * rate)
+        return Pose(*_carry(row, since, gravity), form, pole * rate)
 
     def turned(self, row: Array, since: Array) -> tuple[Array, ...]:
         """The quaternion a time after the clock: a turn about the body's axis, then one about the pole."""
@@ -144,7 +144,7 @@ class SeriesFlight:
         since = t - row[..., CLOCK]
         turn = _turn_of(*self._quaternion(row, since))
         spin = turn.to_body(vector(row, MOMENTUM)).times(vector(row, FREEDOM))
-        return Pose(*_carried(row, since, gravity), turn.spread(vector(row, SQUARES)), turn.to_lab(spin), turn)
+        return Pose(*_carry(row, since, gravity), turn.spread(vector(row, SQUARES)), turn.to_lab(spin), turn)
 
     def _quaternion(self, row: Array, since: Array) -> tuple[Array, ...]:
         # The four components of a power stand together: a fourth of the operations to compile.
@@ -187,7 +187,7 @@ class SeriesFlight:
         return jnp.concatenate([jnp.stack([bend, sway, drift, _reach(series)]), series.T.reshape(-1)])
 
 
-def _carried(row: Array, since: Array, gravity: Vec) -> tuple[Vec, Vec]:
+def _carry(row: Array, since: Array, gravity: Vec) -> tuple[Vec, Vec]:
     """Centre and velocity after a time of fall; walls, which have no lightness, do not fall."""
     velocity = vector(row, VELOCITY)
     gravity = gravity * (row[..., LIGHTNESS] > 0.0)
@@ -269,14 +269,14 @@ def _turn_of(w, x, y, z) -> Turn:
 Flight = RoundFlight | SeriesFlight
 
 
-def settled(flight: Flight, row: Array) -> Array:
+def settle_row(flight: Flight, row: Array) -> Array:
     """A row whose common columns have changed, with all that follows from them."""
     return jnp.concatenate([row[:BEND], flight.derived(row)])
 
 
-def moved(flight: Flight, row: Array, t: Array, gravity: Vec) -> Array:
+def move_row(flight: Flight, row: Array, t: Array, gravity: Vec) -> Array:
     """A row with its clock put forward to `t`; what follows from it is for `settled`."""
     since = t - row[CLOCK]
-    center, velocity = _carried(row, since, gravity)
+    center, velocity = _carry(row, since, gravity)
     quaternion = flight.turned(row, since)
     return jnp.concatenate([jnp.stack([t, *center, *velocity, *quaternion]), row[MOMENTUM.start :]])

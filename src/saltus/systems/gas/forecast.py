@@ -68,7 +68,7 @@ def forecast(arena: Arena, terms: Terms, fluid: Fluid, i: Array, t: Array) -> Fl
         return _look(arena, terms, fluid, row, keys, until, limit, search)
 
     search = jax.lax.while_loop(going, look, search)
-    return _noted(arena, terms, fluid, i, keys, limit, jnp.where(leave <= known, LEAVE, LOOK), search)
+    return _note(arena, terms, fluid, i, keys, limit, jnp.where(leave <= known, LEAVE, LOOK), search)
 
 
 def _skin_time(arena: Arena, terms: Terms, fluid: Fluid, i: Array, row: Array) -> Array:
@@ -146,7 +146,7 @@ def _look(arena, terms: Terms, fluid: Fluid, row: Array, keys: Array, until: Arr
     )
 
 
-def _noted(arena: Arena, terms: Terms, fluid: Fluid, i: Array, keys, limit, reason, search: _Search) -> Fluid:
+def _note(arena: Arena, terms: Terms, fluid: Fluid, i: Array, keys, limit, reason, search: _Search) -> Fluid:
     """Write down what body `i` waits for; a partner that waited for somebody else lets that one look again."""
     found = search.found >= 0
     k = jnp.maximum(search.found, 0)

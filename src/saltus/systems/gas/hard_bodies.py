@@ -33,8 +33,8 @@ from saltus.systems.gas.arena import (
     Terms,
 )
 from saltus.systems.gas.bodies import Bodies, matrices, rows_of
-from saltus.systems.gas.flight import CLOCK, MOMENTUM, PLACE, QUATERNION, SQUARES, VELOCITY, moved, settled
-from saltus.systems.gas.loop import advanced, advanced_briefly
+from saltus.systems.gas.flight import CLOCK, MOMENTUM, PLACE, QUATERNION, SQUARES, VELOCITY, move_row, settle_row
+from saltus.systems.gas.loop import advance, advance_briefly
 from saltus.systems.gas.overlap import gaps, supports
 from saltus.systems.gas.sizes import larger, sizes
 
@@ -114,7 +114,7 @@ class HardBodies:
         )
         if not checked:
             self._refuse_overlap(scale)
-        self.fluid = self._begun(rows_of(self.arena.flight, bodies, self.walls))
+        self.fluid = self._begin(rows_of(self.arena.flight, bodies, self.walls))
 
     def _refuse_overlap(self, scale: float) -> None:
         """Bodies may touch at the start, but not overlap."""
@@ -141,11 +141,11 @@ class HardBodies:
             faces += [(sign * np.eye(3)[axis], -0.5 * self.box[axis]) for sign in (1.0, -1.0)]
         return faces
 
-    def _begun(self, rows, before: Fluid | None = None) -> Fluid:
+    def _begin(self, rows, before: Fluid | None = None) -> Fluid:
         """A fluid in which every body makes its list at time 0; it goes on with the sums of the one before."""
         while True:
             try:
-                return begun(self.arena, self.terms, rows, before)
+                return begin(self.arena, self.terms, rows, before)
             except OverflowError:
                 self.arena = larger(self.arena, lists=False)
 
@@ -183,13 +183,13 @@ class HardBodies:
         """One call of the loop; lists that get full are made larger and the call is made again."""
         most = numbers(int(min(goal, 2**62)), np.int64)
         while True:
-            loop = advanced_briefly if int(self.fluid.tally.contacts) < self.few else advanced
+            loop = advance_briefly if int(self.fluid.tally.contacts) < self.few else advance
             fluid = loop(self.arena, self.terms, self.fluid, numbers(until), most)
             stop = int(fluid.stop)
             if stop in (RUNNING, LOST):
                 break
             self.arena = larger(self.arena, lists=stop == LISTS_FULL)
-            self.fluid = self._begun(self._rows_now(), self.fluid)
+            self.fluid = self._begin(self._rows_now(), self.fluid)
         self.fluid = fluid
         if stop == LOST:
             self._count_from(float(np.max(np.asarray(fluid.rows)[: self.arena.n, CLOCK])))
@@ -204,7 +204,7 @@ class HardBodies:
         return Outcome("accumulation", f"{at}: {text} {INSTEAD}")
 
     def _rows_now(self):
-        return _moved(self.arena.flight, self.fluid.rows, self.terms.gravity)
+        return _move(self.arena.flight, self.fluid.rows, self.terms.gravity)
 
     def _rebase(self, until: float) -> float:
         """Count time from now on: clocks stay small and keep their digits. Returns the time that has passed."""
@@ -216,7 +216,7 @@ class HardBodies:
         return passed
 
     def _count_from(self, passed: float) -> None:
-        self.fluid = _rebased(self.fluid, numbers(passed))
+        self.fluid = _rebase(self.fluid, numbers(passed))
         self.time += passed
         scale = numbers(float(self.terms.scale) + float(self.terms.growth) * passed)
         self.terms = eqx.tree_at(lambda t: (t.scale, t.began), self.terms, (scale, numbers(self.time)))
@@ -229,7 +229,7 @@ class HardBodies:
         if growth is not None:
             self.terms = eqx.tree_at(lambda t: t.growth, self.terms, numbers(growth))
         zero = eqx.tree_at(lambda f: f.laps, self.fluid, numbers(np.zeros(self.fluid.laps.shape)))
-        self.fluid = self._begun(rows_of(self.arena.flight, bodies, self.walls), zero)
+        self.fluid = self._begin(rows_of(self.arena.flight, bodies, self.walls), zero)
 
     # ---- what there is -------------------------------------------------------------------------
 
@@ -271,7 +271,7 @@ def _planes(walls: Sequence[tuple[Sequence[float] | np.ndarray, float]]) -> np.n
     return rows / lengths[:, None]
 
 
-def begun(arena: Arena, terms: Terms, rows, before: Fluid | None = None) -> Fluid:
+def begin(arena: Arena, terms: Terms, rows, before: Fluid | None = None) -> Fluid:
     """A fluid in which every body makes its list at time 0; it goes on with the sums of the one before."""
     n, total = arena.n, arena.spare + 1
     rows = np.array(rows)
@@ -334,12 +334,12 @@ def _grid(arena: Arena, homes: np.ndarray, seat: np.ndarray, total: int) -> Grid
 
 
 @program
-def _moved(flight, rows, gravity):
+def _move(flight, rows, gravity):
     """Rows with all clocks at zero."""
-    return jax.vmap(lambda row: settled(flight, moved(flight, row, jnp.zeros(()), Vec.of(gravity))))(rows)
+    return jax.vmap(lambda row: settle_row(flight, move_row(flight, row, jnp.zeros(()), Vec.of(gravity))))(rows)
 
 
 @program
-def _rebased(fluid: Fluid, passed) -> Fluid:
+def _rebase(fluid: Fluid, passed) -> Fluid:
     clocks = fluid.rows[:, CLOCK] - passed
     return eqx.tree_at(lambda f: (f.rows, f.due), fluid, (fluid.rows.at[:, CLOCK].set(clocks), fluid.due - passed))

@@ -12,13 +12,13 @@ from jaxtyping import Array
 from saltus.numerics import tournament
 from saltus.programs import brief_program, program
 from saltus.systems.gas.arena import LEAVE, RUNNING, TOLD, Arena, Fluid, Terms, partner_of, put, read, row_of
-from saltus.systems.gas.flight import moved, settled
+from saltus.systems.gas.flight import move_row, settle_row
 from saltus.systems.gas.forecast import forecast
 from saltus.systems.gas.neighbours import relist
-from saltus.systems.gas.strike import Blow, struck
+from saltus.systems.gas.strike import Blow, strike
 
 
-def _advanced(arena: Arena, terms: Terms, fluid: Fluid, until: Array, contacts: Array) -> Fluid:
+def _advance(arena: Arena, terms: Terms, fluid: Fluid, until: Array, contacts: Array) -> Fluid:
     """The fluid after all that happens before the time `until`, or after so many contacts.
 
     Args:
@@ -35,8 +35,8 @@ def _advanced(arena: Arena, terms: Terms, fluid: Fluid, until: Array, contacts: 
     return jax.lax.while_loop(going, functools.partial(turn, arena, terms), fluid)
 
 
-advanced = program(_advanced)
-advanced_briefly = brief_program(_advanced)  # for few contacts: half as long to compile, four times as slow
+advance = program(_advance)
+advance_briefly = brief_program(_advance)  # for few contacts: half as long to compile, four times as slow
 
 
 def turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
@@ -49,8 +49,8 @@ def turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
         return key, who, row_of(hints, i), row_of(rows, i), row_of(rows, who)
 
     key, who, hint, row, other = read(i, found, fluid.waits, fluid.hints, fluid.rows)
-    row, other, blow = _met(arena, terms, row, other, key, t, hint)
-    fluid = _counted(arena, fluid, i, who, key >= 0, terms.began + t, blow)
+    row, other, blow = _meet(arena, terms, row, other, key, t, hint)
+    fluid = _count(arena, fluid, i, who, key >= 0, terms.began + t, blow)
     if not arena.everyone:
         fluid, row = relist(arena, terms, fluid, row, i, key == LEAVE)
     partner = jnp.where(who < arena.n, who, arena.spare)
@@ -62,23 +62,27 @@ def turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
     return jax.lax.fori_loop(0, jnp.where(partner < arena.n, 2, 1), each, fluid)
 
 
-def _met(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, hint: Array):
+def _meet(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, hint: Array):
     """A body with its clock at `t`; if it waits for a contact, both bodies after that."""
     gravity = terms.pull()
 
     def alone(row, other):
         zero, told = jnp.zeros(()), jnp.zeros(TOLD - 6 if arena.told else 0)
-        return settled(arena.flight, moved(arena.flight, row, t, gravity)), other, Blow(zero, zero, zero, zero, told)
+        return (
+            settle_row(arena.flight, move_row(arena.flight, row, t, gravity)),
+            other,
+            Blow(zero, zero, zero, zero, told),
+        )
 
     def together(row, other):
-        row, other, blow = struck(arena, terms, row, other, key, t, hint)
-        pair = jax.vmap(lambda one: settled(arena.flight, one))(jnp.stack([row, other]))
+        row, other, blow = strike(arena, terms, row, other, key, t, hint)
+        pair = jax.vmap(lambda one: settle_row(arena.flight, one))(jnp.stack([row, other]))
         return pair[0], pair[1], blow
 
     return jax.lax.cond(key >= 0, together, alone, row, other)
 
 
-def _counted(arena: Arena, fluid: Fluid, i: Array, who: Array, touches: Array, t: Array, blow: Blow) -> Fluid:
+def _count(arena: Arena, fluid: Fluid, i: Array, who: Array, touches: Array, t: Array, blow: Blow) -> Fluid:
     tally = fluid.tally
     wall = touches & (who >= arena.n)
     log = fluid.log

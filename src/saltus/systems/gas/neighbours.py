@@ -57,9 +57,9 @@ def relist(arena: Arena, terms: Terms, fluid: Fluid, row: Array, i: Array, leave
     near, count = _forgotten(fluid.near, fluid.count, i, jnp.where(leaves, had, 0))
     near, count = put(near, i, jnp.full(arena.room, -1)), put(count, i, 0)
     anchors, laps = put(fluid.anchors, i, anchor), put(fluid.laps, i, gone + laps)
-    grid, crowded = _moved_seat(arena, terms, fluid.grid, i, anchor, seat)
+    grid, crowded = _move_seat(arena, terms, fluid.grid, i, anchor, seat)
     size, _ = terms.size(row[CLOCK])
-    near, count, full = _entered(arena, terms, anchors, grid, (near, count, False), i, anchor, size)
+    near, count, full = _enter(arena, terms, anchors, grid, (near, count, False), i, anchor, size)
     stop = jnp.where(full, LISTS_FULL, jnp.where(crowded & leaves, CELLS_FULL, fluid.stop))
     fluid = eqx.tree_at(
         lambda f: (f.anchors, f.laps, f.grid, f.near, f.count, f.stop, f.tally.relists),
@@ -113,7 +113,7 @@ def seat_of(anchor: Array) -> Array:
     return jnp.concatenate([anchor[:3], anchor[7:]])
 
 
-def _moved_seat(arena: Arena, terms: Terms, grid: Grid, i: Array, anchor: Array, held: Array) -> tuple[Grid, Array]:
+def _move_seat(arena: Arena, terms: Terms, grid: Grid, i: Array, anchor: Array, held: Array) -> tuple[Grid, Array]:
     """The grid with body `i` where its anchor now is, and whether that cell has no seat left."""
     ix, iy, iz = cell_of(arena, terms, anchor[:3])
     old, seat = held // arena.cell_room, held % arena.cell_room
@@ -123,11 +123,11 @@ def _moved_seat(arena: Arena, terms: Terms, grid: Grid, i: Array, anchor: Array,
     free = (names < 0) | ((new == old) & (jnp.arange(arena.cell_room) == seat))
     hole = jnp.argmax(free).astype(jnp.int32)
     cells = put(put(grid.cells, (old, seat), -1), (new, hole), i)
-    seats = _taken(_taken(grid.seats, old, seat, jnp.zeros(9)), new, hole, seat_of(anchor))
+    seats = _take(_take(grid.seats, old, seat, jnp.zeros(9)), new, hole, seat_of(anchor))
     return Grid(cells, seats, put(grid.place, i, new * arena.cell_room + hole)), ~jnp.any(free)
 
 
-def _taken(seats: Array, cell: Array, seat: Array, numbers: Array) -> Array:
+def _take(seats: Array, cell: Array, seat: Array, numbers: Array) -> Array:
     starts = (cell.astype(jnp.int32), jnp.int32(0), seat.astype(jnp.int32))
     return jax.lax.dynamic_update_slice(seats, numbers[None, :, None], starts)
 
@@ -144,9 +144,7 @@ def _images(arena: Arena) -> np.ndarray:
     return np.array(list(itertools.product(*steps)), float)
 
 
-def _entered(
-    arena: Arena, terms: Terms, anchors: Array, grid: Grid, lists: tuple, i: Array, anchor: Array, size: Array
-):
+def _enter(arena: Arena, terms: Terms, anchors: Array, grid: Grid, lists: tuple, i: Array, anchor: Array, size: Array):
     """The lists with body `i` among those that it can reach; and whether a list is full."""
     offsets, images = jnp.asarray(_offsets(arena)), jnp.asarray(_images(arena))
     home, shape = cell_of(arena, terms, anchor[:3]), jnp.asarray(arena.cells, jnp.int32)

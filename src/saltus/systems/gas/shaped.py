@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.contacts.advance import Agility, Glide, glide, longest_step
-from saltus.contacts.gap import ascend, climbed, polish
+from saltus.contacts.gap import ascend, climb, polish
 from saltus.contacts.pair import Facing, Pair, face
 from saltus.numerics.components import Vec
 from saltus.shapes.base import AbstractShape
@@ -130,12 +130,12 @@ def look(
 
 def _pair_look(terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, t, hint: Array, limit: Array) -> Seen:
     pair = _pair(terms, row, other, mine, theirs, terms.size(t)[0])
-    seen, settled = climbed(pair, face(pair, Vec.of(hint)), rounds=ROUNDS)
-    found = _seen(terms, row, other, mine, theirs, t, limit, pair, seen)
+    seen, settled = climb(pair, face(pair, Vec.of(hint)), rounds=ROUNDS)
+    found = _see(terms, row, other, mine, theirs, t, limit, pair, seen)
     return eqx.tree_at(lambda s: s.change, found, jnp.where(settled, 0.0, 1.0))
 
 
-def _seen(terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, t, limit, pair: Pair, seen: Facing) -> Seen:
+def _see(terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, t, limit, pair: Pair, seen: Facing) -> Seen:
     """What a slab between two bodies tells."""
     size, growth = terms.size(t)
     arm2 = seen.point2 - pair.offset

@@ -57,7 +57,7 @@ def sizes(bodies: Bodies, region: np.ndarray, periodic: np.ndarray, n_walls: int
         flight=flight_of(bodies),
         room=32,
         cells=shape,
-        cell_room=_rounded(seats),
+        cell_room=_round(seats),
         many=many,
         log=log,
     )
@@ -80,7 +80,7 @@ def larger(arena: Arena, lists: bool) -> Arena:
     return dataclasses.replace(arena, cell_room=arena.cell_room + WORD)
 
 
-def _rounded(seats: int) -> int:
+def _round(seats: int) -> int:
     return -(-seats // WORD) * WORD
 
 

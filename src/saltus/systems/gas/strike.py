@@ -10,7 +10,7 @@ from saltus.contacts.impact import spin_matrix
 from saltus.laws.impact import Elastic
 from saltus.numerics.components import Turn, Vec
 from saltus.systems.gas.arena import Arena, Terms, partner_of
-from saltus.systems.gas.flight import FREEDOM, LIGHTNESS, MOMENTUM, PLACE, QUATERNION, VELOCITY, Pose, moved, vector
+from saltus.systems.gas.flight import FREEDOM, LIGHTNESS, MOMENTUM, PLACE, QUATERNION, VELOCITY, Pose, move_row, vector
 from saltus.systems.gas.look import shift, wall_of
 from saltus.systems.gas.separation import separation
 from saltus.systems.gas.shaped import touching_points
@@ -28,7 +28,7 @@ class Blow(eqx.Module):
     told: Array  # normal, arms, gap, and both rows before and after; empty where it is not kept
 
 
-def struck(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, hint: Array):
+def strike(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, hint: Array):
     """Both rows, with their clocks put forward to `t`, after the contact, and what happened; `settled` must follow."""
     gravity = terms.pull()
     mine, theirs = (arena.flight.pose(body, t, gravity) for body in (row, other))
@@ -37,7 +37,7 @@ def struck(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: 
         gap, normal, arm, arm2 = _touching_ellipsoids(arena, terms, mine, theirs, key, t, hint)
     else:
         gap, normal, arm, arm2 = touching_points(arena, terms, row, other, mine, theirs, key, t, hint)
-    row, other = before = tuple(moved(arena.flight, body, t, gravity) for body in (row, other))
+    row, other = before = tuple(move_row(arena.flight, body, t, gravity) for body in (row, other))
     size, growth = terms.size(t)
     extent = normal.dot(arm - arm2) / size
     arm, arm2 = arm.array(), arm2.array()
@@ -53,7 +53,7 @@ def struck(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: 
     centers = arm - arm2 + gap * n
     lost = -(impulse @ velocity + 0.5 * impulse @ mobility @ impulse)
     lost = jnp.zeros(()) if isinstance(terms.law, Elastic) else lost
-    after = _kicked(row, -impulse, arm), _kicked(other, impulse, arm2)
+    after = _kick(row, -impulse, arm), _kick(other, impulse, arm2)
     told = jnp.zeros(0)
     if arena.told:
         rows = [body[PLACE.start : MOMENTUM.stop] for pair in zip(before, after, strict=True) for body in pair]
@@ -91,7 +91,7 @@ def _mobility(row: Array, free: Array, arm: Array) -> Array:
     return row[LIGHTNESS] * jnp.eye(3) - spin @ free @ spin
 
 
-def _kicked(row: Array, impulse: Array, arm: Array) -> Array:
+def _kick(row: Array, impulse: Array, arm: Array) -> Array:
     """A wall, without lightness, stays as it is."""
     velocity = row[VELOCITY] + impulse * row[LIGHTNESS]
     momentum = row[MOMENTUM] + Vec.of(arm).cross(Vec.of(impulse)).array()

@@ -56,7 +56,7 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
 
 def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> State:
     """The right mode; numbers that are known need only the program for their case."""
-    flying, closing = _placed(system, position, velocity, quaternion, angular_velocity, height)
+    flying, closing = _place(system, position, velocity, quaternion, angular_velocity, height)
     above, leaving = checks.concrete(height), checks.concrete(closing)
     if above is not None and leaving is not None:
         slow = 1e-9 * math.sqrt(float(system.gravity) * float(system.solid.radius()))  # of `speed`, nothing compiled
@@ -69,7 +69,7 @@ def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocit
 
 
 @brief_program
-def _placed(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> tuple[State, Array]:
+def _place(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> tuple[State, Array]:
     """The body at its height, as if it flew, and how fast it leaves the ground."""
     centre, turned, zero = jnp.append(position, 0.0), rotation.normalise(quaternion), jnp.zeros(())
     places = [_lowest(system, centre, turned, i) for i in range(system.solid.n_pieces)]

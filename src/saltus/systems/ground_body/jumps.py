@@ -164,7 +164,7 @@ def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Ar
     slides, turns = slipless & ~kept[1], turnless & ~kept[3]
     moment = jnp.where(at_once, 0.0, _moment(system, state, now, slides, turns))
     begins = (slides | turns) & (now.load > 0.0)
-    state = _nudged(state, now, jnp.where(begins, moment, 0.0))
+    state = _nudge(state, now, jnp.where(begins, moment, 0.0))
     v = jax.tree.map(lambda part: jnp.where(mode == REST, 0.0, part), state.v)
     state = replace_parts(state, v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
     return choose(begins, _set_off(system, state, now, stopped, (slides, turns), moment), state)
@@ -215,7 +215,7 @@ def _set_off(
     return replace_parts(state, q=q, v=v, mode=jnp.where(presses, state.mode, FLIGHT))
 
 
-def _nudged(state: State, now: Wrench, moment: Array) -> State:
+def _nudge(state: State, now: Wrench, moment: Array) -> State:
     """The state a moment later, when what begins to move does so."""
     gained = jax.tree.map(lambda part: moment * part, _accelerations(now))
     mean = shift(state.v, gained, 0.5)
@@ -230,7 +230,7 @@ def _nudged(state: State, now: Wrench, moment: Array) -> State:
 def landing(system: BodyOnGround, state: State, index: Array) -> State:
     """The body hits the ground: it bounces, or stays if the bounce would be too low to tell."""
     sight = look(system, state, index)
-    after = _struck(system, state, sight, index)
+    after = _strike(system, state, sight, index)
     leaving = with_velocity(sight, after.v)
     falls = -free_gain(system, leaving)[0]
     lies = (leaving.closing**2 < 2.0 * falls * system.settle_height) & (falls > 0.0)
@@ -252,20 +252,20 @@ def _on_both(system: BodyOnGround, before: State, after: State, index: Array) ->
     return replace_parts(after, ledger=after.ledger.replace(piece=jnp.where(both, -1.0, after.ledger.piece)))
 
 
-def settled(system: BodyOnGround, state: State, index: Array) -> State:
+def settle(system: BodyOnGround, state: State, index: Array) -> State:
     """Bounces that pile up end here."""
     sight = look(system, state, index)
-    after = _struck(system, state, sight, index)
+    after = _strike(system, state, sight, index)
     return _laid(system, after, with_velocity(sight, after.v))
 
 
-def _struck(system: BodyOnGround, state: State, sight: Sight, index: Array) -> State:
+def _strike(system: BodyOnGround, state: State, sight: Sight, index: Array) -> State:
     """Just after the impulse of an impact at a piece, which is put right onto the ground."""
     impulse = system.impact_at(sight.touch).impulse(sight.drift, sight.touch.normal, point_mobility(system, sight))
     turned = sight.mobility @ jnp.cross(sight.arm, impulse)
     v = state.v.add(impulse / system.solid.mass, turned)
     ledger = state.ledger.replace(piece=jnp.asarray(index, float))
-    return _booked(system, state, replace_parts(state, q=state.q.lift(-sight.touch.height), v=v, ledger=ledger))
+    return _book(system, state, replace_parts(state, q=state.q.lift(-sight.touch.height), v=v, ledger=ledger))
 
 
 def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
@@ -282,10 +282,10 @@ def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
         lambda: same_types(state, in_contact(system, lying, slipless, turnless, at_once=True)),
         lambda: same_types(state, lying),
     )
-    return _booked(system, state, after)
+    return _book(system, state, after)
 
 
-def _booked(system: BodyOnGround, before: State, after: State) -> State:
+def _book(system: BodyOnGround, before: State, after: State) -> State:
     """The state after with the energy that is gone in its ledger."""
     lost = sum(system.energies(before)) - sum(system.energies(after))
     return replace_parts(after, ledger=after.ledger.lose(lost))
@@ -301,19 +301,19 @@ def grips(system: BodyOnGround, state: State, index: Array) -> State:
     after = _run_out(system, state, time_left(system, state, True))
     turning = size(system.turning(look(system, after))) * system.solid.radius()
     turnless = turning <= 2.0 * near(system, after.v)
-    return _booked(system, after, in_contact(system, after, jnp.asarray(True), turnless))
+    return _book(system, after, in_contact(system, after, jnp.asarray(True), turnless))
 
 
 def stops_turning(system: BodyOnGround, state: State, index: Array) -> State:
     """The body has come to the end of its turning."""
     after = _run_out(system, state, time_left(system, state, False))
     slipless = (state.mode == ROLL) | (size(look(system, after).slip) <= 2.0 * near(system, after.v))
-    return _booked(system, after, in_contact(system, after, slipless & system.has_friction, jnp.asarray(True)))
+    return _book(system, after, in_contact(system, after, slipless & system.has_friction, jnp.asarray(True)))
 
 
 def time_left(system: BodyOnGround, state: State, of_slip: bool) -> Array:
     """Time until the slip, or else the turning, vanishes: its components do so together, in a straight line [s]."""
-    sight, now = system.seen(state)
+    sight, now = system.contact_and_forces(state)
     if of_slip:
         speed, gain = system.slip_and_rim(sight, now.load), now.gain[1:3]
         if not system.point:
@@ -337,15 +337,15 @@ def slips(system: BodyOnGround, state: State, index: Array) -> State:
     At this instant the acceleration of the slip is still zero and grows with time. By the end of the moment the slip
     has gained half of that acceleration times the moment.
     """
-    return _released(system, state, jnp.where(state.mode == ROLL, SLIDE, SKID), True, False)
+    return _release(system, state, jnp.where(state.mode == ROLL, SLIDE, SKID), True, False)
 
 
 def turns(system: BodyOnGround, state: State, index: Array) -> State:
     """The resistance to rolling is overcome; as for the loss of grip."""
-    return _released(system, state, jnp.full_like(state.mode, SLIDE), False, True)
+    return _release(system, state, jnp.full_like(state.mode, SLIDE), False, True)
 
 
-def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, turnless: bool) -> State:
+def _release(system: BodyOnGround, state: State, mode: Array, slipless: bool, turnless: bool) -> State:
     less = jnp.asarray(slipless), jnp.asarray(turnless)
     path = jnp.maximum(RELEASE_PATH, RELEASE_SHARE * system.settle_height)
     sight = look(system, state)
@@ -380,7 +380,7 @@ def _released(system: BodyOnGround, state: State, mode: Array, slipless: bool, t
     # Its acceleration has grown from zero: half of it is the mean.
     after = _set_off(system, begun, now, held_rows(system, state.mode), less, 0.5 * moment)
     # What was lost may be found again within the moment.
-    return choose((use <= 1.0) & (now.load > 0.0), later, _booked(system, later, after))
+    return choose((use <= 1.0) & (now.load > 0.0), later, _book(system, later, after))
 
 
 def _accelerations(now: Wrench) -> GroundMotion:

@@ -196,11 +196,11 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
     motion = Motion(sight.slip, sight.rolling, sight.spin) if motion is None else motion
     mobility, free = row_mobility(system, sight), free_gain(system, sight)
     if not system.load_matters:
-        return _solved(system, sight, held, shares(system, motion, sight, jnp.ones(())), mobility, free)
+        return _solve(system, sight, held, shares(system, motion, sight, jnp.ones(())), mobility, free)
     weight = system.solid.mass * system.gravity
 
     def again(_, carry):
-        now = _solved(system, sight, held, shares(system, motion, sight, carry[0]), mobility, free)
+        now = _solve(system, sight, held, shares(system, motion, sight, carry[0]), mobility, free)
         return jnp.maximum(now.load, 1e-12 * weight), now
 
     return jax.lax.fori_loop(0, SPOT_ROUNDS, again, (weight, Wrench.nothing()))[1]
@@ -222,7 +222,7 @@ def free_acceleration(system: BodyOnGround, sight: Sight) -> tuple[Array, Array]
     return weight, -sight.mobility @ jnp.cross(sight.omega, sight.inertia @ sight.omega)
 
 
-def _solved(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> Wrench:
+def _solve(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> Wrench:
     """All forces at once, from the rows that are held and those that obey a law."""
     normal_rate = sight.facing.normal_rate
     # What is held stays so while the normal turns: an angular velocity along the normal, or one across it.
@@ -232,7 +232,7 @@ def _solved(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> 
     lawful = jnp.eye(n) - jnp.outer(share[:n] * (jnp.arange(n) > 0), jnp.eye(n)[0])
     matrix = jnp.where(held[:n, None], mobility[:n, :n], lawful)
     wanted = jnp.stack([jnp.where(held, target - free, 0.0)[:n], jnp.eye(n)[0]], axis=-1)
-    answer = solved_backwards(matrix, wanted)
+    answer = solve_backwards(matrix, wanted)
     forces = jnp.concatenate([answer[:, 0], jnp.zeros(6 - n)])
     pushes, turns = rows(sight)
     weight, gyro = free_acceleration(system, sight)
@@ -248,7 +248,7 @@ def _solved(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> 
     )
 
 
-def solved_backwards(matrix: Float[Array, "n n"], wanted: Float[Array, "n k"]) -> Float[Array, "n k"]:
+def solve_backwards(matrix: Float[Array, "n n"], wanted: Float[Array, "n k"]) -> Float[Array, "n k"]:
     """Solution of the rows' equations by elimination from the last row to the first, without exchanges.
 
     Held rows belong to a symmetric positive matrix, and a row with a law has 1 on the diagonal and else only its share
@@ -284,7 +284,7 @@ def hold(system: BodyOnGround, sight: Sight, held: Array, speeds: Array | None =
     matrix = jnp.where(held[:, None] & held[None, :], mobility, jnp.eye(n))
     missing = -turning if speeds is None else speeds[:n] - turning
     wanted = jnp.where(held, missing, 0.0)[:, None]
-    impulse = solved_backwards(matrix, wanted)[:, 0]
+    impulse = solve_backwards(matrix, wanted)[:, 0]
     pushes, turns = rows(sight)
     return impulse @ pushes[:n] / system.solid.mass, sight.mobility @ (impulse @ turns[:n])
 

@@ -51,7 +51,7 @@ def energies(system: BodyOnGround, state: State) -> tuple[Array, Array]:
 
 def observe(system: BodyOnGround, state: State) -> dict[str, Array]:
     """Everything worth showing of one state; at rest the forces are those that hold the body."""
-    sight, now = system.seen(state)
+    sight, now = system.contact_and_forces(state)
     touches = state.mode != FLIGHT
     touch = sight.touch
     kinetic, potential = energies(system, state)
@@ -88,11 +88,11 @@ def meshes(system: BodyOnGround, n: int = 17) -> list:
     # Rays evenly over the proxy ellipsoid: normals would crowd at the edges.
     polar, around = np.meshgrid(np.linspace(0.0, np.pi, n), np.linspace(0.0, 2.0 * np.pi, 2 * n - 1), indexing="ij")
     rays = np.stack([np.sin(polar) * np.cos(around), np.sin(polar) * np.sin(around), np.cos(polar)], axis=-1)
-    return [np.round(np.asarray(points), 12).tolist() for points in _supported(system.solid, rays)]
+    return [np.round(np.asarray(points), 12).tolist() for points in _support_points(system.solid, rays)]
 
 
 @brief_program
-def _supported(solid: Solid, rays: Any) -> list[Array]:
+def _support_points(solid: Solid, rays: Any) -> list[Array]:
     """The support points of all pieces."""
     found = []
     for i in range(solid.n_pieces):

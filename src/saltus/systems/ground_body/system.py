@@ -213,14 +213,14 @@ class BodyOnGround(AbstractSystem):
         """
         return begin.start(self, position, velocity, quaternion, angular_velocity, height)
 
-    def seen(self, state: State) -> tuple[Sight, Wrench]:
+    def contact_and_forces(self, state: State) -> tuple[Sight, Wrench]:
         """The contact and its forces, as if the body touched the ground."""
         sight = look(self, state)
         return sight, wrench(self, sight, jnp.maximum(state.mode, SLIDE))
 
     def rate(self, state: State) -> Rate:
         """Velocities and accelerations in the present mode, and the power lost."""
-        sight, now = self.seen(state)
+        sight, now = self.contact_and_forces(state)
         flies, rests = state.mode == FLIGHT, state.mode == REST
         weight, gyro = free_acceleration(self, sight)
         turning = rotation.rate_of_quaternion(state.q.quaternion, sight.omega)
@@ -263,7 +263,7 @@ class BodyOnGround(AbstractSystem):
 
     def guards(self) -> tuple[Guard, ...]:
         """Landing and lift-off, slip and turning that end or begin, borders of validity."""
-        see = once(self.seen)
+        see = once(self.contact_and_forces)
 
         def slips(state):
             return (state.mode == SLIDE) | (state.mode == SKID)
@@ -280,7 +280,7 @@ class BodyOnGround(AbstractSystem):
                 lambda s: self._clearance(s, see),
                 self._may_land,
                 jump=jump(jumps.landing),
-                settle=jump(jumps.settled),
+                settle=jump(jumps.settle),
             ),
             Guard("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jump(jumps.lift_off)),
         ]
