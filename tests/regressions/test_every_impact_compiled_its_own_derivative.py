@@ -17,7 +17,7 @@ def test_all_impacts_and_all_calls_share_one_program(monkeypatch):
         traced.append(1)
         return struck(*args)
 
-    monkeypatch.setattr(again, "struck", counted)
+    monkeypatch.setattr(again, "strike", counted)
     scenario = load("bouncing-egg", ["solve.until=1.2"]).scenario
     run = scenario.simulate()
     assert len(run.events) >= 3

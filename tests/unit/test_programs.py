@@ -437,7 +437,7 @@ def test_what_a_run_will_need_is_made_by_a_second_thread_once(folder, monkeypatc
         made.append(threading.current_thread().name)
         return original(*given)
 
-    monkeypatch.setattr(kept, "_exported", exported)
+    monkeypatch.setattr(kept, "_export", exported)
     later = program(wave)
     prepare(later, np.zeros(3), 4)
     assert not made  # no run is under way

@@ -263,7 +263,7 @@ def _export(function: Callable, leaves: list, tree: Any) -> tuple[Any, jax.expor
 
 
 def _arrays(result: Any) -> list:
-    """The arrays of a result in the order in which `described` numbers them."""
+    """The arrays of a result in the order in which `describe` numbers them."""
     found: list = []
 
     def gather(value: Any) -> None:

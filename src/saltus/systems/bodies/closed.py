@@ -223,7 +223,7 @@ def closed_pairs(parts: tuple[Any, Any], rows: np.ndarray, gravity, flatness) ->
     """Contacts of pairs of bodies.
 
     Args:
-        parts: The bodies, stacked, their number as `filled` has it.
+        parts: The bodies, stacked, their number as `fill_rows` has it.
         rows: Both bodies (place, orientation, velocity, spin), then the marks of the contact in both frames.
         gravity: Uniform acceleration [m s-2].
         flatness: Over the size [m-1].

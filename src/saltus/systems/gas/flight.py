@@ -275,7 +275,7 @@ def settle_row(flight: Flight, row: Array) -> Array:
 
 
 def move_row(flight: Flight, row: Array, t: Array, gravity: Vec) -> Array:
-    """A row with its clock put forward to `t`; what follows from it is for `settled`."""
+    """A row with its clock put forward to `t`; what follows from it is for `settle_row`."""
     since = t - row[CLOCK]
     center, velocity = _carry(row, since, gravity)
     quaternion = flight.turned(row, since)

@@ -29,7 +29,7 @@ class Blow(eqx.Module):
 
 
 def strike(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: Array, hint: Array):
-    """Both rows, with their clocks put forward to `t`, after the contact, and what happened; `settled` must follow."""
+    """Both rows, with their clocks put forward to `t`, after the contact, and what happened; then `settle_row`."""
     gravity = terms.pull()
     mine, theirs = (arena.flight.pose(body, t, gravity) for body in (row, other))
     theirs = shift(theirs, terms, key)
