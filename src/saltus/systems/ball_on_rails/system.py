@@ -14,7 +14,7 @@ from saltus import checks
 from saltus.contacts.ball_contact import across
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.hybrid.state import on_host, same_types
-from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
+from saltus.laws.friction import AbstractFrictionLaw
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, choose, is_point
@@ -232,12 +232,7 @@ def _keeps_both_rails(half_angle: Scalar, law: AbstractFrictionLaw) -> bool:
     """Whether no slip at all can unload a rail or jam the ball; False where the numbers are not known yet."""
     if not law.proportional:
         return False
-    # Of a spot it is mu times the load: nothing to compile.
-    if isinstance(law, AbstractSpotLaw) and type(law).capacity is AbstractSpotLaw.capacity:
-        mu = checks.concrete(law.mu)
-    else:
-        mu = checks.concrete(law.capacity(jnp.ones(())))
-    angle = checks.concrete(half_angle)
+    mu, angle = checks.concrete(law.capacity(jnp.ones(()))), checks.concrete(half_angle)
     if mu is None or angle is None or not 0.0 < angle < np.pi / 2:
         return False
     # Approximate laws may exceed mu N by a few per cent where slip and shifted pressure meet.
