@@ -162,6 +162,7 @@ def test_a_uniform_disc_stops_sliding_and_spinning_at_once_with_the_known_ratio(
     assert ratio(1e-7) == pytest.approx(0.653, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_the_end_of_a_sliding_and_spinning_disc_hangs_on_its_radius_of_gyration():
     """Below one gyration the disc ends sliding, above another spinning, in between with a ratio of both."""
     small, large = 1e-5, 1e5

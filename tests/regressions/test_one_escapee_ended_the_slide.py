@@ -124,6 +124,7 @@ def test_an_ensemble_takes_masses_out_as_a_single_run_does(folder):
     assert found["stop_time"][0] == pytest.approx(single.events[-1].t, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_incomplete_is_said_in_the_summaries_and_on_the_map(folder, capsys):
     assert app.call(["ensemble", "slide.toml", "--out", "a.zarr", "--series", "2"]) == 0
     assert "incomplete  3 masses left the region of the surface" in capsys.readouterr().out
