@@ -133,7 +133,7 @@ def _begin(varying, shared, start: State, until: np.ndarray, plan: Plan) -> Lane
     return jax.tree.map(np.array, lanes)
 
 
-def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | None, look: Look | None = None) -> None:
+def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | None, look: Look | None) -> None:
     """Move the lanes that go to their ends, all in one loop or those of each mode in turn."""
     on_cpu = jax.default_backend() == "cpu"
     apart = goes_by_mode(shared, lanes.state, plan)

@@ -122,7 +122,17 @@ class Pool:
         self._failures.tell()
 
     def _start(self) -> Worker:
-        worker = _new_worker()
+        log = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the worker)
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "saltus.ensembles.execute.process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=environment(_environment_of_children(dict(os.environ))),
+            start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers
+        )
+        processes.register(process)
+        worker = Worker(process, log)
         worker.tell(self._assignment)
         self._workers.append(worker)
         threading.Thread(target=self._listen, args=(worker,), daemon=True).start()
@@ -167,21 +177,6 @@ class Pool:
             raise WriteError(message["message"])
         first, last = self._store.bounds(message["chunk"])
         self._failures.add(ChunkError(f"Samples {first} to {last - 1} could not be computed: {message['message']}"))
-
-
-def _new_worker() -> Worker:
-    """A process that waits for its assignment."""
-    log = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the worker)
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "saltus.ensembles.execute.process"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        env=environment(_environment_of_children(dict(os.environ))),
-        start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers
-    )
-    processes.register(process)
-    return Worker(process, log)
 
 
 def _environment_of_children(present: dict[str, str]) -> dict[str, str]:

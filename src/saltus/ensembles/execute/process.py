@@ -30,29 +30,18 @@ def main() -> None:
     """Read chunks, compute them, tell how it went."""
     channel = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
     os.dup2(2, 1)  # what libraries print does not mix with the reports
-    _load_libraries()
-    try:
-        path, work, search = pickle.load(sys.stdin.buffer)
-    except EOFError:  # nothing was left to do, or the parent has gone
-        return
+    path, work, search = pickle.load(sys.stdin.buffer)
     sys.path[:] = search
     chunks: queue.Queue[int] = queue.Queue()
+    # Before the long imports: where the parent dies meanwhile, this process ends with it.
     threading.Thread(target=_listen, args=(sys.stdin.buffer, chunks), daemon=True).start()
+    import saltus
     from saltus.ensembles.store import Store
 
+    saltus.configure()
     store, work = Store(path), pickle.loads(work)
     while True:
         _compute(work, store, chunks.get(), channel)
-
-
-def _load_libraries() -> None:
-    """Import what takes long while the parent still prepares the work."""
-    import saltus
-
-    saltus.configure()
-    import saltus.engines.batch
-    import saltus.ensembles.compute.run_samples
-    import saltus.ensembles.store
 
 
 def _listen(stream: IO[bytes], chunks: queue.Queue[int]) -> None:
