@@ -43,5 +43,5 @@ def test_a_long_step_equals_many_short_ones():
     whole, parts = body.after(20.0), body
     for _ in range(100):
         parts = parts.after(0.2)
-    # Each restart rounds the angular velocity anew: by so much that 200 of them miss by 2e-12, and by 2e-11 with JAX 0.8.
+    # Each restart rounds the angular velocity anew: 200 of them miss by 2e-12, and by 2e-11 with JAX 0.8.
     assert np.abs(whole.quaternion - parts.quaternion).max() < 1e-11
