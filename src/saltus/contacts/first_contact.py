@@ -15,7 +15,7 @@ from saltus.contacts.local import local_motion
 from saltus.contacts.pair import Facing, Pair, face, follow_contact
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
-from saltus.programs import brief_program
+from saltus.programs import brief_program, prepare
 from saltus.programs.arrays import numbers
 from saltus.shapes.body import Body
 
@@ -81,6 +81,11 @@ def seek(body1: Body, body2: Body, until: Array | float, *, begin: Array | float
     # Many at once are traced by who asks for them: then the rotation is computed in a way that is quick in batches.
     alone = not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((body1, body2, until, begin)))
     return _seek(body1, body2, numbers(until), numbers(begin), alone)
+
+
+def prepare_seek(body1: Body, body2: Body) -> None:
+    """Have the program of `seek` made by a second thread, for bodies like these."""
+    prepare(_seek, body1, body2, numbers(0.0), numbers(0.0), True)
 
 
 def told_of(body1: Body, body2: Body, until: Array | float, sought: Sought) -> FirstContact:

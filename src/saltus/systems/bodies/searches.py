@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.contacts.first_contact import first_contact, seek, told_of
+from saltus.contacts.first_contact import first_contact, prepare_seek, seek, told_of
 from saltus.contacts.gap import gap, separation
 from saltus.contacts.round_gaps import ellipsoid_gaps, forms_of
 from saltus.contacts.wall import wall_contact, wall_gap
@@ -46,6 +46,13 @@ def contacts_of_pairs(system, first, second, q, v, shifts, begins, horizons):
     horizons = np.where(np.arange(len(rows)) < len(first), horizons[rows], -1.0)  # no time for what fills up
     found = _search_pairs(system, first[rows], second[rows], q, v, shifts[rows], begins[rows], horizons)
     return tuple(np.asarray(part)[: len(first)] for part in found)
+
+
+def prepare_search(system, state: State) -> None:
+    """Have the search for the next contact of a single pair prepared, which comes when the two part."""
+    if system.n == 2:
+        q, v = np.asarray(state.q), np.asarray(state.v)
+        prepare_seek(*placed_pair(system, 0, 1, q, v, np.zeros(3)))
 
 
 def contacts_of_walls(system, walls, bodies, q, v, begins, horizons):
