@@ -14,7 +14,6 @@ import numpy as np
 from stamp import Report, best_of
 
 import saltus as sl
-from saltus.engines.flat import FlatSystem
 from saltus.io import release
 
 import jax  # isort: skip
@@ -43,20 +42,27 @@ def surfaces():
 
 def marching(surface, n: int):
     """RK4 steps of many systems at once, one mass or a pair on a rod, with friction."""
-    system = sl.systems.SlidingMasses(surface, [1.0] * n, [(0, 1)] if n == 2 else [], mu=0.1)
+    system = sl.systems.SlidingMasses(surface, [1.0] * n, [(0, 1)] if n == 2 else [], mu=0.1, adhesion=True)
     step = 1e-3
 
     def one(q, v):
-        flat = FlatSystem(system, system.state(q, v))
+        start = system.state(q, v)
+
+        def rate(parts):
+            got = system.rate(sl.hybrid.State(start.t, *parts, jnp.zeros_like(start.mode)))  # all masses slip
+            return got.q, got.v, got.ledger
 
         def rk4(y, _):
-            k1 = flat.rate(flat.like.t, y)
-            k2 = flat.rate(flat.like.t, y + 0.5 * step * k1)
-            k3 = flat.rate(flat.like.t, y + 0.5 * step * k2)
-            k4 = flat.rate(flat.like.t, y + step * k3)
-            return y + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4), None
+            def moved(k, part):
+                return jax.tree.map(lambda a, b: a + part * step * b, y, k)
 
-        return jax.lax.scan(rk4, flat.vector(flat.like), None, length=STEPS)[0]
+            k1 = rate(y)
+            k2 = rate(moved(k1, 0.5))
+            k3 = rate(moved(k2, 0.5))
+            k4 = rate(moved(k3, 1.0))
+            return jax.tree.map(lambda a, b, c, d, e: a + step / 6 * (b + 2 * c + 2 * d + e), y, k1, k2, k3, k4), None
+
+        return jax.lax.scan(rk4, (start.q, start.v, start.ledger), None, length=STEPS)[0]
 
     return jax.jit(jax.vmap(one))
 
