@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from saltus import checks
-from saltus.ensembles.store.layout import plain
+from saltus.ensembles.store.layout import BLOCK, plain
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
 from saltus.scenarios.replace import replaced, value_at
 
-BLOCK = 64  # samples are built in multiples of so many: the last bits must not hang on a place in a vector
 CORNERS = 6  # uncertain numbers up to which all corners of their range are validated instead of every sample
 Values = Mapping[str, np.ndarray]
 
