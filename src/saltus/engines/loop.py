@@ -26,12 +26,14 @@ from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
 from saltus.hybrid.parts import as_numpy, refill
 from saltus.hybrid.state import known_state, same_types
 from saltus.hybrid.trajectory import Trajectory
-from saltus.programs import ahead, brief_program, prepare, program
+from saltus.programs import ahead, brief_program, plain_program, prepare, program
 
 Progress = Callable[[float, int], None]
 
 FOREVER = 1e12  # [s]; what `until = inf` means: a run without an end must be ended by a guard
 BLOCKS = 4  # blocks of states that are moved on by one call, where one block is not enough
+FEW_SEARCHES = 64  # after which a run gets the program that takes longer to compile and is quicker
+FEW_STATES = 4096  # up to which they are moved on by the program that is quick to compile
 SEARCH = 50  # steps that the search of a doubtful one is worth, by its time
 RECENT = 100  # steps that tell what changes most where a run does not get on
 RECORD = 1 << 21  # numbers kept per advance: the record of a large system is shorter
@@ -46,6 +48,7 @@ class _Record:
     modes: list
     steps: int = 0
     effort: int = 0
+    searches: int = 0
     count: int = 0
     jumps: list[int] = dataclasses.field(default_factory=list)
     guards: list[int] = dataclasses.field(default_factory=list)
@@ -186,7 +189,7 @@ def _prepare(system, start: State, memory: _Memory, stepper, control) -> None:
     if not ahead.under_way():
         return
     if memory.count:
-        prepare(_search, system, start, np.zeros(()), memory.signs, stepper, control)
+        prepare(_search_program(system, 0), system, start, np.zeros(()), memory.signs, stepper, control)
     count = ahead.samples()
     if count is not None:
         block, n_blocks = _blocks(count, start.q.size)
@@ -194,7 +197,7 @@ def _prepare(system, start: State, memory: _Memory, stepper, control) -> None:
         def like(x):
             return np.zeros((n_blocks, block, *np.shape(x)), x.dtype)
 
-        prepare(_move_blocks, system, stepper, control, *jax.tree.map(like, (start, np.zeros(()))))
+        prepare(_move_program(count), system, stepper, control, *jax.tree.map(like, (start, np.zeros(()))))
 
 
 def _advance(system, state, h, until, memory: _Memory, stepper, control, capacity, record):
@@ -212,7 +215,9 @@ def _advance(system, state, h, until, memory: _Memory, stepper, control, capacit
     if status != Status.doubtful:
         return went, None
     record.effort += SEARCH
-    found = _Found.of(_search(system, went.state, went.t_next, memory.signs, stepper, control))
+    look = _search_program(system, record.searches)
+    record.searches += 1
+    found = _Found.of(look(system, went.state, went.t_next, memory.signs, stepper, control))
     _leave_out_passages(system, went.state, found, memory)
     memory.signs = found.signs
     if not found.sunk.any():
@@ -220,13 +225,19 @@ def _advance(system, state, h, until, memory: _Memory, stepper, control, capacit
     return went, found
 
 
-_flow = program(flow)
-_search = program(search)
+_flow = plain_program(flow)
+_search = plain_program(search)
+_search_briefly = brief_program(search)
 _still_due = brief_program(still_due)
 _turn = brief_program(turn)
 _jump = brief_program(apply_jump)
 _settle = brief_program(apply_settle)
 _with_event = brief_program(PileUp.with_event)
+
+
+def _search_program(system: AbstractSystem, done: int) -> Callable[..., Searched]:
+    """The program of the next search, after so many: most runs have too few to be worth an optimised one."""
+    return _search if type(system).eventful or done >= FEW_SEARCHES else _search_briefly
 
 
 def _leave_out_passages(system, start: State, found: _Found, memory: _Memory) -> None:
@@ -443,10 +454,8 @@ def _move_on(system, stepper, control, states: State, times) -> State:
 
     if n == 0:
         return states
-    portioned = jax.tree.map(portions, (states, times))
-    moved = [
-        _move_blocks(system, stepper, control, *jax.tree.map(lambda x, k=k: x[k], portioned)) for k in range(n_portions)
-    ]
+    portioned, move = jax.tree.map(portions, (states, times)), _move_program(n)
+    moved = [move(system, stepper, control, *jax.tree.map(lambda x, k=k: x[k], portioned)) for k in range(n_portions)]
 
     def joined(*parts):
         # By NumPy: JAX would compile for every number of states.
@@ -461,7 +470,6 @@ def _blocks(count: int, size: int) -> tuple[int, int]:
     return block, 1 if count <= block else BLOCKS
 
 
-@program
 def _move_blocks(system, stepper, control, states: State, times) -> State:
     def one(state, t):
         flat = FlatSystem(system, state)
@@ -471,3 +479,11 @@ def _move_blocks(system, stepper, control, states: State, times) -> State:
         return flat.state(t, jnp.where(t == state.t, y0, y))
 
     return jax.lax.map(lambda block: jax.vmap(one)(*block), (states, times))
+
+
+_move_few, _move_many = brief_program(_move_blocks), program(_move_blocks)
+
+
+def _move_program(count: int) -> Callable[..., State]:
+    """The program that moves on so many states."""
+    return _move_few if count <= FEW_STATES else _move_many

@@ -38,8 +38,14 @@ NOT_KEPT = (UnwritableError, NotImplementedError, ValueError, ImportError)
 P = ParamSpec("P")
 R = TypeVar("R")
 HASH = 40  # characters of the digest that names a file
+# XLA repeats its simplifications until none of them finds anything, and those of loops go on finding things to move for
+# ten rounds and more. LLVM moves what stays the same in a loop out of it, too.
+LOOPS_AS_WRITTEN = {
+    "xla_disable_hlo_passes": "while-loop-invariant-code-motion,simplify-while-loops,while-loop-constant-sinking,"
+    "reshape-mover"
+}
 # Machine code without optimisation: compiled in half the time, and two to three times as slow.
-BRIEF = {"xla_backend_optimization_level": 0}
+BRIEF = {**LOOPS_AS_WRITTEN, "xla_backend_optimization_level": 0}
 
 
 class Program:
@@ -312,6 +318,11 @@ def _arrays(result: Any) -> list:
 def program(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function and keep what is traced between processes (see `Program`)."""
     return cast("Callable[P, R]", Program(function))
+
+
+def plain_program(function: Callable[P, R]) -> Callable[P, R]:
+    """As `program`, with loops as they are written: compiled in three quarters of the time, about 3 % slower."""
+    return cast("Callable[P, R]", Program(function, LOOPS_AS_WRITTEN))
 
 
 def brief_program(function: Callable[P, R]) -> Callable[P, R]:
