@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from saltus.gas.run import GasRun
-    from saltus.hybrid import State
+    from saltus.hybrid import HybridSystem, State
     from saltus.shapes import Body
     from saltus.simulation import Run
     from saltus.systems import RigidBodies
@@ -202,7 +202,7 @@ class BodiesScenario(Scenario):
         except ValueError as error:
             raise ScenarioError(str(error)) from error
 
-    def possible(self) -> tuple[RigidBodies, State] | None:
+    def possible(self) -> tuple[HybridSystem, State] | None:
         """As of every scenario; bodies that are compressed have no start but what they are."""
         if self.compress is None:
             return self.assemble()
