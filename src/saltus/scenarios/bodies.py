@@ -249,10 +249,16 @@ class BodiesScenario(Scenario):
     def _thermal_bodies(self) -> list[Body]:
         """The bodies of a thermal filling, one by one."""
         from saltus.numerics import rotation
+        from saltus.programs.arrays import numbers
         from saltus.shapes import Body
 
         start = start_of(self)
         shapes = [table.shape.build() for table in (self.filling, *self.filling.others) for _ in range(table.count)]
+
+        def spin(i: int):
+            turn = numbers(start.quaternion[i])
+            return rotation.rotate(turn, rotation.rotate_back(turn, numbers(start.momentum[i])) / start.inertia[i])
+
         return [
             Body(
                 shapes[i],
@@ -260,9 +266,7 @@ class BodiesScenario(Scenario):
                 center=start.place[i],
                 velocity=start.velocity[i],
                 quaternion=start.quaternion[i],
-                angular_velocity=rotation.rotate(
-                    start.quaternion[i], rotation.rotate_back(start.quaternion[i], start.momentum[i]) / start.inertia[i]
-                ),
+                angular_velocity=spin(i),
             )
             for i in range(start.n)
         ]
