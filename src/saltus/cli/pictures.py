@@ -40,12 +40,27 @@ def check(plot: Path | None, animate: Path | None, html: Path | None, force: boo
         require_ffmpeg()
 
 
+def _load_matplotlib() -> None:
+    """Load it without the help texts of its classes: to write them takes a third of the time, and nobody reads them."""
+    from matplotlib import artist
+
+    write = artist.kwdoc
+    artist.kwdoc = lambda artist: ""
+    try:
+        import matplotlib.backends.backend_agg
+        import matplotlib.figure  # noqa: F401
+    finally:
+        artist.kwdoc = write
+
+
 def draw(
     dataset: xr.Dataset, plot: Path | None, animate: Path | None, progress: Progress, html: Path | None = None
 ) -> None:
     """Write the figure, the animation and the page that are wanted."""
     from saltus import views
 
+    if plot is not None or animate is not None:
+        _load_matplotlib()
     if html is not None:
         with progress.stage("writing the page"):
             views.save_page(dataset, html)

@@ -216,11 +216,8 @@ class Leg:
         return y, ys, rates
 
     def _locate(self, down: np.ndarray) -> None:
-        """The earliest zero of the guards that are down at the end of the step."""
-        zeros = {}
-        for k in down:
-            low = float(self._step(0.0)[4][-1, k])
-            zeros[int(k)] = 0.0 if low <= 0.0 else self._zero(int(k))
+        """The earliest zero of the guards that are positive at the start of the step, and down at its end."""
+        zeros = {int(k): self._zero(int(k)) for k in down}
         first = min(zeros, key=lambda k: zeros[k])
         self.event = self.band.names[first]
         self._accept(zeros[first], *self._parts(zeros[first]))

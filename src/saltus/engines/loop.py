@@ -249,7 +249,7 @@ def _leave_out_passages(system, start: State, found: _Found, memory: _Memory) ->
         return
     fired: Any = np.array(found.signs.fired)
     for which in np.flatnonzero(found.sunk).tolist():
-        passed = bool(_turn(system, *memory.last[which], np.asarray(which)).passes)
+        passed = bool(_turn(system, *memory.last[which], _known(which)).passes)
         found.sunk[which], fired[which] = not passed, not passed
     found.signs = Signs(found.signs.last, fired)
     if found.sunk.any():
@@ -259,15 +259,16 @@ def _leave_out_passages(system, start: State, found: _Found, memory: _Memory) ->
 def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
     """Apply the jumps that are due; the outcome if one of them ends the run, and the state after."""
     state, sinks = found.state, bool(found.sunk.any())
-    memory.rules = memory.rules or type(system).guards(system)
-    due, rules, fired = found.sunk if sinks else found.due, memory.rules, np.array(memory.signs.fired)
+    memory.rules = rules = memory.rules or type(system).guards(system)
+    due: Any = found.sunk if sinks else found.due
+    fired: Any = np.array(memory.signs.fired)
     which, went = int(np.argmax(due)), np.zeros_like(due)
     while True:
         due[which], fired[which], went[which] = False, True, True
         number, index = int(found.owner[which]), int(found.element[which])
         rule, before = rules[number], state
         pile_up = memory.pile_up or _no_events(memory.count)
-        memory.pile_up, limit = _with_event(pile_up, np.asarray(which), before.t, np.asarray(sinks))
+        memory.pile_up, limit = _with_event(pile_up, _known(which), before.t, _known(sinks))
         piles = not math.isnan(_known(limit))
         if piles:
             # Asked first: a program that gives nothing cannot be kept.
@@ -281,7 +282,7 @@ def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
         vector = _vector(after)
         if not np.isfinite(vector).all():
             return Outcome("not_finite", _undefined(float(before.t), f"the state after {rule.name!r} is")), before
-        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, np.asarray(which)).rises)
+        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, _known(which)).rises)
         if not seems:
             name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
             events.append(_event(system, name, index, float(_known(moment)), before, after))
@@ -316,8 +317,8 @@ def _with_types(start: State) -> State:
     return start if known else same_types(start, start)
 
 
-def _known(array: Any) -> np.ndarray:
-    """An array as NumPy sees it: JAX itself takes five times as long to make a number of one."""
+def _known(array: Any) -> Any:
+    """Numbers as NumPy has them: programs take them as they are, and Python reads them five times as fast."""
     return np.asarray(array)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from saltus.gas.run import GasRun
-    from saltus.hybrid import State
+    from saltus.hybrid import HybridSystem, State
     from saltus.shapes import Body
     from saltus.simulation import Run
     from saltus.systems import RigidBodies
@@ -202,7 +202,7 @@ class BodiesScenario(Scenario):
         except ValueError as error:
             raise ScenarioError(str(error)) from error
 
-    def possible(self) -> tuple[RigidBodies, State] | None:
+    def possible(self) -> tuple[HybridSystem, State] | None:
         """As of every scenario; bodies that are compressed have no start but what they are."""
         if self.compress is None:
             return self.assemble()
@@ -249,10 +249,16 @@ class BodiesScenario(Scenario):
     def _thermal_bodies(self) -> list[Body]:
         """The bodies of a thermal filling, one by one."""
         from saltus.numerics import rotation
+        from saltus.programs.arrays import numbers
         from saltus.shapes import Body
 
         start = start_of(self)
         shapes = [table.shape.build() for table in (self.filling, *self.filling.others) for _ in range(table.count)]
+
+        def spin(i: int):
+            turn = numbers(start.quaternion[i])
+            return rotation.rotate(turn, rotation.rotate_back(turn, numbers(start.momentum[i])) / start.inertia[i])
+
         return [
             Body(
                 shapes[i],
@@ -260,9 +266,7 @@ class BodiesScenario(Scenario):
                 center=start.place[i],
                 velocity=start.velocity[i],
                 quaternion=start.quaternion[i],
-                angular_velocity=rotation.rotate(
-                    start.quaternion[i], rotation.rotate_back(start.quaternion[i], start.momentum[i]) / start.inertia[i]
-                ),
+                angular_velocity=spin(i),
             )
             for i in range(start.n)
         ]

@@ -9,7 +9,6 @@ import xarray as xr
 from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.spatial import ConvexHull
 
 from saltus.views.base import event_legend, event_names, marker, moving, split_at_jumps, time_panels, words
 from saltus.views.ground import ground
@@ -97,6 +96,8 @@ def _strip(axes: Axes, dataset: xr.Dataset) -> None:
 
 def _outline(x: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Outline of a convex body's points, x and z as rows."""
+    from scipy.spatial import ConvexHull  # takes longer to load than the figure to draw, and few runs are so long
+
     points = np.stack([x.ravel(), z.ravel()], axis=-1)
     return points[ConvexHull(points).vertices].T
 

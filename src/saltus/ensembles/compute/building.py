@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from saltus import checks
-from saltus.ensembles.store.layout import plain
+from saltus.ensembles.store.layout import BLOCK, plain
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
 from saltus.scenarios.replace import replaced, value_at
 
-BLOCK = 64  # samples are built in multiples of so many: the last bits must not hang on a place in a vector
 CORNERS = 6  # uncertain numbers up to which all corners of their range are validated instead of every sample
 Values = Mapping[str, np.ndarray]
 
@@ -89,16 +88,16 @@ class Builder:
         self._shared: Any = None
         self._structure: Any = None
 
-    def _make(self, vector):
+    def _make(self, *numbers):
         """The numbers of one sample's system that vary, its start, and whether the conditions on them hold."""
         import equinox as eqx
         import jax
         import jax.numpy as jnp
         from jax.core import Tracer
 
-        mapped = type(vector)
+        mapped = type(numbers[0])
         with checks.noting() as notes:
-            values = {key: vector[k] for k, key in enumerate(self.keys)}
+            values = dict(zip(self.keys, numbers, strict=True))
             system, start = replaced(self.scenario, values).build()
         varying, shared = eqx.partition(system, lambda leaf: isinstance(leaf, mapped))
         if self._shared is None:
@@ -110,11 +109,10 @@ class Builder:
     def works(self) -> bool:
         """Whether the scenario can be built without knowing its numbers."""
         import jax
-        import jax.numpy as jnp
 
-        own = [float(value_at(self.scenario, key)) for key in self.keys]
+        own = [np.full(BLOCK, float(value_at(self.scenario, key))) for key in self.keys]
         try:
-            jax.vmap(self._make)(jnp.asarray([own] * BLOCK))  # of the size of the chunks, whose programs it is to share
+            jax.vmap(self._make)(*jax.device_put(own))  # of the size of the chunks, whose programs it is to share
         except (TypeError, ValueError, jax.errors.JAXTypeError):
             return False
         return True
@@ -122,9 +120,8 @@ class Builder:
     def build(self, vectors: np.ndarray) -> Stack:
         """The samples with these numbers (sample, key); whole blocks of them, see `BLOCK`."""
         import jax
-        import jax.numpy as jnp
 
-        built = jax.vmap(self._make)(jnp.asarray(vectors))
+        built = jax.vmap(self._make)(*jax.device_put(list(np.ascontiguousarray(vectors.T))))
         varying, start, holds = jax.tree.map(np.asarray, built)
         good = np.asarray(holds)
         for leaf in jax.tree.leaves((varying, start)):

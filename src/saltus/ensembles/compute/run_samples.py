@@ -14,7 +14,7 @@ import numpy as np
 from saltus.diagnostics.accuracy import Promise
 from saltus.ensembles.compute import building, outputs
 from saltus.ensembles.compute.outputs import FAILED, OUTCOME_NAMES, Column
-from saltus.ensembles.store.layout import plain
+from saltus.ensembles.store.layout import lanes_for, plain
 from saltus.errors import ScenarioError
 from saltus.hybrid.outcome import OUTCOMES
 from saltus.scenarios.base import Scenario
@@ -126,7 +126,7 @@ class _Work:
 
     def _fill(self, column: np.ndarray) -> np.ndarray:
         """A column with its last value repeated up to the length of the longest so far: little is compiled."""
-        self.length = max(self.length, building.BLOCK << max(-(-len(column) // building.BLOCK) - 1, 0).bit_length())
+        self.length = max(self.length, lanes_for(len(column)))
         return np.concatenate([column, np.repeat(column[-1:], self.length - len(column))])
 
     def _builder(self, scenario: Scenario, words, keys) -> building.Builder | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,9 +14,15 @@ from saltus.errors import ScenarioError
 
 def persist(paths: Sequence[Path]) -> None:
     """Have files on the disk, with their names; those that would hold the fill value alone are not there at all."""
-    with ThreadPoolExecutor(16) as threads:  # side by side: the disk then takes them in one go
-        list(threads.map(_flush, paths))
-        list(threads.map(flush_folder, {path.parent for path in paths}))
+    threads = _threads(os.getpid())  # side by side: the disk then takes them in one go
+    list(threads.map(_flush, paths))
+    list(threads.map(flush_folder, {path.parent for path in paths}))
+
+
+@functools.lru_cache(maxsize=1)
+def _threads(process: int) -> ThreadPoolExecutor:
+    """Those of this process, kept: to start them takes as long as to write."""
+    return ThreadPoolExecutor(16, thread_name_prefix="saltus disk")
 
 
 def _flush(path: Path) -> None:

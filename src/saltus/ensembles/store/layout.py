@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 LAYOUT = 1  # raised when stores of older versions can no longer be continued
 DONE, PARAMETER, KEY = "done", "parameter", "key"
+BLOCK = 64  # samples are built in multiples of so many: the last bits must not hang on a place in a vector
+
+
+def lanes_for(samples: int) -> int:
+    """Lanes in which so many samples are computed at once: a power of two of blocks, so that little is compiled."""
+    return BLOCK << max(-(-samples // BLOCK) - 1, 0).bit_length()
 
 
 def is_store(path: Path) -> bool:

@@ -21,12 +21,14 @@ import numpy as np
 from saltus.ensembles.errors import WriteError
 from saltus.ensembles.store.durable import flush_folder, lock, persist
 from saltus.ensembles.store.layout import (
+    BLOCK,
     DONE,
     KEY,
     LAYOUT,
     PARAMETER,
     consolidate,
     is_store,
+    lanes_for,
     lay_out,
     open_group,
     plain,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 64 * 2**20  # at most this much of all columns in a chunk
 SLAB = 2**24  # flags read at a time
+IDLE = 1.1  # by which the lanes may be more than the samples in them
 
 
 def chunk_size(
@@ -50,8 +53,16 @@ def chunk_size(
     per_sample = sum(np.dtype(column.dtype).itemsize * math.prod(column.shape) for column in columns.values())
     shared = max(smallest, math.ceil(samples / max(32, 8 * workers)))
     size = max(1, min(largest, samples, shared, CHUNK_BYTES // max(1, per_sample)))
-    # Chunks of one size without a shorter one at the end, where that is possible: another size is compiled anew.
-    return next((even for even in range(size, size // 2, -1) if samples % even == 0), size)
+    # Chunks of one size without a shorter one at the end, unless they would leave many of the lanes idle in which
+    # samples are computed.
+    even = next((even for even in range(size, size // 2, -1) if samples % even == 0), size)
+    full = max((lanes for lanes in (lanes_for(size), lanes_for(size) // 2) if BLOCK <= lanes <= size), default=even)
+    idle = _all_lanes(samples, even) > IDLE * _all_lanes(samples, full)
+    return full if idle else even
+
+
+def _all_lanes(samples: int, size: int) -> int:
+    return -(-samples // size) * lanes_for(size)
 
 
 class Store:
