@@ -68,8 +68,22 @@ def test_what_masses_cannot_obey_is_refused():
         sl.systems.SlidingMasses(SLOPE, [1.0])
     with pytest.raises(ValueError, match="either `mu`"):
         sl.systems.SlidingMasses(SLOPE, [1.0], mu=0.1, law=Coulomb(0.1))
-    with pytest.raises(ValueError, match="made for Coulomb's friction, not for Doubled"):
-        sl.systems.Raft(SLOPE, [1.0], law=Doubled(0.15))
+    with pytest.raises(ValueError, match="Combined is no friction of a point"):
+        sl.systems.Raft(SLOPE, [1.0], law=Combined(0.2, 0.01))
+
+
+def test_a_raft_obeys_a_law_of_ones_own_as_masses_do():
+    def drift(law, speed):
+        raft = sl.systems.Raft(SLOPE, [1.0], law=law)
+        return sl.simulate(raft, raft.start([[0.0, 0.0]], [[speed, 0.0]]), 1.0, step=1e-3).end
+
+    cosine = 1.0 / np.sqrt(1.04)
+    speed, brake = 0.5 / cosine, (0.3 - 0.2) * G * cosine
+    stopped = drift(Doubled(0.15), 0.5)
+    assert stopped.v[0, 0] == 0.0
+    assert stopped.q[0, 0] == pytest.approx(0.5 * speed**2 / brake * cosine, rel=1e-5)
+    free = drift(Doubled(0.15), 1.5)
+    assert free.v[0, 0] == pytest.approx(1.5 + (0.2 - 0.15) * G * cosine**2, rel=1e-9)
 
 
 def test_a_share_of_a_law_is_that_share_of_its_forces():

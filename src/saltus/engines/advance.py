@@ -16,7 +16,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.flat import FlatSystem, Marks
-from saltus.engines.search import GLANCES, cubic, earliest_event, may_fall
+from saltus.engines.guard_test import GLANCES, cubic, may_fall
+from saltus.engines.search import earliest_event
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import EPS, AbstractSteps, Stepper
 from saltus.engines.steppers import Scalar

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from saltus.engines.guard_test import may_pass
 from saltus.engines.steppers import ExplicitStepper, stepper
 from saltus.hybrid import Outcome
 from saltus.hybrid.members import Band
@@ -183,8 +184,9 @@ class Leg:
             elif passed > left * (1.0 + SNAP):
                 size = self._size_for(left, size, passed)
             else:
-                down = (first > 0.0) & (guards[-1] <= 0.0)
-                dips = (first > 0.0) & (guards.min(axis=0) <= 0.0) & ~down
+                passes = (first > 0.0) & may_pass(guards.min(axis=0), guards.max(axis=0), 0.0)
+                down = passes & (guards[-1] <= 0.0)
+                dips = passes & ~down
                 if not dips.any() or passed <= least:
                     self._accept(size, y, ys, rates)
                     if passed >= left * (1.0 - SNAP):

@@ -42,8 +42,8 @@ from saltus.engines.batch_lane import (
     take,
 )
 from saltus.engines.flat import FlatSystem
+from saltus.engines.guard_test import GLANCES, cubic
 from saltus.engines.loop import FOREVER
-from saltus.engines.search import GLANCES, cubic
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps, AdaptiveSteps, ConstantSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper

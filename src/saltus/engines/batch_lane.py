@@ -19,7 +19,7 @@ from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Searched, judge_step, search, try_step
 from saltus.engines.fire import fire
 from saltus.engines.flat import FlatSystem
-from saltus.engines.search import GLANCES, cubic
+from saltus.engines.guard_test import GLANCES, cubic
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps
 from saltus.engines.trial import Carry, Status

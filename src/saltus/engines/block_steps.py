@@ -21,12 +21,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jax import lax
 
+from saltus.engines.guard_test import bound_by_stages, stays
 from saltus.engines.scalar_system import ScalarSystem, Values
 from saltus.engines.step_control import AGREE, ALIKE, DEEPEST, EPS, LEFT
 from saltus.engines.trial import Status
 from saltus.numerics.runge_kutta import RK4
 
-CAUTION = 0.6  # share of the second difference that a guard must be above; 0.5 catches every |x|
 TURNS = 16  # steps between two looks at whether any lane of a block still goes
 ON_GRID = 1e-10  # share of a step by which rounding may keep a lane off its grid
 
@@ -209,14 +209,12 @@ def _once(values: list) -> list:
 def _safe(scalar: ScalarSystem, values: Values, deepest, before, middle, reached, after) -> list:
     """For each guard, whether it surely stays on its side of zero, or is not armed."""
     safe = []
-    for guard, a, b, r, c in zip(scalar.guards, before, middle, reached, after, strict=True):
-        doubt = CAUTION * jnp.abs((a + c) - 2.0 * b) + jnp.abs(c - r)
-        lowest, highest = jnp.minimum(jnp.minimum(a, b), c), jnp.maximum(jnp.maximum(a, b), c)
-        high = lowest > doubt
+    for guard, *looks in zip(scalar.guards, before, middle, reached, after, strict=True):
+        lowest, highest, doubt = bound_by_stages(*looks)
+        sure = stays(lowest, highest, doubt)
         if guard.singular:
-            high = high & (deepest | (lowest > LEFT * a))
-        stays = high | (highest <= -doubt)
-        safe.append(stays if guard.armed.known else stays | ~values[guard.armed])
+            sure = sure & (deepest | (lowest > LEFT * looks[0]) | (highest <= -doubt))
+        safe.append(sure if guard.armed.known else sure | ~values[guard.armed])
     return safe
 
 

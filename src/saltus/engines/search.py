@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from saltus.engines.guard_test import GLANCES, may_fall, plain
 from saltus.engines.signs import SUNK
 from saltus.numerics import roots
 
@@ -17,8 +18,6 @@ Scalar = Float[Array, ""]
 Flat = Float[Array, " n"]
 Values = Float[Array, " g"]
 
-# Fractions of the step at which guards are looked at in every step, on the cubic through its ends.
-GLANCES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 # Fractions at which they are looked at in a doubtful step, by re-integration: evenly, and denser and
 # denser towards the start, where a bounce much shorter than the step may hide.
 FRACTIONS = np.unique(np.concatenate([[0.0], 2.0 ** -np.arange(6.0, 24.0), np.arange(1, 33) / 32.0]))
@@ -48,40 +47,6 @@ class Found(eqx.Module):
     rose: Bool[Array, " g"]
     clear: Bool[Array, " g"]
     y: Flat
-
-
-def cubic(y0: Array, slope0: Array, y1: Array, slope1: Array, x: Array | np.ndarray) -> Array:
-    """Value at x in [0, 1] of the cubic with these values and slopes at 0 and 1."""
-    return y0 + x * (slope0 + x * ((3 * (y1 - y0) - 2 * slope0 - slope1) + x * (2 * (y0 - y1) + slope0 + slope1)))
-
-
-def may_fall(g: Float[Array, "5 g"], armed: Bool[Array, " g"]) -> Bool[Array, " g"]:
-    """Which guards may fall through zero inside a step, from five equal looks at them.
-
-    Between two looks a guard is at most about an eighth of its second difference below them; the
-    fourth difference tells how much to trust that.
-    """
-    second = jnp.max(jnp.abs(g[:-2] - 2.0 * g[1:-1] + g[2:]), axis=0)
-    fourth = jnp.abs(g[0] - 4.0 * g[1] + 6.0 * g[2] - 4.0 * g[3] + g[4])
-    doubt = 0.2 * second + fourth
-    return armed & (g.min(axis=0) - doubt <= 0.0) & (g.max(axis=0) + doubt > 0.0)
-
-
-def plain(g: Float[Array, "5 g"]) -> Bool[Array, " g"]:
-    """Which guards show by five equal looks that there is nothing between them to miss.
-
-    Those that rise or fall evenly, and those that bend downwards evenly, like the height of a throw: they lie above the
-    chord of two looks. One that falls must begin clearly above zero, or be above it at the second look: after a bounce
-    a short hop may hide behind the first.
-    """
-    change = jnp.diff(g, axis=0)
-    bends = jnp.diff(change, axis=0)
-    largest, smallest = jnp.max(jnp.abs(bends), axis=0), jnp.min(jnp.abs(bends), axis=0)
-    above = g[0] > 0.01 * jnp.abs(change[0])
-    rises, falls = (change > 0.0).all(axis=0), (change < 0.0).all(axis=0) & above
-    even = (rises | falls) & (largest < 0.5 * jnp.min(jnp.abs(change), axis=0))
-    arched = (bends < 0.0).all(axis=0) & (largest < 1.5 * smallest) & (above | (g[1] > 0.0))
-    return even | arched
 
 
 class _Looks(eqx.Module):

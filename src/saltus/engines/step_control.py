@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.collocation import CollocationStepper
 from saltus.engines.flat import FlatSystem, Marks
-from saltus.engines.search import may_fall
+from saltus.engines.guard_test import may_fall
 from saltus.engines.steppers import ExplicitStepper, Flat, ImplicitStepper, Scalar, Step
 from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import AbstractSystem

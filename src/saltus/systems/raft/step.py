@@ -159,11 +159,12 @@ class Friction(eqx.Module):
 
 
 def friction(raft: Raft, start: Begin, trial: Trial, u: Plane, scale: PerMass) -> Friction:
-    """Coulomb's law as a projection: a mass sticks if friction can take all that its neighbours let be left over."""
-    limit = raft.mu * trial.reaction / scale
+    """The law as a projection: a mass sticks if friction can take all that its neighbours let be left over."""
+    speed = jnp.sqrt(jnp.sum(u * metric(trial.slope, u), axis=0))
+    limit = raft.grip(speed) * trial.reaction / scale
     aim = u - inverse_metric(trial.slope, trial.left_over) / scale
     size = jnp.sqrt(jnp.sum(aim * metric(trial.slope, aim), axis=0))
-    stuck = ((size <= limit) & (raft.mu > 0.0)) | start.gone
+    stuck = ((size <= limit) & (limit > 0.0)) | start.gone
     target = jnp.where(stuck, 0.0, aim * (1.0 - limit / jnp.where(size > 0.0, size, 1.0)))
     off = u - target
     error = jnp.sqrt(jnp.sum(off * metric(trial.slope, off), axis=0)) * scale
@@ -214,7 +215,7 @@ def newton(raft: Raft, start: Begin, trial: Trial, u: Plane, rule: Friction) -> 
     heading = metric(slope, anchor)
     speed = jnp.sqrt(jnp.sum(anchor * heading, axis=0))
     inverse_speed = jnp.where(speed > 0.0, 1.0 / jnp.where(speed > 0.0, speed, 1.0), 0.0)
-    grip = raft.mu * trial.reaction * inverse_speed
+    grip = raft.grip(speed) * trial.reaction * inverse_speed
     turn = heading * inverse_speed
 
     def smooth(p):
@@ -240,7 +241,7 @@ def newton(raft: Raft, start: Begin, trial: Trial, u: Plane, rule: Friction) -> 
     after = anchor + change
     # Friction turns nobody round: who would be is tried at rest, from where it may set off either way.
     turned = jnp.sum(after * heading, axis=0) < 0.0
-    after = jnp.where((turned & (raft.mu > 0.0)) | rule.stuck, 0.0, after)
+    after = jnp.where((turned & (grip > 0.0)) | rule.stuck, 0.0, after)
     stretched = jnp.sum(direction * raft.rods.between(lift(slope, after - u)), axis=0)
     return after, trial.push - weight * stretched
 
@@ -311,6 +312,6 @@ def step(raft: Raft, x: Plane, v: Plane, rest, whole, gone, duration) -> Step:
     before, after = 2.0 * trial.chord - start.velocity, lift(slope, v_end)
     lost = 0.5 * jnp.sum(raft.mass * (jnp.sum(before * before, axis=0) - jnp.sum(after * after, axis=0)))
     speed = jnp.sqrt(jnp.sum(trial.chord * trial.chord, axis=0))
-    rubbed = duration * jnp.sum(raft.mu * trial.reaction * speed)
+    rubbed = duration * jnp.sum(raft.grip(speed) * trial.reaction * speed)
     damped = jnp.sum(start.viscosity * trial.lengthening**2) / duration
     return Step(trial.end, v_end, stuck, rubbed + damped + lost, solved)

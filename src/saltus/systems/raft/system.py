@@ -12,15 +12,16 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int
 from saltus import checks
 from saltus.hybrid import AbstractSteppedSystem, Parts, Quantity, State, part
 from saltus.hybrid.state import on_host, same_types
-from saltus.laws.friction import AbstractFrictionLaw, Coulomb
+from saltus.laws.friction import AbstractFrictionLaw
 from saltus.links.springs import ElasticRods
 from saltus.programs import program
 from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
+from saltus.systems.point_friction import coefficient, point_law
 from saltus.systems.raft import step as one
 from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
 from saltus.systems.sliding.contact import GONE, MODE_NAMES, SLIP, STICK, RodLedger
-from saltus.systems.sliding.system import _check_pairs, point_law
+from saltus.systems.sliding.system import _check_pairs
 
 RIM = 1e-6  # margin of the surface that counts as its border
 HALVINGS = 10  # how often a step that does not converge is halved
@@ -47,7 +48,7 @@ class Raft(AbstractSteppedSystem):
         masses: Mass of each, > 0 [kg].
         rods: Pairs of masses that a rod joins; its length without force is the distance at the start.
         mu: Friction coefficient, >= 0, one for all or one per mass [-]; short for `law=Coulomb(mu)`.
-        law: Coulomb's friction, `laws.friction.Coulomb`; instead of `mu`.
+        law: Friction of a point, proportional to the load, such as `laws.friction.Coulomb`; instead of `mu`.
         stiffness: Of the rods, > 0, one for all or one per rod [N/m].
         damping: Of the rods, >= 0 [N s/m].
         strength: Size of the force that breaks a rod, > 0; infinite if it never breaks [N].
@@ -59,7 +60,7 @@ class Raft(AbstractSteppedSystem):
 
     surface: AbstractSurface
     mass: Float[Array, " n"]
-    law: Coulomb
+    law: AbstractFrictionLaw
     gravity: Float[Array, ""]
     rods: ElasticRods
 
@@ -90,7 +91,7 @@ class Raft(AbstractSteppedSystem):
                 raise ValueError(f"`{name}` must be one number or {len(pairs)}, one per rod, got {np.size(value)}.")
         self.surface = surface
         self.mass = numbers(masses)
-        self.law = _coulomb(point_law(law, mu, n))
+        self.law = point_law(law, mu, n)
         self.gravity = numbers(gravity)
         self.rods = ElasticRods(pairs, n, stiffness, damping, strength)
 
@@ -124,14 +125,21 @@ class Raft(AbstractSteppedSystem):
             r = int(np.argmin(known))
             i, j = self.rods.pairs[r]
             raise ValueError(f"Rod {r} has no length: masses {i} and {j} start at the same place. Move one of them.")
-        at_rest = (v == 0.0).all(axis=1) & (self.mu > 0.0)
+        at_rest = (v == 0.0).all(axis=1) & (self.grip(jnp.zeros(n)) > 0.0)
         mode = RaftMode(jnp.where(at_rest, STICK, SLIP), jnp.ones(len(self.rods), int))
         return State.of(0.0, q, v, RodLedger(jnp.zeros(()), length), mode)
 
     @property
     def mu(self) -> Float[Array, " n"]:
-        """Friction coefficient of each mass [-]."""
-        return self.law.mu
+        """Friction coefficients of Coulomb's law [-]."""
+        return coefficient(self.law)
+
+    def grip(self, speed: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Friction per reaction of each mass at its speed; of one at rest, the most that holds it [-]."""
+        at_rest = speed == 0.0
+        return jnp.where(
+            at_rest, self.law.capacity(jnp.ones_like(speed)), self.law.grip(jnp.where(at_rest, 1.0, speed))
+        )
 
     def _position(self, x: Float[Array, "2 n"]) -> Float[Array, "3 n"]:
         return jnp.concatenate([x, self.surface.height(x[0], x[1])[None]])
@@ -296,12 +304,3 @@ def _observe_rods(raft: Raft, state: State):
     position = raft._position(state.q.T)
     middle = 0.5 * (position[:, raft.rods.first] + position[:, raft.rods.second])
     return raft.rod_force(state), raft._elastic(state), middle
-
-
-def _coulomb(law: AbstractFrictionLaw) -> Coulomb:
-    """The law, if it is the one that the step of a raft is made for."""
-    if isinstance(law, Coulomb) and law.plain:
-        return law
-    raise ValueError(
-        f"A raft's step is made for Coulomb's friction, not for {type(law).__name__}. Give law=Coulomb(0.2)."
-    )

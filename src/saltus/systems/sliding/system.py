@@ -15,7 +15,7 @@ from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.hybrid.guard import always, once
 from saltus.hybrid.state import on_host
-from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Coulomb
+from saltus.laws.friction import AbstractFrictionLaw
 from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
 from saltus.numerics.vectors import Vectors
@@ -23,6 +23,7 @@ from saltus.programs import program
 from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
 from saltus.surfaces.terrain import Terrain
+from saltus.systems.point_friction import coefficient, point_law
 from saltus.systems.sliding import begin, jumps
 from saltus.systems.sliding.contact import (
     FREE,
@@ -177,10 +178,7 @@ class SlidingMasses(AbstractSystem):
     @property
     def mu(self) -> Float[Array, " n"]:
         """Friction coefficients of Coulomb's law [-]."""
-        mu: Any = getattr(self.law, "mu", None)
-        if mu is None:
-            raise AttributeError(f"{type(self.law).__name__} has no coefficient `mu`: ask for `grip_at_rest()`.")
-        return mu
+        return coefficient(self.law)
 
     def grip_at_rest(self) -> Float[Array, " n"]:
         """Largest friction force at rest per reaction [-]."""
@@ -429,28 +427,6 @@ class SlidingMasses(AbstractSystem):
 def _stood(system: SlidingMasses, before: State, after: State):
     """Which masses a stop brought to rest."""
     return jumps.which_stop(system, before, system.places(after).speed < jumps.STOP_SPEED)
-
-
-def point_law(law: AbstractFrictionLaw | None, mu, n: int) -> AbstractFrictionLaw:
-    """The friction law of n masses: the one given, or Coulomb's with `mu`, one for all or one per mass."""
-    if (law is None) == (mu is None):
-        raise ValueError("Give either `mu`, such as mu=0.2 (0.0 means none), or `law`, such as law=Coulomb(0.2).")
-    if law is None:
-        checks.nonnegative("mu", mu)
-        if checks.shape_of(mu) not in ((), (n,)):
-            raise ValueError(f"`mu` must be one number or {n}, one per mass, got {len(mu)} numbers.")
-        return Coulomb(jnp.broadcast_to(jnp.asarray(mu, float), (n,)))
-    checks.instance("law", law, AbstractFrictionLaw, "Give one of saltus.laws.friction, such as Coulomb(0.2).")
-    if isinstance(law, AbstractSpotLaw) or not law.proportional:
-        raise ValueError(
-            f"{type(law).__name__} is no friction of a point that is proportional to the load, as masses on rods need. "
-            "Give one such as Coulomb(0.2); a law of your own says so by its property `proportional`."
-        )
-    if type(law) is not Coulomb:
-        return law
-    if law.mu.shape not in ((), (n,)):
-        raise ValueError(f"`law` must have one `mu` or {n}, one per mass, got {law.mu.size}.")
-    return Coulomb(jnp.broadcast_to(law.mu, (n,)))
 
 
 def _check_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:

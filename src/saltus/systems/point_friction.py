@@ -1,0 +1,38 @@
+"""The friction law of masses that touch the ground at a point: sliding masses and rafts."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from saltus import checks
+from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Coulomb
+
+
+def point_law(law: AbstractFrictionLaw | None, mu, n: int) -> AbstractFrictionLaw:
+    """The friction law of n masses: the one given, or Coulomb's with `mu`, one for all or one per mass."""
+    if (law is None) == (mu is None):
+        raise ValueError("Give either `mu`, such as mu=0.2 (0.0 means none), or `law`, such as law=Coulomb(0.2).")
+    if law is None:
+        checks.nonnegative("mu", mu)
+        if checks.shape_of(mu) not in ((), (n,)):
+            raise ValueError(f"`mu` must be one number or {n}, one per mass, got {len(mu)} numbers.")
+        return Coulomb(jnp.broadcast_to(jnp.asarray(mu, float), (n,)))
+    checks.instance("law", law, AbstractFrictionLaw, "Give one of saltus.laws.friction, such as Coulomb(0.2).")
+    if isinstance(law, AbstractSpotLaw) or not law.proportional:
+        raise ValueError(
+            f"{type(law).__name__} is no friction of a point that is proportional to the load, as masses on rods need. "
+            "Give one such as Coulomb(0.2); a law of your own says so by its property `proportional`."
+        )
+    if type(law) is not Coulomb:
+        return law
+    if law.mu.shape not in ((), (n,)):
+        raise ValueError(f"`law` must have one `mu` or {n}, one per mass, got {law.mu.size}.")
+    return Coulomb(jnp.broadcast_to(law.mu, (n,)))
+
+
+def coefficient(law: AbstractFrictionLaw) -> Float[Array, "..."]:
+    """The friction coefficient of Coulomb's law, for who sets it; systems ask the law for its forces [-]."""
+    if not hasattr(law, "mu"):
+        raise AttributeError(f"{type(law).__name__} has no coefficient `mu`: ask for its `capacity` and its `grip`.")
+    return law.mu
