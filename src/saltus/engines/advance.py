@@ -16,13 +16,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.flat import FlatSystem, Marks
-from saltus.engines.guard_test import GLANCES, cubic, may_fall
+from saltus.engines.guard_test import GLANCES, cubic, may_fall, plain
 from saltus.engines.search import earliest_event
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import EPS, AbstractSteps, Stepper
 from saltus.engines.steppers import Scalar
 from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import AbstractSystem, State
+
+CUT = 0.25  # share that is left of a step in which a guard winds about zero
+SHORTEST_CUT = 9.99  # share of what its error allows to which such a step is cut, inverse; more is not told
 
 
 class Flow(eqx.Module):
@@ -164,12 +167,25 @@ def judge_step(
         sinks = signs.sunk(g[0], g[-1], (g > 0.0).any(axis=0))
         doubt = keep & (may_fall(g, armed) | (armed & sinks)).any()
         beyond, over = beyond_border(armed, marks.border, trial.guards[0])
+        if marks.winding.any() and not control.constant:
+            h_next, cut = _cut(trial, carry, doubt & (may_fall(g, armed & marks.winding) & ~plain(g)).any(), h_next)
+            doubt, keep = doubt & ~cut, keep & ~cut
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
         h_next = control.after_doubt(h_next, doubt)
         signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.after_step(g), signs.after_rejection(g))
     carry = dataclasses.replace(carry, h=h_next, status=status, over=over, signs=signs)
     return _accept_step(carry, keep, trial.t, trial.y, until, capacity)
+
+
+def _cut(trial: Trial, carry: Carry, winds, h_next) -> tuple[Scalar, Bool[Array, ""]]:
+    """A shorter step in the place of one in which a guard winds about zero, and whether it is taken.
+
+    It is not where the step is far shorter already than its error asks for: then the search has to see to it.
+    """
+    h = trial.t - carry.t
+    cut = winds & (h_next < SHORTEST_CUT * h)
+    return jnp.where(cut, CUT * h, h_next), cut
 
 
 def _accept_step(carry: Carry, keep, t_new, y_new, until, capacity: int) -> Carry:
@@ -193,7 +209,12 @@ def search(
 ) -> Searched:
     """Look for the earliest event in the step from `state` to `t_next`, by re-integration."""
     flat = FlatSystem(system, state)
-    armed = flat.armed()
+    return search_flat(flat, flat.armed(), t_next, signs, stepper, control)
+
+
+def search_flat(flat: FlatSystem, armed, t_next: Scalar, signs: Signs, stepper, control: AbstractSteps) -> Searched:
+    """The same for a system in the state `flat.like`, of which some guards are watched."""
+    state = flat.like
     t0, y0, h = state.t, flat.vector(state), t_next - state.t
 
     def look(fraction):

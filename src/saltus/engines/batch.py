@@ -25,6 +25,7 @@ from jaxtyping import Array
 from saltus.engines import steppers
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Searched, judge_step
+from saltus.engines.batch_block import LaneSystem
 from saltus.engines.batch_lane import (
     Lanes,
     Watch,
@@ -296,15 +297,19 @@ def _search_in_mode(stepper, watch, max_events: int, mode: int) -> Callable[...,
 
     def locate(lanes, shared, control):
         def one(lane):
-            nothing = Searched.nothing(FlatSystem(eqx.combine(lane.varying, shared), lane.state), lane.signs)
-            return jax.lax.cond(
-                lane.status == Status.doubtful,
-                lambda lane: locate_in_lane(lane, shared, control, stepper, watch, mode),
-                lambda lane: (lane, nothing),
-                lane,
-            )
+            flat = LaneSystem.of(lane, shared, mode)
+            return locate_in_lane(lane, flat, control, stepper, functools.partial(flat.watched, watch))
 
-        return each(one, lanes, True)
+        def nothing(lane):
+            return lane, Searched.nothing(FlatSystem(eqx.combine(lane.varying, shared), lane.state), lane.signs)
+
+        def block(some):
+            doubtful = (some.status == Status.doubtful).any()
+            return jax.lax.cond(doubtful, jax.vmap(one), jax.vmap(nothing), some)
+
+        count, width = lanes.number.size, LANES_WITH_TABLES
+        blocks = jax.tree.map(lambda x: x.reshape(count // width, width, *x.shape[1:]), lanes)
+        return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), jax.lax.map(block, blocks))
 
     located, fire = _keep(locate), _fire_program(watch, max_events)
 

@@ -133,7 +133,9 @@ def look(system: BodyOnGround, state: State, piece: Array | int | None = None, n
     center = state.q.centre
     turn = rotation.matrix(rotation.normalise(state.q.quaternion))
     place = state.q.facing.reshape(-1, 2)[0 if system.solid.n_pieces == 1 else index]
-    touch = ground_touch(system.surface, shape, center + turn @ offset, turn, place, newton_steps)
+    # In flight the place has only gone with the centre.
+    flies = state.mode == FLIGHT
+    touch = ground_touch(system.surface, shape, center + turn @ offset, turn, place, newton_steps, flies)
     arm = touch.point - center
     return _sight(touch, arm, state.v, *system.solid.lab_inertia(turn))
 
