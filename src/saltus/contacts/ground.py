@@ -117,8 +117,8 @@ def ground_touch(
 
     def improve(i, carry):
         touch = _faced(surface, shape, center, turn, carry[0])
-        nearer = touch.place + _newton(touch)
-        return (jnp.where(afar | (i >= more), nearer, touch.place) if more else nearer), touch
+        way = _newton(touch)
+        return touch.place + (jnp.where(afar | (i >= more), way, 0.0) if more else way), touch
 
     # As a loop it stands once in the program.
     shapes = jax.eval_shape(lambda p: _faced(surface, shape, center, turn, p), place)

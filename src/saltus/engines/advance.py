@@ -25,7 +25,7 @@ from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import AbstractSystem, State
 
 CUT = 0.25  # share that is left of a step in which a guard winds about zero
-SHORTEST_CUT = 9.99  # share of what its error allows to which such a step is cut, inverse; more is not told
+MOST_CUTS = 3  # shorter steps that are tried before such a step is left to the search, which looks everywhere
 
 
 class Flow(eqx.Module):
@@ -167,25 +167,17 @@ def judge_step(
         sinks = signs.sunk(g[0], g[-1], (g > 0.0).any(axis=0))
         doubt = keep & (may_fall(g, armed) | (armed & sinks)).any()
         beyond, over = beyond_border(armed, marks.border, trial.guards[0])
+        cut = jnp.asarray(False)
         if marks.winding.any() and not control.constant:
-            h_next, cut = _cut(trial, carry, doubt & (may_fall(g, armed & marks.winding) & ~plain(g)).any(), h_next)
-            doubt, keep = doubt & ~cut, keep & ~cut
+            winds = (may_fall(g, armed & marks.winding) & ~plain(g)).any()
+            cut = doubt & winds & (signs.cuts < MOST_CUTS)
+            doubt, keep, h_next = doubt & ~cut, keep & ~cut, jnp.where(cut, CUT * (trial.t - carry.t), h_next)
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
         h_next = control.after_doubt(h_next, doubt)
-        signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.after_step(g), signs.after_rejection(g))
+        signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.after_step(g), signs.after_rejection(g, cut))
     carry = dataclasses.replace(carry, h=h_next, status=status, over=over, signs=signs)
     return _accept_step(carry, keep, trial.t, trial.y, until, capacity)
-
-
-def _cut(trial: Trial, carry: Carry, winds, h_next) -> tuple[Scalar, Bool[Array, ""]]:
-    """A shorter step in the place of one in which a guard winds about zero, and whether it is taken.
-
-    It is not where the step is far shorter already than its error asks for: then the search has to see to it.
-    """
-    h = trial.t - carry.t
-    cut = winds & (h_next < SHORTEST_CUT * h)
-    return jnp.where(cut, CUT * h, h_next), cut
 
 
 def _accept_step(carry: Carry, keep, t_new, y_new, until, capacity: int) -> Carry:
