@@ -62,8 +62,8 @@ class GroundTouch(eqx.Module):
         """1 less the largest eigenvalue of W S: positive where the body curves more than the ground."""
         product = self.radii @ self.bend
         half = 0.5 * (product[0, 0] + product[1, 1])
-        spread = jnp.maximum(half * half - determinant(product), 0.0)
-        return 1.0 - half - jnp.sqrt(jnp.where(spread > 0.0, spread, 1.0)) * (spread > 0.0)
+        # No question of its sign: a compiler may compute it twice, with other roundings, and get two answers.
+        return 1.0 - half - jnp.sqrt(jnp.maximum(half * half - determinant(product), 1e-300))
 
     def in_space(self, tangential: Float[Array, " 2"]) -> Float[Array, " 3"]:
         """A tangential vector in the lab."""
