@@ -171,7 +171,7 @@ def test_nothing_compiles_again_when_only_numbers_change():
 def _compilations() -> int:
     from saltus.engines import loop
 
-    programs = (loop._flow, loop._search, loop._jump)
+    programs = (loop._flow, loop._search, loop._search_briefly, loop._jump)
     return sum(one.plain._cached._cache_size() + len(one._named) for one in programs)
 
 

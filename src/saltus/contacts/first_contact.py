@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -14,7 +15,7 @@ from saltus.contacts.local import local_motion
 from saltus.contacts.pair import Facing, Pair, face, follow_contact
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
-from saltus.programs import program
+from saltus.programs import brief_program, prepare
 from saltus.programs.arrays import numbers
 from saltus.shapes.body import Body
 
@@ -69,16 +70,61 @@ def first_contact(body1: Body, body2: Body, until: Array | float, *, begin: Arra
         until: End of the search [s].
         begin: Start of the search [s].
     """
-    return _first_contact(body1, body2, numbers(until), numbers(begin))
+    return told_of(body1, body2, until, seek(body1, body2, until, begin=begin))
 
 
-@program
-def _first_contact(body1: Body, body2: Body, until: Array, begin: Array) -> FirstContact:
-    bodies = (body1, body2)
-    flight, seen, steps, reached, over, first = _search(bodies, begin, until, (Agility.of(body1), Agility.of(body2)))
-    flight, moved, separation = _polish(bodies, flight, seen, reached)
+def seek(body1: Body, body2: Body, until: Array | float, *, begin: Array | float = 0.0) -> Sought:
+    """The safe steps of `first_contact`, which tell whether there is a contact; where exactly, `told_of` finds.
+
+    Two programs: a run in which nothing touches any more needs the first alone.
+    """
+    # Many at once are traced by who asks for them: then the rotation is computed in a way that is quick in batches.
+    alone = not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((body1, body2, until, begin)))
+    return _seek(body1, body2, numbers(until), numbers(begin), alone)
+
+
+def prepare_seek(body1: Body, body2: Body) -> None:
+    """Have the program of `seek` made by a second thread, for bodies like these."""
+    prepare(_seek, body1, body2, numbers(0.0), numbers(0.0), True)
+
+
+def told_of(body1: Body, body2: Body, until: Array | float, sought: Sought) -> FirstContact:
+    """What was sought, to rounding."""
+    return _told_of(body1, body2, numbers(until), sought)
+
+
+class Sought(eqx.Module):
+    """Where a search has come to.
+
+    Args:
+        flight: The flight at its end.
+        seen: How the bodies face each other there.
+        n_steps: Safe steps that were taken.
+        reached: Whether the bodies touch there, to within rounding.
+        over: Whether the time was over before.
+        first_width: Gap where the search first looked [m].
+    """
+
+    flight: Flight
+    seen: Facing
+    n_steps: Array
+    reached: Array
+    over: Array
+    first_width: Array
+
+
+@brief_program
+def _seek(body1: Body, body2: Body, until: Array, begin: Array, compact: bool) -> Sought:
+    agility = Agility.of(body1), Agility.of(body2)
+    return Sought(*_search((body1, body2), begin, until, agility, compact))
+
+
+@brief_program
+def _told_of(body1: Body, body2: Body, until: Array, sought: Sought) -> FirstContact:
+    reached, over = sought.reached, sought.over
+    flight, moved, separation = _polish((body1, body2), sought.flight, sought.seen, reached)
     time = jnp.where(over, until, flight.t)
-    return FirstContact(reached, time, *moved, separation, steps, reached | over, first)
+    return FirstContact(reached, time, *moved, separation, sought.n_steps, reached | over, sought.first_width)
 
 
 class Flight(eqx.Module):
@@ -137,7 +183,9 @@ def relative_velocity(bodies: tuple[Body, Body]) -> Vec:
     return Vec.of(bodies[1].velocity - bodies[0].velocity)
 
 
-def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Facing, Array, Array, Array, Array]:
+def _search(
+    bodies, begin: Array, until: Array, agility, compact: bool = False
+) -> tuple[Flight, Facing, Array, Array, Array, Array]:
     """Safe steps until the gap closes to within rounding or time is over; where, and how it ended."""
     reach = agility[0].radius + agility[1].radius
     touch = TOUCH * reach
@@ -154,7 +202,7 @@ def _search(bodies, begin: Array, until: Array, agility) -> tuple[Flight, Facing
         ahead, anchor, flight, seen, k, _, _, first = carry
         # From an anchor, which is moved on after ten radians: near a grazing pass the errors of thousands of steps
         # would add up, and to fly from the start would take the longer the longer the flight.
-        flight = fly(bodies, anchor, flight.t - anchor.t + ahead)
+        flight = fly(bodies, anchor, flight.t - anchor.t + ahead, compact)
         far = (flight.t - anchor.t) * turning > ANCHOR
         anchor = jax.tree.map(lambda new, old: jnp.where(far, new, old), flight, anchor)
         pair = flight.pair(bodies)

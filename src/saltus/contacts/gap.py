@@ -6,13 +6,15 @@ import functools
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from saltus.contacts.pair import Facing, Pair, best_of, face, growth_of, level_at, newton_step, pick
 from saltus.numerics import components
 from saltus.numerics.components import Sym, Turn, Vec
-from saltus.programs import program
+from saltus.programs import brief_program, program
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body
@@ -24,6 +26,7 @@ ELLIPSOID_ROUNDS = 8
 ASCENT_ROUNDS = 85
 OPENING_ROUNDS = 25
 POLISH_STEPS = 5
+ROWS = 256  # pairs that `separations` takes at a time
 
 
 class Separation(eqx.Module):
@@ -61,6 +64,39 @@ def gap(body1: Body, body2: Body, *, thorough: bool = False) -> Separation:
     pair = Pair.of(body1, body2)
     n, point1, point2, width = closest(pair, thorough)
     return separation_of(body1, n, point1, point2, width)
+
+
+def separation(body1: Body, body2: Body) -> Separation:
+    """As `gap`, by the program of `separations`: where both are needed, one is compiled."""
+    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((body1, body2))):
+        return gap(body1, body2)
+    one, two = jax.tree.map(lambda leaf: np.asarray(leaf)[None], (body1, body2))
+    return jax.tree.map(lambda leaf: leaf[0], separations(one, two))
+
+
+def separations(body1: Body, body2: Body) -> Separation:
+    """As `gap`, for many pairs along the first axis of all numbers, one after the other; gives arrays of NumPy."""
+    count = len(np.asarray(body1.mass))
+    parts = []
+    for begin in range(0, count, ROWS):
+        rows = np.minimum(begin + np.arange(ROWS), count - 1)
+        some = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], (body1, body2))
+        used = min(ROWS, count - begin)
+        found = _separations(*some, np.asarray(used))
+        parts.append(jax.tree.map(lambda leaf, used=used: np.asarray(leaf)[:used], found))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+
+
+@brief_program
+def _separations(body1: Body, body2: Body, count) -> Separation:
+    """Separations of the first `count` pairs."""
+
+    def one(k, kept):
+        found = gap(*jax.tree.map(lambda leaf: leaf[k], (body1, body2)))
+        return jax.tree.map(lambda all_of_them, new: all_of_them.at[k].set(new), kept, found)
+
+    none, nowhere = jnp.zeros(ROWS), jnp.zeros((ROWS, 3))
+    return jax.lax.fori_loop(0, count, one, Separation(none, nowhere, nowhere, nowhere, none))
 
 
 def ellipsoid_gap(body1: Body, body2: Body) -> Array:

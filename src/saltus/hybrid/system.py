@@ -90,6 +90,8 @@ class AbstractSystem(HybridSystem):
     on numbers.
     """
 
+    eventful: ClassVar[bool] = False  # whether runs have events by the hundred, whose search is worth optimised code
+
     @abc.abstractmethod
     def rate(self, state: State) -> Rate:
         """Time derivatives in the mode of `state`; NaN outside the domain shortens the step."""

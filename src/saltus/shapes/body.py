@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
-from saltus.programs import program
+from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers, stack_numbers
 from saltus.shapes.base import AbstractShape
 
@@ -132,7 +132,7 @@ class Body(eqx.Module):
         return self.moved(self.center, velocity, self.quaternion, omega)
 
 
-@program
+@brief_program
 def measure(shape: AbstractShape) -> tuple[Array, Array]:
     """Volume and squared radii of gyration."""
     return shape.volume(), shape.gyration()

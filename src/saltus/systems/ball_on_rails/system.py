@@ -56,6 +56,7 @@ class BallOnRails(AbstractSystem):
 
     kind: ClassVar[str] = "rails"
     mode_names: ClassVar[tuple[str, ...]] = MODES
+    eventful: ClassVar[bool] = True
 
     mass: Scalar
     radius: Scalar

@@ -19,13 +19,13 @@ from jaxtyping import Array
 
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec, tangent_basis
-from saltus.programs import program
+from saltus.programs import brief_program
 from saltus.shapes.body import Body
 from saltus.systems.bodies.columns import ARGUMENTS, CENTRE, ROW
 
 ROUND = 1e-10  # curvature that a direction has at least, relative to the other
 CUTS = (ROW, 2 * ROW, 2 * ROW + 3)  # between the rows of both partners and the marks on both
-SIZES = (1, 2, 4, 8, 16, 32, 64, 128)  # numbers of contacts that are compiled
+SIZES = (8, 16, 32, 64, 128)  # numbers of contacts that are compiled; the least is enough for what a step of one asks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,12 +209,12 @@ def _of_wall(plane, second: Body, rows, gravity, flatness) -> Array:
     return _closed(_fixed(normal), two, apart, normal, flatness)
 
 
-@program
+@brief_program
 def _of_pairs(first: Body, second: Body, rows: Any, gravity: Any, flatness: Any) -> Array:
     return jax.vmap(_of_pair, in_axes=(0, 0, 0, None, None))(first, second, rows, gravity, flatness)
 
 
-@program
+@brief_program
 def _of_walls(planes: Any, second: Body, rows: Any, gravity: Any, flatness: Any) -> Array:
     return jax.vmap(_of_wall, in_axes=(0, 0, 0, None, None))(planes, second, rows, gravity, flatness)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 
+from saltus.contacts.gap import separations
 from saltus.contacts.round_gaps import ellipsoid_gaps, forms_of
 from saltus.hybrid import State
 from saltus.systems.bodies.searches import image_shift, round_axes
+from saltus.systems.bodies.system import row_of
 
 MANY = 64  # bodies beyond which all pairs in all states are too many
 ROUNDING = 1e-12  # relative; more than that of any bound
@@ -15,14 +18,15 @@ PAIRS = 500_000  # pairs that are looked at together
 
 def shown(system, states: State) -> dict[str, np.ndarray] | None:
     """As `RigidBodies.observe`, for stacked states; None for shapes, or numbers of bodies, that need the program."""
-    axes = round_axes(system.stock.shape) if system.quick_gaps and system.n <= MANY else None
-    if axes is None:
-        return None
     q, v = states.q, states.v
     centre, quaternion, velocity, turning = (
         np.asarray(part) for part in (q.centre, q.quaternion, v.velocity, v.turning)
     )
-    gaps = _smallest_gaps(system, axes, centre, quaternion)
+    axes = round_axes(system.stock.shape) if system.quick_gaps and system.n <= MANY else None
+    if axes is not None:
+        gaps = _smallest_gaps(system, axes, centre, quaternion)
+    else:
+        gaps = _gaps_of_two(system, centre, quaternion) if system.n == 2 and not system.n_walls else None
     if gaps is None:
         return None
     mass, inertia = np.asarray(system.stock.mass), np.asarray(system.stock.inertia)
@@ -50,6 +54,21 @@ def shown(system, states: State) -> dict[str, np.ndarray] | None:
 def _forms(axes: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
     rows, n = quaternion.shape[:2]
     return forms_of(np.tile(axes, (rows, 1)), quaternion.reshape(-1, 4)).reshape(rows, n, 3, 3)
+
+
+def _gaps_of_two(system, centre: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
+    """Gaps of the only two bodies, by the program that a run of them needs in any case."""
+    apart = image_shift(system.period, centre[:, 1], centre[:, 0])
+    places = centre[:, 0] + apart, centre[:, 1]
+    still = np.zeros_like(places[0])
+    bodies = [
+        _repeated(row_of(system.stock, k), len(still)).moved(places[k], still, quaternion[:, k], still) for k in (0, 1)
+    ]
+    return np.repeat(separations(*bodies).gap[:, None], 2, axis=1)
+
+
+def _repeated(body, count: int):
+    return jax.tree.map(lambda leaf: np.broadcast_to(np.asarray(leaf), (count, *np.shape(leaf))), body)
 
 
 def _smallest_gaps(system, axes: np.ndarray, centre: np.ndarray, quaternion: np.ndarray) -> np.ndarray | None:

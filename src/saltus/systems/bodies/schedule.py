@@ -27,6 +27,7 @@ from saltus.systems.bodies.searches import (
     image_shift,
     pair_index,
     placed_pair,
+    prepare_search,
     touching,
 )
 from saltus.systems.bodies.state import ImpactLosses, motion_of, place_of
@@ -65,6 +66,8 @@ class Schedule:
         self.bonds: dict[Contact, Hold] = {}
         # Bodies that touch at the start are looked at before anything moves.
         self.touching = set(touching(system, start))
+        if self.touching:
+            prepare_search(system, start)
         self.leaving: set[Contact] = set()
         self.repeats: dict[Contact, tuple[float, int]] = {}  # when it last touched, and how often at that instant
         self.exhausted = 0  # searches since the last event that took too many steps

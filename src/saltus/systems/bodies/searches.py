@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.contacts.first_contact import first_contact
-from saltus.contacts.gap import gap
+from saltus.contacts.first_contact import first_contact, prepare_seek, seek, told_of
+from saltus.contacts.gap import gap, separation
 from saltus.contacts.round_gaps import ellipsoid_gaps, forms_of
 from saltus.contacts.wall import wall_contact, wall_gap
 from saltus.hybrid import State
-from saltus.programs import program
+from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers
 from saltus.shapes.ball import Ball
 from saltus.shapes.ellipsoid import Ellipsoid
@@ -35,13 +35,24 @@ def contacts_of_pairs(system, first, second, q, v, shifts, begins, horizons):
     Last, how wide the gap is where the search begins, and how wide where it ends.
     """
     if len(first) == 1:
-        one, two = placed_pair(system, first[0], second[0], q, v, shifts[0])
-        found = first_contact(one, two, horizons[0], begin=begins[0])
-        return tuple(np.array([part]) for part in _tell(found))
+        pair = placed_pair(system, first[0], second[0], q, v, shifts[0])
+        sought = seek(*pair, horizons[0], begin=begins[0])
+        if bool(sought.over) and not bool(sought.reached):  # nothing to be told exactly
+            told = False, horizons[0], True, sought.first_width, np.inf
+        else:
+            told = _tell(told_of(*pair, horizons[0], sought))
+        return tuple(np.array([part]) for part in told)
     rows = _pad(len(first))
     horizons = np.where(np.arange(len(rows)) < len(first), horizons[rows], -1.0)  # no time for what fills up
     found = _search_pairs(system, first[rows], second[rows], q, v, shifts[rows], begins[rows], horizons)
     return tuple(np.asarray(part)[: len(first)] for part in found)
+
+
+def prepare_search(system, state: State) -> None:
+    """Have the search for the next contact of a single pair prepared, which comes when the two part."""
+    if system.n == 2:
+        q, v = np.asarray(state.q), np.asarray(state.v)
+        prepare_seek(*placed_pair(system, 0, 1, q, v, np.zeros(3)))
 
 
 def contacts_of_walls(system, walls, bodies, q, v, begins, horizons):
@@ -61,7 +72,7 @@ def _tell(found) -> tuple:
     return found.happens, found.time, found.certified, found.first_width, found.separation.gap
 
 
-@program
+@brief_program
 def _placed_pair(system, i, j, q, v, shift):
     one = system.at(q[i], v[i], i)
     return eqx.tree_at(lambda b: b.center, one, one.center + shift), system.at(q[j], v[j], j)
@@ -147,7 +158,7 @@ def _gaps(system, first, second, q, v, shifts) -> np.ndarray:
 def _compiled_gaps(system, first, second, q, v, shifts) -> np.ndarray:
     if len(first) <= 1:
         pairs = zip(first, second, shifts, strict=True)
-        return np.array([float(gap(*placed_pair(system, i, j, q, v, shift)).gap) for i, j, shift in pairs])
+        return np.array([float(separation(*placed_pair(system, i, j, q, v, shift)).gap) for i, j, shift in pairs])
     found = []
     for begin in range(0, len(first), CHUNK):
         rows = begin + _pad(min(CHUNK, len(first) - begin))

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.contacts.classify import LABELS, Tolerances, code_of, tolerances_of
-from saltus.contacts.gap import Separation, gap
+from saltus.contacts.gap import Separation, separation
 from saltus.contacts.impact import body_mobility, velocity_at
 from saltus.contacts.local import LocalMotion, body_side, fixed_side, local_motion, meet
 from saltus.contacts.wall import Wall, wall_gap
 from saltus.laws.impact import AbstractImpactLaw
-from saltus.programs import program
+from saltus.programs import brief_program
 from saltus.shapes.body import Body
 
 LENGTH_ERROR = 2e-15  # of a position, relative to the size, after free motion
@@ -56,14 +56,14 @@ def meeting(first: Body | Wall, second: Body, separation: Separation, gravity: A
     return Meeting(separation, motion, mobility, tolerances_of(motion, turning, size, LENGTH_ERROR * size))
 
 
-_meeting = program(meeting)
-wall_gap_of = program(wall_gap)
+_meeting = brief_program(meeting)
+wall_gap_of = brief_program(wall_gap)
 
 
 def face(first: Body | Wall, second: Body, gravity: Array) -> Meeting:
     """How two partners face each other; compiled once per kind of shape."""
-    separation = wall_gap_of(first, second) if isinstance(first, Wall) else gap(first, second)
-    return _meeting(first, second, separation, gravity)
+    apart = wall_gap_of(first, second) if isinstance(first, Wall) else separation(first, second)
+    return _meeting(first, second, apart, gravity)
 
 
 def _length(vector: Array) -> Array:
@@ -124,7 +124,7 @@ def resolve(
     return _conclude((first, second), hit, code, impulse, before, after, settle_speed, sustain)
 
 
-@program
+@brief_program
 def _strike(first, second, before: Meeting, law: AbstractImpactLaw):
     """Both partners after the impulse of the law, if they approach; the kind of the touch; the impulse."""
     code = code_of(before.motion, before.tolerances)
@@ -134,7 +134,7 @@ def _strike(first, second, before: Meeting, law: AbstractImpactLaw):
     return push(first, second, before.separation, impulse), code, impulse
 
 
-@program
+@brief_program
 def _conclude(partners, hit, code, impulse, before: Meeting, after: Meeting, settle_speed, sustain: bool) -> Resolved:
     n, motion = before.separation.normal, after.motion
     paradox = jnp.any(code == jnp.asarray(PARADOXES))
