@@ -4,9 +4,9 @@
 
 Each stone has its own number, which decides its shape (half of them ellipsoids, half blocks), density, friction,
 restitution, pose and throw; `TOGETHER` stones in a row share a piece of ground. Checked after every step and
-every jump of every stone: its energy does not grow, and it is not inside the ground by more than 1e-9 m. Then: it comes to
-an end; the same stones computed once more, without looking, end with the same bits; and the first stone of every
-group does in its first bounces what it does alone. One line for each stone that fails; the exit code is 1 if one does.
+every jump of every stone: its energy does not grow, and it is not inside the ground by more than 1e-9 m. Then: it
+comes to an end; the same stones computed once more, without looking, end with the same bits; and the first stone of
+every group does in its first bounces what it does alone. One line for each stone that fails; then the exit code is 1.
 
 The stones of all groups run in the same compiled programs, which one process makes and the others load.
 """
@@ -129,7 +129,7 @@ class Watcher:
 
 
 def run_group(group: int, first: int, last: int) -> tuple[list[str], dict[str, int], float]:
-    """Run the stones `first` to `last` - 1 of a group: what fails, how they end, and the CPU time of a plain run [s]."""
+    """Run stones of a group, all before `last`: what fails, how they end, and the CPU time of a plain run [s]."""
     import jax
 
     from saltus.engines import batch

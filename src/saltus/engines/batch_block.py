@@ -1,4 +1,4 @@
-"""A few lanes of one mode side by side: what a single run does, with each function of the system computed for all of them.
+"""A few lanes side by side: what a single run does, with each function of the system computed for all of them.
 
 Under `vmap` over lanes the loops of a single run go on until the last lane has ended; what they ask the system for is
 taken apart into operations on vectors of lanes (`numerics.lanes`).
@@ -20,20 +20,20 @@ from saltus.numerics.lanes import side_by_side
 
 
 class LaneSystem(FlatSystem):
-    """The system of one lane in a known mode, whose functions go side by side under `vmap` over lanes.
+    """The system of one lane, whose functions go side by side under `vmap` over lanes.
 
     Args:
         varying: The numbers of the system that differ from lane to lane.
         shared: The rest of it.
-        mode: The mode.
+        mode: Its mode, where the program is to know it.
     """
 
     varying: Any
     shared: Any
-    mode: int = eqx.field(static=True)
+    mode: int | None = eqx.field(static=True)
 
     @staticmethod
-    def of(lane: Lanes, shared, mode: int) -> LaneSystem:
+    def of(lane: Lanes, shared, mode: int | None) -> LaneSystem:
         """That of a lane."""
         return LaneSystem(eqx.combine(lane.varying, shared), in_mode(lane.state, mode), lane.varying, shared, mode)
 
@@ -48,10 +48,6 @@ class LaneSystem(FlatSystem):
     def guards(self, t: Scalar, y: Flat) -> Float[Array, " g"]:
         """All guard values, one after the other."""
         return self.ask(lambda flat, t, y: flat.guards(t, y), t, y)
-
-    def watched(self, watch: Callable, t: Scalar, y: Flat) -> Float[Array, " k"]:
-        """What is watched."""
-        return self.ask(lambda flat, t, y: jnp.nan_to_num(watch(flat.system, flat.state(t, y))), t, y)
 
     def ask(self, function: Callable, *arguments: Array) -> Any:
         """`function(flat, *arguments)`: the arguments have the lane's numbers, the results are its own."""
@@ -75,7 +71,9 @@ def _side_by_side(function: Callable, name: str) -> Callable:
         if any(jax.tree.leaves(common)):
             raise TypeError("What lanes have in common cannot differ from lane to lane.")
         last = jax.tree.map(
-            lambda x, has: jnp.moveaxis(x, 0, -1) if has else jnp.broadcast_to(x[..., None], (*x.shape, size)), lane, own
+            lambda x, has: jnp.moveaxis(x, 0, -1) if has else jnp.broadcast_to(x[..., None], (*x.shape, size)),
+            lane,
+            own,
         )
         found = jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), side_by_side(function, last, numbers, name))
         return jax.lax.optimization_barrier(found), jax.tree.map(lambda _: True, found)

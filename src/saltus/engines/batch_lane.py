@@ -152,17 +152,12 @@ def search_lane(
     lane: Lanes, shared, control: AbstractSteps, stepper, watch, max_events: int, one_by_one: bool
 ) -> Lanes:
     """The search in a doubtful step, and the jumps that are due."""
-    system = eqx.combine(lane.varying, shared)
-    flat = FlatSystem(system, lane.state)
-
-    def watched(t, y):
-        return jnp.nan_to_num(watch(system, flat.state(t, y)))
-
-    lane, found = locate_in_lane(lane, flat, control, stepper, watched)
+    flat = FlatSystem(eqx.combine(lane.varying, shared), lane.state)
+    lane, found = locate_in_lane(lane, flat, control, stepper, watch)
     return fire_in_lane(lane, found, shared, control, watch, max_events, one_by_one)
 
 
-def locate_in_lane(lane: Lanes, flat: FlatSystem, control: AbstractSteps, stepper, watched) -> tuple[Lanes, Searched]:
+def locate_in_lane(lane: Lanes, flat: FlatSystem, control: AbstractSteps, stepper, watch) -> tuple[Lanes, Searched]:
     """What a doubtful step holds; the lane itself stays at its start, but for what is watched.
 
     Args:
@@ -170,7 +165,7 @@ def locate_in_lane(lane: Lanes, flat: FlatSystem, control: AbstractSteps, steppe
         flat: Its system, in its state.
         control: How long steps are.
         stepper: The method.
-        watched: `watched(t, y)`: what to keep the largest values of.
+        watch: `watch(system, state)`: what to keep the largest values of.
     """
     before, doubtful = flat.like, lane.status == Status.doubtful
     t_next = jnp.where(doubtful, lane.t_next, before.t)
@@ -180,7 +175,7 @@ def locate_in_lane(lane: Lanes, flat: FlatSystem, control: AbstractSteps, steppe
     finite = jnp.isfinite(flat.vector(found.state)).all()
     here = jax.tree.map(lambda x, y: jnp.where(sinks | ~finite, x, y), before, found.state)
     found = dataclasses.replace(found, state=here, event=found.event & finite)
-    largest = larger(lane.largest, _along(flat, before, found.state, watched), doubtful)
+    largest = larger(lane.largest, _along(FlatSystem(flat.system, before), before, found.state, watch), doubtful)
     status = jnp.where(finite | sinks | ~doubtful, lane.status, Status.not_finite)
     return dataclasses.replace(lane, largest=largest, status=status), found
 
@@ -204,11 +199,12 @@ def fire_in_lane(
     )  # fmt: skip
 
 
-def _along(flat: FlatSystem, first: State, last: State, watched):
+def _along(flat: FlatSystem, first: State, last: State, watch):
     """What is watched, at some looks along a step."""
     h, times = last.t - first.t, jnp.stack([first.t, last.t])
     y0, y1 = ends = jnp.stack([flat.vector(first), flat.vector(last)])
     slope0, slope1 = h * jax.vmap(flat.rate)(times, ends)
     vectors = cubic(y0, slope0, y1, slope1, GLANCES[:, None])
     vectors = jnp.where(jnp.isfinite(vectors), vectors, y1)
-    return jax.vmap(watched)(first.t + GLANCES * h, vectors)
+    times = first.t + GLANCES * h
+    return jax.vmap(lambda t, y: jnp.nan_to_num(watch(flat.system, flat.state(t, y))))(times, vectors)

@@ -265,6 +265,11 @@ class BodyOnGround(AbstractSystem):
         """All modes but rest: the forces of one are a part of what they are together."""
         return (FLIGHT, SLIDE, *((SKID,) if self.resisted else ()), ROLL) if self.solid.n_pieces == 1 else ()
 
+    @property
+    def searched_apart(self) -> tuple[int, ...]:
+        """Flight, which has most of the events and no forces."""
+        return (FLIGHT,)
+
     def guards(self) -> tuple[Guard, ...]:
         """Landing and lift-off, slip and turning that end or begin, borders of validity."""
         see = once(self.contact_and_forces)
