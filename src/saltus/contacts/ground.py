@@ -22,6 +22,7 @@ from saltus.shapes.base import AbstractShape
 from saltus.surfaces.base import AbstractSurface
 
 NEWTON_STEPS = 2  # at the ground, from a place known to about 1e-8: Newton's method squares that
+FROM_AFAR = 2  # more from a place as far away as the body is large
 WIDEST = 1e7  # bound of the radii of curvature over the body's size: flats have none
 
 
@@ -61,8 +62,8 @@ class GroundTouch(eqx.Module):
         """1 less the largest eigenvalue of W S: positive where the body curves more than the ground."""
         product = self.radii @ self.bend
         half = 0.5 * (product[0, 0] + product[1, 1])
-        spread = jnp.maximum(half * half - determinant(product), 0.0)
-        return 1.0 - half - jnp.sqrt(jnp.where(spread > 0.0, spread, 1.0)) * (spread > 0.0)
+        # No question of its sign: a compiler may compute it twice, with other roundings, and get two answers.
+        return 1.0 - half - jnp.sqrt(jnp.maximum(half * half - determinant(product), 1e-300))
 
     def in_space(self, tangential: Float[Array, " 2"]) -> Float[Array, " 3"]:
         """A tangential vector in the lab."""
@@ -95,7 +96,7 @@ def solve_pair(m: Float[Array, "2 2"], b: Float[Array, " 2"]) -> Float[Array, " 
 
 def ground_touch(
     surface: AbstractSurface, shape: AbstractShape, center: Array, turn: Float[Array, "3 3"], place: Array,
-    newton_steps: int = NEWTON_STEPS,
+    newton_steps: int = NEWTON_STEPS, afar: Array | bool = False,
 ) -> GroundTouch:  # fmt: skip
     """The facing points, by Newton's method from a place nearby; on a plane from anywhere.
 
@@ -106,19 +107,23 @@ def ground_touch(
         turn: Rotation matrix, shape to lab.
         place: x, y near which to look [m].
         newton_steps: Steps of Newton's method.
+        afar: Whether the place is only about as near as the body is large, so that more steps are needed.
     """
     if surface.flat:
         touch = _faced(surface, shape, center, turn, place)
         return eqx.tree_at(lambda t: t.place, touch, touch.place + _newton(touch))
 
-    def improve(_, carry):
+    more = 0 if afar is False else FROM_AFAR
+
+    def improve(i, carry):
         touch = _faced(surface, shape, center, turn, carry[0])
-        return touch.place + _newton(touch), touch
+        way = _newton(touch)
+        return touch.place + (jnp.where(afar | (i >= more), way, 0.0) if more else way), touch
 
     # As a loop it stands once in the program.
     shapes = jax.eval_shape(lambda p: _faced(surface, shape, center, turn, p), place)
     nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), shapes)
-    return jax.lax.fori_loop(0, newton_steps, improve, (place, nothing))[1]
+    return jax.lax.fori_loop(0, newton_steps + more, improve, (place, nothing))[1]
 
 
 def _newton(touch: GroundTouch) -> Float[Array, " 2"]:

@@ -16,13 +16,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.flat import FlatSystem, Marks
-from saltus.engines.guard_test import GLANCES, cubic, may_fall
+from saltus.engines.guard_test import GLANCES, cubic, may_fall, plain
 from saltus.engines.search import earliest_event
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import EPS, AbstractSteps, Stepper
 from saltus.engines.steppers import Scalar
 from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import AbstractSystem, State
+
+CUT = 0.25  # share that is left of a step in which a guard winds about zero
+MOST_CUTS = 3  # shorter steps that are tried before such a step is left to the search, which looks everywhere
 
 
 class Flow(eqx.Module):
@@ -164,10 +167,15 @@ def judge_step(
         sinks = signs.sunk(g[0], g[-1], (g > 0.0).any(axis=0))
         doubt = keep & (may_fall(g, armed) | (armed & sinks)).any()
         beyond, over = beyond_border(armed, marks.border, trial.guards[0])
+        cut = jnp.asarray(False)
+        if marks.winding.any() and not control.constant:
+            winds = (may_fall(g, armed & marks.winding) & ~plain(g)).any()
+            cut = doubt & winds & (signs.cuts < MOST_CUTS)
+            doubt, keep, h_next = doubt & ~cut, keep & ~cut, jnp.where(cut, CUT * (trial.t - carry.t), h_next)
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
         h_next = control.after_doubt(h_next, doubt)
-        signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.after_step(g), signs.after_rejection(g))
+        signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.after_step(g), signs.after_rejection(g, cut))
     carry = dataclasses.replace(carry, h=h_next, status=status, over=over, signs=signs)
     return _accept_step(carry, keep, trial.t, trial.y, until, capacity)
 
@@ -193,7 +201,12 @@ def search(
 ) -> Searched:
     """Look for the earliest event in the step from `state` to `t_next`, by re-integration."""
     flat = FlatSystem(system, state)
-    armed = flat.armed()
+    return search_flat(flat, flat.armed(), t_next, signs, stepper, control)
+
+
+def search_flat(flat: FlatSystem, armed, t_next: Scalar, signs: Signs, stepper, control: AbstractSteps) -> Searched:
+    """The same for a system in the state `flat.like`, of which some guards are watched."""
+    state = flat.like
     t0, y0, h = state.t, flat.vector(state), t_next - state.t
 
     def look(fraction):

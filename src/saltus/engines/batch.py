@@ -25,6 +25,7 @@ from jaxtyping import Array
 from saltus.engines import steppers
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Searched, judge_step
+from saltus.engines.batch_block import LaneSystem
 from saltus.engines.batch_lane import (
     Lanes,
     Watch,
@@ -148,7 +149,7 @@ def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | N
             if mode is not None and mode not in shared.apart:  # nothing moves there
                 lanes.status[rows], lanes.state.t[rows] = Status.reached, lanes.until[rows]
                 continue
-            programs = _programs(*fixed, None if mode is None else int(mode))
+            programs = _programs(*fixed, *_own_modes(shared, mode))
             before = None if look is None else jax.tree.map(lambda x, rows=rows: x[rows], lanes.state)
             _move(programs.flow, lanes, rows, room, shared, plan, np.asarray(PATIENCE if look is None else 1))
             _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, plan)
@@ -156,6 +157,13 @@ def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | N
                 look(rows, before, lanes)
         if progress is not None:
             progress(count - int((lanes.status == Status.going).sum()))
+
+
+def _own_modes(shared, mode: int | None) -> tuple[int | None, int | None, bool]:
+    """The mode that the flow knows, the one that the search knows, if any, and whether runs go sorted by mode."""
+    if mode is None:
+        return None, None, False
+    return int(mode), int(mode) if mode in shared.searched_apart else None, True
 
 
 def _move(part: Callable[..., Lanes], lanes: Lanes, rows: np.ndarray, most: int, shared, plan: Plan, *more) -> None:
@@ -248,7 +256,10 @@ def _begin_program(watch, one_by_one: bool) -> Callable[..., Lanes]:
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool, mode: int | None) -> _Programs:
+def _programs(
+    stepper, watch, max_events: int, max_steps: int, one_by_one: bool, mode: int | None, searched: int | None,
+    sorted_by_mode: bool,
+) -> _Programs:  # fmt: skip
     """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
 
     def flow(lanes, shared, control, patience):
@@ -286,25 +297,30 @@ def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool,
 
         return each(until_calm if one_by_one else one, lanes, one_by_one)
 
-    if mode is None:
+    if not sorted_by_mode:
         return _Programs(_keep(flow), _keep(search))
-    return _Programs(_keep(flow), _search_in_mode(stepper, watch, max_events, mode))
+    return _Programs(_keep(flow), _search_in_mode(stepper, watch, max_events, searched))
 
 
-def _search_in_mode(stepper, watch, max_events: int, mode: int) -> Callable[..., Lanes]:
+@functools.lru_cache(maxsize=64)
+def _search_in_mode(stepper, watch, max_events: int, mode: int | None) -> Callable[..., Lanes]:
     """The search in steps of one mode, and the jumps, whose program is that of all modes: they lead to others."""
 
     def locate(lanes, shared, control):
         def one(lane):
-            nothing = Searched.nothing(FlatSystem(eqx.combine(lane.varying, shared), lane.state), lane.signs)
-            return jax.lax.cond(
-                lane.status == Status.doubtful,
-                lambda lane: locate_in_lane(lane, shared, control, stepper, watch, mode),
-                lambda lane: (lane, nothing),
-                lane,
-            )
+            flat = LaneSystem.of(lane, shared, mode)
+            return locate_in_lane(lane, flat, control, stepper, watch)
 
-        return each(one, lanes, True)
+        def nothing(lane):
+            return lane, Searched.nothing(FlatSystem(eqx.combine(lane.varying, shared), lane.state), lane.signs)
+
+        def block(some):
+            doubtful = (some.status == Status.doubtful).any()
+            return jax.lax.cond(doubtful, jax.vmap(one), jax.vmap(nothing), some)
+
+        count, width = lanes.number.size, LANES_WITH_TABLES
+        blocks = jax.tree.map(lambda x: x.reshape(count // width, width, *x.shape[1:]), lanes)
+        return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), jax.lax.map(block, blocks))
 
     located, fire = _keep(locate), _fire_program(watch, max_events)
 

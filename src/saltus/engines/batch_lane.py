@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import Searched, judge_step, search, try_step
+from saltus.engines.advance import Searched, judge_step, search_flat, try_step
 from saltus.engines.fire import fire
 from saltus.engines.flat import FlatSystem
 from saltus.engines.guard_test import GLANCES, cubic
@@ -152,23 +152,31 @@ def search_lane(
     lane: Lanes, shared, control: AbstractSteps, stepper, watch, max_events: int, one_by_one: bool
 ) -> Lanes:
     """The search in a doubtful step, and the jumps that are due."""
-    lane, found = locate_in_lane(lane, shared, control, stepper, watch)
+    flat = FlatSystem(eqx.combine(lane.varying, shared), lane.state)
+    lane, found = locate_in_lane(lane, flat, control, stepper, watch)
     return fire_in_lane(lane, found, shared, control, watch, max_events, one_by_one)
 
 
-def locate_in_lane(
-    lane: Lanes, shared, control: AbstractSteps, stepper, watch, mode: int | None = None
-) -> tuple[Lanes, Searched]:
-    """What a doubtful step holds; the lane itself stays at its start, but for what is watched."""
-    system, before = eqx.combine(lane.varying, shared), in_mode(lane.state, mode)
-    found = search(system, before, lane.t_next, lane.signs, stepper, control)
+def locate_in_lane(lane: Lanes, flat: FlatSystem, control: AbstractSteps, stepper, watch) -> tuple[Lanes, Searched]:
+    """What a doubtful step holds; the lane itself stays at its start, but for what is watched.
+
+    Args:
+        lane: The lane; one without a doubtful step stays as it is.
+        flat: Its system, in its state.
+        control: How long steps are.
+        stepper: The method.
+        watch: `watch(system, state)`: what to keep the largest values of.
+    """
+    before, doubtful = flat.like, lane.status == Status.doubtful
+    t_next = jnp.where(doubtful, lane.t_next, before.t)
+    found = search_flat(flat, flat.armed() & doubtful, t_next, lane.signs, stepper, control)
     # A guard that sinks after its own event comes first: the run is still at the start of the step.
     sinks = found.sunk.any()
-    finite = jnp.isfinite(FlatSystem(system, before).vector(found.state)).all()
+    finite = jnp.isfinite(flat.vector(found.state)).all()
     here = jax.tree.map(lambda x, y: jnp.where(sinks | ~finite, x, y), before, found.state)
     found = dataclasses.replace(found, state=here, event=found.event & finite)
-    largest = larger(lane.largest, _along(system, before, found.state, watch), True)
-    status = jnp.where(finite | sinks, lane.status, Status.not_finite)
+    largest = larger(lane.largest, _along(FlatSystem(flat.system, before), before, found.state, watch), doubtful)
+    status = jnp.where(finite | sinks | ~doubtful, lane.status, Status.not_finite)
     return dataclasses.replace(lane, largest=largest, status=status), found
 
 
@@ -191,11 +199,12 @@ def fire_in_lane(
     )  # fmt: skip
 
 
-def _along(system: AbstractSystem, first: State, last: State, watch):
+def _along(flat: FlatSystem, first: State, last: State, watch):
     """What is watched, at some looks along a step."""
-    flat = FlatSystem(system, first)
-    h, ends = last.t - first.t, [(state.t, flat.vector(state)) for state in (first, last)]
-    (y0, slope0), (y1, slope1) = ((y, h * flat.rate(t, y)) for t, y in ends)
+    h, times = last.t - first.t, jnp.stack([first.t, last.t])
+    y0, y1 = ends = jnp.stack([flat.vector(first), flat.vector(last)])
+    slope0, slope1 = h * jax.vmap(flat.rate)(times, ends)
     vectors = cubic(y0, slope0, y1, slope1, GLANCES[:, None])
     vectors = jnp.where(jnp.isfinite(vectors), vectors, y1)
-    return jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(first.t + GLANCES * h, vectors)
+    times = first.t + GLANCES * h
+    return jax.vmap(lambda t, y: jnp.nan_to_num(watch(flat.system, flat.state(t, y))))(times, vectors)

@@ -13,6 +13,11 @@ WINDOW = 20_000  # steps over which the progress of a run is measured
 ENDLESS = 0.1  # part of them that a run without an end time may take
 
 
+def most_steps(until: float, max_steps: int) -> int:
+    """Steps that a run to this time may take in all."""
+    return int(ENDLESS * max_steps) if math.isinf(until) else max_steps
+
+
 class Budget:
     """Ends a run that has used up its steps, and early one that would by far.
 
@@ -35,7 +40,7 @@ class Budget:
         if steps >= self.max_steps:
             return f"{steps} steps are taken"
         if math.isinf(self.until):
-            endless = steps > ENDLESS * self.max_steps
+            endless = steps >= most_steps(self.until, self.max_steps)
             return f"{steps} steps have led to no end, and no end time is given" if endless else None
         taken, gone, left = steps - self._steps, t - self._t, self.until - t
         if taken < WINDOW:

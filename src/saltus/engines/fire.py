@@ -142,7 +142,7 @@ def fire(
         stays = nothing | accumulates
         after = jax.tree.map(lambda x, y: jnp.where(stays, x, y), before, after)
         due = now.due.at[which].set(False)
-        due = jnp.where(sinks, due, still_due(system, after, due))
+        due = jax.lax.cond(due.any() & ~sinks, lambda: still_due(system, after, due), lambda: due)
         fired = now.signs.fired.at[which].set(nothing | (~turns.passes & ~piles))
         signs, ended_by = Signs(now.signs.last.at[which].set(0.0), fired), jnp.where(ends[owner] & ~stays, owner, -1)
         largest = jnp.maximum(now.largest, jnp.nan_to_num(watch(after)))

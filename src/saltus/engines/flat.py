@@ -26,10 +26,11 @@ _last_sizes: Seen[tuple[tuple, tuple[int, ...]]] = Seen()
 
 
 class Marks(NamedTuple):
-    """For each guard value whether it is a border, and whether it is singular (see `Guard`); where velocities are."""
+    """For each guard value whether it is a border, singular or winding (see `Guard`); where velocities are."""
 
     border: np.ndarray
     singular: np.ndarray
+    winding: np.ndarray
     velocity: slice
 
 
@@ -158,7 +159,7 @@ class FlatSystem(eqx.Module):
     def marks(self) -> Marks:
         """What is known beforehand of the guard values and of the vector."""
         guards, sizes = self.system.guards(), self.guard_sizes()
-        each = ([guard.border for guard in guards], [guard.singular for guard in guards])
-        border, singular = (np.repeat(one, sizes).astype(bool) for one in each)
+        each = ([getattr(guard, name) for guard in guards] for name in ("border", "singular", "winding"))
+        border, singular, winding = (np.repeat(one, sizes).astype(bool) for one in each)
         first = self.like.q.size
-        return Marks(border, singular, slice(first, first + self.like.v.size))
+        return Marks(border, singular, winding, slice(first, first + self.like.v.size))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from saltus.programs.arrays import numbers
 
@@ -22,10 +22,12 @@ class Signs(eqx.Module):
     Args:
         last: Values where the run is now; 0 where nothing is known, and after a guard has fired.
         fired: Fired, and not seen positive since.
+        cuts: How often the step from here was shortened, since a guard wound about zero in it (`Guard.winding`).
     """
 
     last: Float[Array, " g"]
     fired: Bool[Array, " g"]
+    cuts: Int[Array, ""] = eqx.field(default_factory=lambda: numbers(0, int))
 
     @staticmethod
     def none(count: int) -> Signs:
@@ -39,9 +41,9 @@ class Signs(eqx.Module):
         """
         return jnp.where((self.last > 0.0) & (g <= 0.0) & (self.last - g <= SUNK), TINY, g)
 
-    def after_rejection(self, g: Float[Array, "k g"]) -> Signs:
+    def after_rejection(self, g: Float[Array, "k g"], cut: Array | bool = False) -> Signs:
         """With the values at the start of a step, from looks along it."""
-        return Signs(g[0], self.fired)
+        return Signs(g[0], self.fired, self.cuts + cut)
 
     def after_step(self, g: Float[Array, "k g"]) -> Signs:
         """After a step without an event, from looks along it."""

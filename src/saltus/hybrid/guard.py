@@ -60,6 +60,8 @@ class Guard:
         border: With `ends`: whether the system is not defined where the function is not positive.
         singular: Whether the rate turns ever faster towards the event, as friction does with a speed that
             vanishes; constant steps are halved on the way there.
+        winding: Whether it may rise and fall several times within a step, as the gap of a body that tumbles: an
+            adaptive step in which it may fall is shortened until it does so evenly.
         jump: `jump(state, index)`: the state after the event of element `index`; `hybrid.unchanged` for an
             event that is only recorded.
         settle: `settle(state, index)`: the state in which the motion goes on where events of this guard
@@ -76,6 +78,7 @@ class Guard:
     message: str = ""
     border: bool = False
     singular: bool = False
+    winding: bool = False
     jump: Callable[..., Any] | None = dataclasses.field(default=None, kw_only=True)
     settle: Any = dataclasses.field(default=None, kw_only=True)
     to: str | Callable | None = dataclasses.field(default=None, kw_only=True)

@@ -109,6 +109,11 @@ class AbstractSystem(HybridSystem):
         """
         return ()
 
+    @property
+    def searched_apart(self) -> tuple[int, ...]:
+        """Those of them whose search for events is worth a program of its own, too; one serves the others."""
+        return self.apart
+
     def guards(self) -> tuple[Guard, ...]:
         """All guards of the system, in any order; the same list for every mode."""
         return ()

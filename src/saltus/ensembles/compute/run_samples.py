@@ -153,7 +153,7 @@ class _Work:
         lanes = batch.run(stack.varying, stack.shared, stack.start, until, self._plan(scenario), tell, goes, look)
         found = {name: np.asarray(column) for name, column in _at_end(stack, lanes.state).items()}
         rests = found.pop(outputs.RESTS)
-        outcome = _outcomes(lanes, until, rests, stack)
+        outcome = _outcomes(lanes, until, rests, stack, self._bounds(scenario, until))
         found |= {
             "outcome": outcome,
             outputs.STOPPED: outputs.stopped(rests, lanes.state.t, outcome, until),
@@ -163,7 +163,7 @@ class _Work:
         for k, name in enumerate(self.peaks):
             found[outputs.about_peak(self.system, name)[0]] = lanes.largest[:, k]
         doubtful = SUCCEEDS[outcome] & self._doubtful(scenario, found.pop(outputs.MISSING, 0.0))
-        left = goes & ((lanes.status == Status.full) | doubtful)
+        left = goes & (((lanes.status == Status.full) & SUCCEEDS[outcome]) | doubtful)
         done = np.flatnonzero(goes & ~left)
         for name, column in found.items():
             _keep(kept[name], rows[done], np.asarray(column)[done])
@@ -183,6 +183,15 @@ class _Work:
         _, stepper, control = parts_for(self.system, options, self.start.t)
         limit = min(MAX_EVENTS_APART if getattr(self.system, "apart", ()) else MAX_EVENTS, options.max_events)
         return batch.Plan(stepper, control, outputs.watch(self.peaks), limit, MAX_STEPS)
+
+    def _bounds(self, scenario: Scenario, until) -> tuple[int, np.ndarray]:
+        """Events and steps after which runs to these times end, whoever computes them."""
+        from saltus.engines.budget import MAX_STEPS, most_steps
+        from saltus.engines.choice import Options
+
+        options = Options(**scenario.options())
+        steps = [most_steps(end, options.max_steps or MAX_STEPS) for end in until]
+        return options.max_events, np.array(steps)
 
     def over_time(self, values: Values, times: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray] | None:
         """See `over_time` of the module."""
@@ -265,8 +274,8 @@ def _largest(system, trajectory, names) -> dict[str, float]:
     return found
 
 
-def _outcomes(lanes, until, rests, stack: building.Stack) -> np.ndarray:
-    """Code of the outcome of each lane."""
+def _outcomes(lanes, until, rests, stack: building.Stack, bounds) -> np.ndarray:
+    """Code of the outcome of each lane; one that a limit of the batch has stopped may yet succeed alone."""
     import equinox as eqx
     import jax
 
@@ -278,6 +287,9 @@ def _outcomes(lanes, until, rests, stack: building.Stack) -> np.ndarray:
     names = np.where(at_rest, OUTCOME_NAMES.index("at_rest"), OUTCOME_NAMES.index("finished"))
     for status in (Status.stalled, Status.not_finite, Status.accumulation):
         names = np.where(lanes.status == status, OUTCOME_NAMES.index(status.name), names)
+    full = lanes.status == Status.full
+    for name, count, bound in (("steps", lanes.steps, bounds[1]), ("events", lanes.events, bounds[0])):
+        names = np.where(full & (count >= bound), OUTCOME_NAMES.index(f"too_many_{name}"), names)
     return np.where(lanes.ended_by >= 0, by_guard[lanes.ended_by], names)
 
 

@@ -54,7 +54,8 @@ RELEASE_SHARE = 0.01  # of the settle height; who takes bounces less exactly has
 SMALL_TURN = 0.4  # [rad]; no more may happen in such a moment: one step of fourth order follows it
 MOMENTS = 4  # that are tried
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
-ONSET_ROUNDS = 300  # of the search for the direction in which a motion begins
+BURSTS, BURST = 20, 15  # rounds of the search for the direction in which a motion begins, at most
+SAME = 1e-15  # change of that direction in a round which is none
 
 
 def hair(state: State) -> Array:
@@ -125,10 +126,20 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
         turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
         return _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn), load, now
 
+    def several(carry, _):
+        """Some more rounds, as long as directions are asked for and change; so derivatives of any kind go through."""
+
+        def rounds(carry):
+            last = jax.lax.fori_loop(0, BURST - 1, improve, carry[0])
+            after = improve(0, last)
+            changes = [jnp.max(jnp.abs(new - old)) > SAME for new, old in zip(after[:2], last[:2], strict=True)]
+            return after, (slides & changes[0]) | (turns & changes[1])
+
+        return jax.lax.cond(carry[1], rounds, lambda carry: carry, carry), None
+
     # The first round is without friction: its directions are zero.
-    _, _, _, now = jax.lax.fori_loop(
-        0, ONSET_ROUNDS, improve, (jnp.zeros(3), jnp.zeros(3), weight(system), Wrench.nothing())
-    )
+    first = improve(0, (jnp.zeros(3), jnp.zeros(3), weight(system), Wrench.nothing()))
+    (_, _, _, now), _ = jax.lax.scan(several, (first, slides | turns), None, length=BURSTS)[0]
     grips = ~held[1] | (slipless & (grip_use(system, now, sight) <= 1.0))
     lies = ~held[3] | (turnless & (turn_use(system, now, sight) <= 1.0))
     return Onset(now, grips & lies)
@@ -157,10 +168,16 @@ def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Ar
     state = replace_parts(state, v=state.v.add(dv, dw))
     sight = with_velocity(sight, state.v)
     modes = jnp.asarray([REST, ROLL, SKID, SLIDE] if system.resisted else [ROLL, SLIDE])
-    tried = jax.vmap(lambda mode: onset(system, sight, mode, slipless, turnless))(modes)
-    chosen = jnp.argmax(tried.allowed)  # the first that the laws allow; sliding always is
-    now = jax.tree.map(lambda part: part[chosen], tried.now)
-    mode, kept = modes[chosen], held[modes[chosen]]
+
+    def try_mode(carry, mode):
+        """The first mode that the laws allow; sliding always is."""
+        return jax.lax.cond(
+            carry[0].allowed, lambda: carry, lambda: (onset(system, sight, mode, slipless, turnless), mode)
+        ), None
+
+    nothing = Onset(Wrench.nothing(), jnp.asarray(False))
+    (tried, mode), _ = jax.lax.scan(try_mode, (nothing, modes[0]), modes)
+    now, kept = tried.now, held[mode]
     slides, turns = slipless & ~kept[1], turnless & ~kept[3]
     moment = jnp.where(at_once, 0.0, _moment(system, state, now, slides, turns))
     begins = (slides | turns) & (now.load > 0.0)

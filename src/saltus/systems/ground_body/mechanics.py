@@ -133,7 +133,9 @@ def look(system: BodyOnGround, state: State, piece: Array | int | None = None, n
     center = state.q.centre
     turn = rotation.matrix(rotation.normalise(state.q.quaternion))
     place = state.q.facing.reshape(-1, 2)[0 if system.solid.n_pieces == 1 else index]
-    touch = ground_touch(system.surface, shape, center + turn @ offset, turn, place, newton_steps)
+    # In flight the place has only gone with the centre.
+    flies = state.mode == FLIGHT
+    touch = ground_touch(system.surface, shape, center + turn @ offset, turn, place, newton_steps, flies)
     arm = touch.point - center
     return _sight(touch, arm, state.v, *system.solid.lab_inertia(turn))
 
@@ -192,11 +194,19 @@ def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> F
 
 def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion | None = None) -> Wrench:
     """Forces and accelerations in a mode of contact; `motion` stands in for the body's own in the laws."""
-    held = held_rows(system, mode)
+    held, known = held_rows(system, mode), motion is not None
     motion = Motion(sight.slip, sight.rolling, sight.spin) if motion is None else motion
     mobility, free = row_mobility(system, sight), free_gain(system, sight)
-    if not system.load_matters:
+
+    def under(motion: Motion) -> Wrench:
         return _solve(system, sight, held, shares(system, motion, sight, jnp.ones(())), mobility, free)
+
+    if not system.load_matters:
+        now = under(motion)
+        if known or not system.resisted:
+            return now
+        eased = under(_eased(system, sight, motion, now, mobility))
+        return jax.tree.map(lambda new, old: jnp.where(mode == SLIDE, new, old), eased, now)
     weight = system.solid.mass * system.gravity
 
     def again(_, carry):
@@ -204,6 +214,33 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
         return jnp.maximum(now.load, 1e-12 * weight), now
 
     return jax.lax.fori_loop(0, SPOT_ROUNDS, again, (weight, Wrench.nothing()))[1]
+
+
+def _eased(system: BodyOnGround, sight: Sight, motion: Motion, now: Wrench, mobility: Array) -> Motion:
+    """The motion with the direction of its turning as it is a moment later, where it turns slowly.
+
+    The resistance to rolling, a moment of given size against the turning, turns a slow turning towards its own
+    direction at a rate that grows like its inverse: a stone that slides and hardly turns would be followed in steps of
+    microseconds for seconds. Here that rate is bounded: beyond the bound the law is asked with the direction that an
+    implicit step finds, which lags no more. The bound is such that the turning differs by less than
+    what counts as none (`jumps.near`): turning slower than A / bound, with A its acceleration by the resistance,
+    lags behind a direction that changes by Q per second by at most A Q / bound^2, and that is `precision` times Q.
+    """
+    n = 3 if system.point else 2
+    turning = jnp.append(motion.rolling, motion.spin)[:n]
+    speed = size(turning)
+    ahead = turning / jnp.where(speed > 0.0, speed, 1.0)
+    across = jnp.eye(n) - jnp.outer(ahead, ahead)
+    pull = jnp.maximum(now.load, 0.0) * system.resistance(jnp.ones(()), sight.touch)
+    response = pull * mobility[3 : 3 + n, 3 : 3 + n]
+    most = jnp.sqrt(jnp.maximum(jnp.trace(response), 1e-300) / system.precision)
+    # The moment over the turning; smooth where the bound begins to matter.
+    slow = most * speed / jnp.maximum(jnp.trace(response), 1e-300)
+    moment = jnp.maximum(1.0 - slow, 0.0) ** 2 / (most * jnp.maximum(speed, 1e-300))
+    matrix = jnp.eye(n) + moment * (across @ response @ across)
+    aside = solve_backwards(matrix, (moment * (across @ now.gain[3 : 3 + n]))[:, None])[:, 0]
+    turned = turning + speed * (across @ aside)
+    return Motion(motion.slip, turned[:2], turned[2] if system.point else motion.spin)
 
 
 def free_gain(system: BodyOnGround, sight: Sight) -> Float[Array, " 6"]:

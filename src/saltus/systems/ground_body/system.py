@@ -234,10 +234,14 @@ class BodyOnGround(AbstractSystem):
         return jax.tree.map(lambda part: jnp.where(rests, 0.0, part), rate)
 
     def _place_rates(self, state: State, sight: Sight) -> Array:
+        """In contact the way of the facing points; in flight that of the centre, from where they are found anew."""
         if self.solid.n_pieces == 1:
-            return sight.facing.place_rate
-        sights = [look(self, state, i) for i in range(self.solid.n_pieces)]
-        return jnp.concatenate([each.facing.place_rate for each in sights])
+            rates = sight.facing.place_rate
+        else:
+            sights = [look(self, state, i) for i in range(self.solid.n_pieces)]
+            rates = jnp.concatenate([each.facing.place_rate for each in sights])
+        carried = jnp.concatenate([state.v.velocity[:2]] * self.solid.n_pieces)
+        return jnp.where(state.mode == FLIGHT, carried, rates)
 
     def project(self, state: State) -> State:
         """The quaternion of length one; in contact no gap, and nothing moves that the mode holds."""
@@ -261,6 +265,11 @@ class BodyOnGround(AbstractSystem):
         """All modes but rest: the forces of one are a part of what they are together."""
         return (FLIGHT, SLIDE, *((SKID,) if self.resisted else ()), ROLL) if self.solid.n_pieces == 1 else ()
 
+    @property
+    def searched_apart(self) -> tuple[int, ...]:
+        """Flight, which has most of the events and no forces."""
+        return (FLIGHT,)
+
     def guards(self) -> tuple[Guard, ...]:
         """Landing and lift-off, slip and turning that end or begin, borders of validity."""
         see = once(self.contact_and_forces)
@@ -268,11 +277,18 @@ class BodyOnGround(AbstractSystem):
         def slips(state):
             return (state.mode == SLIDE) | (state.mode == SKID)
 
-        def load(state):
-            return see(state)[1].load / (self.solid.mass * self.gravity)
+        def turns(state):
+            return (state.mode == ROLL) | (state.mode == SLIDE)
+
+        def load(sight, now):
+            return now.load / (self.solid.mass * self.gravity)
 
         def jump(rule):
             return lambda state, index: rule(self, state, index)
+
+        def by_force(name, value, armed, **more):
+            """A guard that asks for the forces, in the modes that have them: the others need not compute them."""
+            return Guard(name, lambda s: jnp.where(armed(s), value(*see(s)), 1.0), armed, winding=True, **more)
 
         contact = [
             Guard(
@@ -281,21 +297,25 @@ class BodyOnGround(AbstractSystem):
                 self._may_land,
                 jump=jump(jumps.landing),
                 settle=jump(jumps.settle),
+                winding=True,
             ),
-            Guard("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jump(jumps.lift_off)),
+            by_force("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jump(jumps.lift_off)),
         ]
         slip = [
-            Guard("grips", lambda s: self._slip_left(*see(s)), lambda s: slips(s) & self.has_friction, singular=True,
-                  jump=jump(jumps.grips)),
-            Guard("slips", lambda s: self._grip_left(*see(s)), lambda s: s.mode == ROLL, jump=jump(jumps.slips)),
+            by_force("grips", self._slip_left, lambda s: slips(s) & self.has_friction, singular=True,
+                     jump=jump(jumps.grips)),
+            by_force("slips", self._grip_left, lambda s: s.mode == ROLL, jump=jump(jumps.slips)),
         ]  # fmt: skip
         turning = [
-            Guard("stops_turning", lambda s: self._turning_left(see(s)[0]),
-                  lambda s: (s.mode == ROLL) | (s.mode == SLIDE), singular=True, jump=jump(jumps.stops_turning)),
-            Guard("turns", lambda s: 1.0 - turn_use(self, see(s)[1], see(s)[0]), lambda s: s.mode == SKID,
-                  jump=jump(jumps.turns)),
-        ]  # fmt: skip
-        return (*contact, *slip, *(turning if self.resisted else ()), *self._borders(see))
+            by_force("stops_turning", self._turning_left, turns, singular=True, jump=jump(jumps.stops_turning)),
+            by_force("turns", self._turn_left, lambda s: s.mode == SKID, jump=jump(jumps.turns)),
+        ]
+        paradox = by_force(
+            "ill_posed", self._uniqueness, slips, ends="ill_posed", border=True,
+            message="At t = {t:.6g} s the normal force is not determined any more: friction turns the body into the "
+            "ground as fast as the ground can push it out (the paradox of Painlevé).",
+        )  # fmt: skip
+        return (*contact, *slip, *(turning if self.resisted else ()), *self._borders(see), paradox, self._patience())
 
     def _borders(self, see) -> list[Guard]:
         """Where the equations or the surface end."""
@@ -310,17 +330,6 @@ class BodyOnGround(AbstractSystem):
                       "more than one place, which is not modelled. Take a smaller body or a smoother ground.",
                       border=True),
             ]  # fmt: skip
-        paradox = Guard(
-            "ill_posed", lambda s: self._uniqueness(*see(s)), lambda s: (s.mode == SLIDE) | (s.mode == SKID),
-            ends="ill_posed", border=True,
-            message=f"At {where} the normal force is not determined any more: friction turns the body into the ground "
-            "as fast as the ground can push it out (the paradox of Painlevé).",
-        )  # fmt: skip
-        patience = Guard(
-            "patience", lambda s: (self.patience - s.t) / self.patience, lambda s: s.mode != REST, ends="finished",
-            message="Still moving at t = {t:g} s: it did not come to rest in the time given. Without rolling friction "
-            "or a spot that resists spin, rolling and spinning go on for ever.",
-        )  # fmt: skip
         if isinstance(self.solid.pieces, Disc):
             borders.append(
                 Guard("lies_flat", lambda s: 1.0 - jnp.max(see(s)[0].touch.radii) / (FLAT * self.solid.radius()),
@@ -333,7 +342,14 @@ class BodyOnGround(AbstractSystem):
                 Guard("on_two_pieces", lambda s: s.ledger.piece + 0.5, ends="several_contacts", border=True,
                       message=f"At {where} the body comes to lie on two of its pieces, which is not modelled.")
             )  # fmt: skip
-        return [*borders, paradox, patience]
+        return borders
+
+    def _patience(self) -> Guard:
+        return Guard(
+            "patience", lambda s: (self.patience - s.t) / self.patience, lambda s: s.mode != REST, ends="finished",
+            message="Still moving at t = {t:g} s: it did not come to rest in the time given. Without rolling friction "
+            "or a spot that resists spin, rolling and spinning go on for ever.",
+        )  # fmt: skip
 
     def _clearance(self, state: State, see) -> Array:
         """Gap of each piece; a body that hardly falls is let in by a hair, so that rounding does not land it."""
@@ -362,7 +378,10 @@ class BodyOnGround(AbstractSystem):
     def _grip_left(self, sight: Sight, now: Wrench) -> Array:
         return 1.0 - grip_use(self, now, sight)
 
-    def _turning_left(self, sight: Sight) -> Array:
+    def _turn_left(self, sight: Sight, now: Wrench) -> Array:
+        return 1.0 - turn_use(self, now, sight)
+
+    def _turning_left(self, sight: Sight, now: Wrench) -> Array:
         still = jumps.near(self, sight.motion)
         return (self.solid.radius() * size(self.turning(sight)) - still) / self.speed
 
