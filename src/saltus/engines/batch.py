@@ -53,7 +53,7 @@ from saltus.hybrid.state import same_types
 from saltus.hybrid.system import checked_guards
 from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
 from saltus.numerics.scalars import CannotScalariseError
-from saltus.programs import program
+from saltus.programs import brief_program, plain_program, program
 
 LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
 LANES_WITH_TABLES = 8  # the same for long rates that look up tables: a block costs no more than one run alone
@@ -139,7 +139,7 @@ def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | N
     apart = goes_by_mode(shared, lanes.state, plan)
     size = -(-len(lanes.number) // LANES) * LANES
     room, looks = (ROOM if apart else size), (LOOKS if on_cpu else min(size, LOOKS_ON_GPU))
-    fixed = (plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
+    fixed = (plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu, type(shared).eventful)
     while (lanes.status == Status.going).any():
         count = int((lanes.status == Status.going).sum())
         for mode in np.unique(lanes.state.mode[lanes.status == Status.going]) if apart else [None]:
@@ -244,11 +244,13 @@ def _begin_program(watch, one_by_one: bool) -> Callable[..., Lanes]:
         h, t = 0.0 * state.t, state.t
         return Lanes(number, varying, state, until, h, zero, t, none, zero, zero, t, peaks, signs, pile_up)
 
-    return _keep(begin)
+    return _keep(begin, brief_program)
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool, mode: int | None) -> _Programs:
+def _programs(
+    stepper, watch, max_events: int, max_steps: int, one_by_one: bool, eventful: bool, mode: int | None
+) -> _Programs:
     """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
 
     def flow(lanes, shared, control, patience):
@@ -286,13 +288,17 @@ def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool,
 
         return each(until_calm if one_by_one else one, lanes, one_by_one)
 
-    if mode is None:
+    if mode is None and (eventful or not one_by_one):
         return _Programs(_keep(flow), _keep(search))
-    return _Programs(_keep(flow), _search_in_mode(stepper, watch, max_events, mode))
+    # Where each mode has its programs, there is much to compute.
+    compiled = brief_program if mode is None else plain_program
+    return _Programs(_keep(flow), _search_in_parts(stepper, watch, max_events, mode, compiled))
 
 
-def _search_in_mode(stepper, watch, max_events: int, mode: int) -> Callable[..., Lanes]:
-    """The search in steps of one mode, and the jumps, whose program is that of all modes: they lead to others."""
+def _search_in_parts(stepper, watch, max_events: int, mode: int | None, compiled: Callable) -> Callable[..., Lanes]:
+    """The search in steps of one mode (or of all), and the jumps, whose program is that of all modes: they lead to
+    others.
+    """
 
     def locate(lanes, shared, control):
         def one(lane):
@@ -306,7 +312,7 @@ def _search_in_mode(stepper, watch, max_events: int, mode: int) -> Callable[...,
 
         return each(one, lanes, True)
 
-    located, fire = _keep(locate), _fire_program(watch, max_events)
+    located, fire = _keep(locate, compiled), _fire_program(watch, max_events, compiled)
 
     def search(lanes, shared, control):
         lanes, found = located(lanes, shared, control)
@@ -316,7 +322,7 @@ def _search_in_mode(stepper, watch, max_events: int, mode: int) -> Callable[...,
 
 
 @functools.lru_cache(maxsize=64)
-def _fire_program(watch, max_events: int) -> Callable[..., Lanes]:
+def _fire_program(watch, max_events: int, compiled: Callable) -> Callable[..., Lanes]:
     def fire(lanes, found, shared, control):
         def one(value):
             lane, event = value
@@ -324,10 +330,10 @@ def _fire_program(watch, max_events: int) -> Callable[..., Lanes]:
 
         return each(one, (lanes, found), True)
 
-    return _keep(fire)
+    return _keep(fire, compiled)
 
 
-def _keep(function: Callable) -> Callable:
+def _keep(function: Callable, compiled: Callable = program) -> Callable:
     """The program of a function of lanes, or of the systems of lanes, that leaves these systems as they are.
 
     They do not come out of the program: what they hold beside numbers has no name by which a later process finds it.
@@ -337,7 +343,7 @@ def _keep(function: Callable) -> Callable:
         return _with_systems(function(given, *more), None)
 
     bare.__name__ = function.__name__
-    kept = program(bare)
+    kept = compiled(bare)
 
     def whole(given, *more):
         return _with_systems(kept(given, *more), given.varying if isinstance(given, Lanes) else given)
