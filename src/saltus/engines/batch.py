@@ -53,7 +53,7 @@ from saltus.hybrid.state import same_types
 from saltus.hybrid.system import checked_guards
 from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
 from saltus.numerics.scalars import CannotScalariseError
-from saltus.programs import brief_program, plain_program, program
+from saltus.programs import ahead, brief_program, plain_program, prepare, program
 
 LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
 LANES_WITH_TABLES = 8  # the same for long rates that look up tables: a block costs no more than one run alone
@@ -140,6 +140,7 @@ def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | N
     size = -(-len(lanes.number) // LANES) * LANES
     room, looks = (ROOM if apart else size), (LOOKS if on_cpu else min(size, LOOKS_ON_GPU))
     fixed = (plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu, type(shared).eventful)
+    prepared = False
     while (lanes.status == Status.going).any():
         count = int((lanes.status == Status.going).sum())
         for mode in np.unique(lanes.state.mode[lanes.status == Status.going]) if apart else [None]:
@@ -149,6 +150,9 @@ def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | N
                 lanes.status[rows], lanes.state.t[rows] = Status.reached, lanes.until[rows]
                 continue
             programs = _programs(*fixed, None if mode is None else int(mode))
+            if not prepared and on_cpu and ahead.under_way():
+                programs.prepare(take(lanes, _pad(rows[:1], looks), 1), shared, plan.control)
+            prepared = True
             before = None if look is None else jax.tree.map(lambda x, rows=rows: x[rows], lanes.state)
             _move(programs.flow, lanes, rows, room, shared, plan, np.asarray(PATIENCE if look is None else 1))
             _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, plan)
@@ -225,6 +229,7 @@ class _Programs:
 
     flow: Callable[..., Lanes]
     search: Callable[..., Lanes]
+    prepare: Callable[..., None] = lambda lanes, shared, control: None  # has the search made by a second thread
 
 
 @functools.lru_cache(maxsize=64)
@@ -292,12 +297,12 @@ def _programs(
         return _Programs(_keep(flow), _keep(search))
     # Where each mode has its programs, there is much to compute.
     compiled = brief_program if mode is None else plain_program
-    return _Programs(_keep(flow), _search_in_parts(stepper, watch, max_events, mode, compiled))
+    return _Programs(_keep(flow), *_search_in_parts(stepper, watch, max_events, mode, compiled))
 
 
-def _search_in_parts(stepper, watch, max_events: int, mode: int | None, compiled: Callable) -> Callable[..., Lanes]:
+def _search_in_parts(stepper, watch, max_events: int, mode: int | None, compiled: Callable) -> tuple:
     """The search in steps of one mode (or of all), and the jumps, whose program is that of all modes: they lead to
-    others.
+    others. Also what prepares both.
     """
 
     def locate(lanes, shared, control):
@@ -318,7 +323,21 @@ def _search_in_parts(stepper, watch, max_events: int, mode: int | None, compiled
         lanes, found = located(lanes, shared, control)
         return fire(lanes, found, shared, control)
 
-    return search
+    begun: list[bool] = []
+
+    def make_ready(lanes, shared, control):
+        if begun:
+            return
+        begun.append(True)
+
+        def nothing(lane):
+            return Searched.nothing(FlatSystem(eqx.combine(lane.varying, shared), lane.state), lane.signs)
+
+        like = eqx.filter_eval_shape(jax.vmap(nothing), lanes)
+        located.prepare(lanes, shared, control)
+        fire.prepare(lanes, jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), like), shared, control)
+
+    return search, make_ready
 
 
 @functools.lru_cache(maxsize=64)
@@ -333,7 +352,7 @@ def _fire_program(watch, max_events: int, compiled: Callable) -> Callable[..., L
     return _keep(fire, compiled)
 
 
-def _keep(function: Callable, compiled: Callable = program) -> Callable:
+def _keep(function: Callable, compiled: Callable = program) -> _Kept:
     """The program of a function of lanes, or of the systems of lanes, that leaves these systems as they are.
 
     They do not come out of the program: what they hold beside numbers has no name by which a later process finds it.
@@ -343,12 +362,21 @@ def _keep(function: Callable, compiled: Callable = program) -> Callable:
         return _with_systems(function(given, *more), None)
 
     bare.__name__ = function.__name__
-    kept = compiled(bare)
+    return _Kept(compiled(bare))
 
-    def whole(given, *more):
-        return _with_systems(kept(given, *more), given.varying if isinstance(given, Lanes) else given)
 
-    return whole
+class _Kept:
+    """A program whose result is given back the systems of its lanes."""
+
+    def __init__(self, bare: Callable):
+        self._bare = bare
+
+    def __call__(self, given, *more):
+        return _with_systems(self._bare(given, *more), given.varying if isinstance(given, Lanes) else given)
+
+    def prepare(self, *given) -> None:
+        """Have a second thread make the program for arguments like these."""
+        prepare(self._bare, *given)
 
 
 def _with_systems(result, varying):
