@@ -24,6 +24,8 @@ FAST_LOOPS = f"--xla_backend_extra_options=xla_cpu_small_while_loop_byte_thresho
 PLAIN_EMITTERS = "--xla_cpu_use_fusion_emitters=false"
 # For programs that run only a few times: few optimisations, in one module.
 QUICK = ("--xla_backend_optimization_level=1", "--xla_cpu_parallel_codegen_split_count=1")
+# Versions of jaxlib that were seen to know all of these (a test tries them): nothing need be tried there.
+PROVEN = {"0.10.2": (FAST_LOOPS, PLAIN_EMITTERS, *QUICK)}
 # The smallest thing that reads the flags; all of JAX where jaxlib has another form.
 PROBE = """
 try:
@@ -132,8 +134,11 @@ def quick_to_compile() -> dict[str, str]:
 def known_flags(flags: Sequence[str]) -> list[str]:
     """Those of `flags` that the installed XLA knows: an unknown one would end the process that uses it.
 
-    A new process tries them, once per version of jaxlib: the answer is kept beside the cache of programs.
+    For versions of jaxlib that are not `PROVEN` a new process tries them once, which takes a third of a second: the
+    answer is kept beside the cache of programs.
     """
+    if set(flags) <= set(PROVEN.get(_jaxlib(), ())):
+        return list(flags)
     memory = _memory(flags)
     try:
         found = json.loads(memory.read_text(encoding="utf-8")) if memory is not None else None
@@ -170,13 +175,18 @@ def knows(flags: Sequence[str]) -> bool | None:
 
 def _memory(flags: Sequence[str]) -> Path | None:
     """The file that remembers which flags are known; None where nothing is kept."""
-    import importlib.metadata
-
     folder = cache_directory()
     if folder is None:
         return None
     digest = hashlib.sha256(" ".join(flags).encode()).hexdigest()[:12]
-    return folder.parent / f"flags-{importlib.metadata.version('jaxlib')}-{digest}.json"
+    return folder.parent / f"flags-{_jaxlib()}-{digest}.json"
+
+
+def _jaxlib() -> str:
+    """Version of the installed jaxlib."""
+    import importlib.metadata
+
+    return importlib.metadata.version("jaxlib")
 
 
 def _write(path: Path, text: str) -> None:

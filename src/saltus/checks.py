@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import difflib
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -114,6 +115,8 @@ def finite(name: str, value: Any, advice: str = "") -> None:
 
 def positive(name: str, value: Any, advice: str = "") -> None:
     """Every number of `value` is finite and > 0."""
+    if type(value) is float and 0.0 < value < math.inf:
+        return
     _require(name, value, "> 0", lambda x: _is_finite(x) & (x > 0), advice)
 
 

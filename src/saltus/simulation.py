@@ -215,8 +215,9 @@ def simulate(
     """
     _check(system, start, until)
     remind_of_configure()
-    if not float(until) > float(start.t):
-        raise ValueError(f"`until` must be later than the start at t = {float(start.t):g} s, got {until}.")
+    begin = float(np.asarray(start.t))
+    if not float(until) > begin:
+        raise ValueError(f"`until` must be later than the start at t = {begin:g} s, got {until}.")
     if start.q.dtype != jnp.float64:
         raise TypeError(f"The state is {start.q.dtype}; events need float64. Import saltus before you build arrays.")
     options = Options(method, rtol, atol, step, max_events, max_steps)

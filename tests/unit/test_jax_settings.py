@@ -9,7 +9,15 @@ import pytest
 from tests.ensemble_kills import environment
 
 from saltus import _jax_settings
-from saltus._jax_settings import FAST_LOOPS, PLAIN_EMITTERS, compiler_flags, known_flags, quick_to_compile
+from saltus._jax_settings import (
+    FAST_LOOPS,
+    PLAIN_EMITTERS,
+    PROVEN,
+    compiler_flags,
+    known_flags,
+    knows,
+    quick_to_compile,
+)
 
 FRESH = ("XLA_FLAGS", "JAX_ENABLE_X64", "JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
 
@@ -82,8 +90,25 @@ def test_an_unknown_flag_is_found_out_by_a_process_of_its_own_once(tmp_path, mon
     assert [path.name.split("-")[0] for path in tmp_path.iterdir()] == ["flags"]
 
 
+def test_flags_of_a_version_that_was_tried_before_are_not_tried_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("SALTUS_CACHE", str(tmp_path / "jax"))
+    monkeypatch.setattr(_jax_settings, "_jaxlib", lambda: "0.10.2")
+    monkeypatch.setattr(_jax_settings, "PROBE", "raise SystemExit(1)")
+    assert known_flags((FAST_LOOPS, PLAIN_EMITTERS)) == [FAST_LOOPS, PLAIN_EMITTERS] and not list(tmp_path.iterdir())
+    monkeypatch.setattr(_jax_settings, "_jaxlib", lambda: "0.99")
+    assert known_flags((FAST_LOOPS, PLAIN_EMITTERS)) == []
+
+
+def test_what_is_said_to_be_known_by_this_version_of_jaxlib_is_known():
+    flags = PROVEN.get(_jax_settings._jaxlib())
+    if flags is None:
+        pytest.skip("nothing is said of this version of jaxlib")
+    assert knows(flags)
+
+
 def test_a_process_that_fails_for_another_reason_decides_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("SALTUS_CACHE", str(tmp_path / "jax"))
+    monkeypatch.setattr(_jax_settings, "_jaxlib", lambda: "0.99")
     monkeypatch.setattr(_jax_settings, "PROBE", "raise SystemExit(1)")
     assert known_flags((FAST_LOOPS,)) == [] and not list(tmp_path.iterdir())
 

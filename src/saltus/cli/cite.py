@@ -30,8 +30,8 @@ def command(
     from saltus.scenarios.references import references
 
     loaded = load(scenario)
-    system, _ = loaded.scenario.assemble()
-    found = references(system)
+    built = loaded.scenario.possible()
+    found = references(built[0]) if built else []
     software = SOFTWARE.format(version=__version__)
     if json:
         print_json(

@@ -24,10 +24,9 @@ from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
 from saltus.hybrid.parts import as_numpy, refill
-from saltus.hybrid.state import same_types
+from saltus.hybrid.state import known_state, same_types
 from saltus.hybrid.trajectory import Trajectory
 from saltus.programs import ahead, brief_program, plain_program, prepare, program
-from saltus.programs.arrays import numbers
 
 Progress = Callable[[float, int], None]
 
@@ -55,23 +54,22 @@ class _Record:
     guards: list[int] = dataclasses.field(default_factory=list)
 
     def add(self, times, vectors, mode):
-        times, vectors = np.atleast_1d(np.asarray(times)), np.asarray(vectors)
+        times, mode = np.asarray(times).ravel(), as_numpy(mode)
         self.times.append(times)
         self.count += times.size
         self.vectors.append(vectors.reshape(times.size, vectors.shape[-1]))
-        mode = as_numpy(mode)
-        self.modes.append(np.broadcast_to(mode, (times.size, *mode.shape)))
+        self.modes.append(mode[None].repeat(times.size, axis=0))
 
     def last(self, like: State) -> tuple[np.ndarray, np.ndarray, int]:
         """Times and vectors of the last steps, and how many positions the vectors begin with."""
         times, vectors = np.concatenate(self.times[-4:]), np.concatenate(self.vectors[-4:])
         return times[-RECENT:], vectors[-RECENT:, : like.q.size + like.v.size], like.q.size
 
-    def add_jump(self, guard: int, after: State):
-        """Add the state after an event of guard number `guard`."""
+    def add_jump(self, guard: int, after: State, vector: np.ndarray):
+        """Add the state after an event of guard number `guard`, whose flowing parts are `vector`."""
         self.jumps.append(self.count)
         self.guards.append(guard)
-        self.add(after.t, _vector(after), after.mode)
+        self.add(after.t, vector, after.mode)
 
     def cut(self):
         """Leave out what follows the last jump, or the first step if there was none."""
@@ -88,6 +86,7 @@ class _Memory:
     signs: Signs
     count: int
     pile_up: PileUp | None = None  # before the first event
+    rules: tuple[Guard, ...] = ()  # the guards; before the first event none
     last: dict[int, tuple[State, State]] = dataclasses.field(default_factory=dict)
 
     @staticmethod
@@ -101,6 +100,34 @@ def _no_signs(count: int) -> Signs:
     last: Any = np.zeros(count)
     fired: Any = np.zeros(count, bool)
     return Signs(last, fired)
+
+
+@functools.cache
+def _no_events(count: int) -> PileUp:
+    """No event of so many guards has been; likewise."""
+    nan, zero, none = (np.full(count, x, kind) for x, kind in ((np.nan, float), (0, float), (0, np.int32)))
+    parts: Any = (nan, nan, zero, zero, none, none)
+    return PileUp(*parts)
+
+
+@dataclasses.dataclass
+class _Found:
+    """What was found in a doubtful step (`Searched`), as arrays that Python looks at and changes."""
+
+    state: State
+    event: bool
+    due: np.ndarray
+    unsure: np.ndarray
+    sunk: np.ndarray
+    signs: Signs
+    owner: np.ndarray
+    element: np.ndarray
+
+    @staticmethod
+    def of(told: Searched) -> _Found:
+        due, sunk = np.array(told.due), np.array(told.sunk)
+        plain = (np.asarray(x) for x in (told.owner, told.element))
+        return _Found(told.state, bool(_known(told.event)), due, np.asarray(told.unsure), sunk, told.signs, *plain)
 
 
 def run(
@@ -122,9 +149,8 @@ def run(
     record.add(start.t, vector, start.mode)
     events: list[Event] = []
     memory = _Memory.empty(sum(guard_sizes(system, start)))
-    budget = Budget(until, max_steps, float(start.t))
-    state, h = start, np.zeros(())
-    t_segment = float(start.t)
+    state, h, t_segment = start, np.zeros(()), float(_known(start.t))
+    budget = Budget(until, max_steps, t_segment)
     if not np.isfinite(vector).all():
         undefined = Outcome("not_finite", _undefined(t_segment, "the start is"))
         return _trajectory(system, start, record, events, undefined, stepper, control)
@@ -134,21 +160,23 @@ def run(
             system, state, h, np.asarray(end_time), memory, stepper, control, capacity, record
         )  # fmt: skip
         state, h = found.state if found else went.state, went.h
+        t = float(_known(state.t))
         if progress is not None:
-            progress(float(state.t), len(events))
+            progress(t, len(events))
         if found is not None and (found.event or found.sunk.any()):
             count = len(events)
             outcome, state = _fire(system, found, events, memory, record)
+            t = float(_known(state.t))
             if len(events) > count:
-                h = numbers(control.after_jump(h, float(state.t) - t_segment))
-                t_segment = float(state.t)
+                h = np.asarray(control.after_jump(h, t - t_segment))
+                t_segment = t
         else:
-            outcome = _ending(system, went, until, state, memory)
+            outcome = _ending(system, went, until, state, t, memory)
         if outcome is None and len(events) >= max_events:
             outcome = Outcome("too_many_events", _too_many(events, max_events))
-        if outcome is None and (reason := budget.judge(float(state.t), record.effort)):
+        if outcome is None and (reason := budget.judge(t, record.effort)):
             outcome = crawling(
-                reason, float(state.t), _modes(system, state), events[-1].name if events else None, record.last(start)
+                reason, t, _modes(system, state), events[-1].name if events else None, record.last(start)
             )
         if outcome is not None:
             if outcome.name == "at_rest":
@@ -176,28 +204,26 @@ def _advance(system, state, h, until, memory: _Memory, stepper, control, capacit
     """Flow on to the end of a doubtful step, to its event, or to another end; the steps are recorded.
 
     Returns:
-        Where the flow went, and what was found in the doubtful step, as numpy arrays; None if there was none.
+        Where the flow went, and what was found in the doubtful step; None if there was none.
     """
     went = _flow(system, state, h, until, memory.signs, stepper, control, capacity)
-    count, memory.signs = int(went.count), went.signs
+    count, steps, status = (int(_known(x)) for x in (went.count, went.steps, went.status))
+    memory.signs = went.signs
     record.add(np.asarray(went.times)[:count], np.asarray(went.vectors)[:count], state.mode)
-    record.steps += int(went.steps)
-    record.effort += int(went.steps)
-    if int(went.status) != Status.doubtful:
+    record.steps += steps
+    record.effort += steps
+    if status != Status.doubtful:
         return went, None
     record.effort += SEARCH
     look = _search_program(system, record.searches)
     record.searches += 1
-    found = look(system, went.state, went.t_next, memory.signs, stepper, control)
-    found = dataclasses.replace(found, **{name: np.array(getattr(found, name)) for name in PLAIN})
-    found = _without_passages(system, went.state, found, memory)
+    found = _Found.of(look(system, went.state, went.t_next, memory.signs, stepper, control))
+    _leave_out_passages(system, went.state, found, memory)
     memory.signs = found.signs
     if not found.sunk.any():
         record.add(found.state.t, _vector(found.state), found.state.mode)
     return went, found
 
-
-PLAIN = ("event", "guard", "due", "unsure", "sunk", "owner", "element")  # of what a search finds: what Python looks at
 
 _flow = plain_program(flow)
 _search = plain_program(search)
@@ -214,31 +240,35 @@ def _search_program(system: AbstractSystem, done: int) -> Callable[..., Searched
     return _search if type(system).eventful or done >= FEW_SEARCHES else _search_briefly
 
 
-def _without_passages(system, start: State, found: Searched, memory: _Memory) -> Searched:
-    """What was found, less the guards that go on falling after an event which is but a mark they pass.
+def _leave_out_passages(system, start: State, found: _Found, memory: _Memory) -> None:
+    """Take away the guards that go on falling after an event which is but a mark they pass.
 
     If others sink, the state is that at the start of the step: theirs is the next event.
     """
-    fired = np.array(found.signs.fired)
+    if not found.sunk.any():
+        return
+    fired: Any = np.array(found.signs.fired)
     for which in np.flatnonzero(found.sunk).tolist():
-        passed = bool(_turn(system, *memory.last[which], numbers(which, int)).passes)
+        passed = bool(_turn(system, *memory.last[which], np.asarray(which)).passes)
         found.sunk[which], fired[which] = not passed, not passed
-    found = dataclasses.replace(found, signs=Signs(found.signs.last, numbers(fired, bool)))
-    return dataclasses.replace(found, state=start) if found.sunk.any() else found
+    found.signs = Signs(found.signs.last, fired)
+    if found.sunk.any():
+        found.state = start
 
 
-def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
+def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
     """Apply the jumps that are due; the outcome if one of them ends the run, and the state after."""
     state, sinks = found.state, bool(found.sunk.any())
-    due, rules, fired = found.sunk if sinks else found.due, system.guards(), np.array(memory.signs.fired)
+    memory.rules = memory.rules or type(system).guards(system)
+    due, rules, fired = found.sunk if sinks else found.due, memory.rules, np.array(memory.signs.fired)
     which, went = int(np.argmax(due)), np.zeros_like(due)
     while True:
         due[which], fired[which], went[which] = False, True, True
         number, index = int(found.owner[which]), int(found.element[which])
         rule, before = rules[number], state
-        pile_up = memory.pile_up or PileUp.empty(memory.count)
-        memory.pile_up, limit = _with_event(pile_up, numbers(which, int), before.t, numbers(sinks, bool))
-        piles = not np.isnan(limit)
+        pile_up = memory.pile_up or _no_events(memory.count)
+        memory.pile_up, limit = _with_event(pile_up, np.asarray(which), before.t, np.asarray(sinks))
+        piles = not math.isnan(_known(limit))
         if piles:
             # Asked first: a program that gives nothing cannot be kept.
             known = may_settle(system, before, number)
@@ -248,27 +278,29 @@ def _fire(system, found: Searched, events, memory: _Memory, record: _Record):
             after = settled
         else:
             after = _jump(system, before, number, np.asarray(index))
-        if not np.isfinite(_vector(after)).all():
+        vector = _vector(after)
+        if not np.isfinite(vector).all():
             return Outcome("not_finite", _undefined(float(before.t), f"the state after {rule.name!r} is")), before
-        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, numbers(which, int)).rises)
+        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, np.asarray(which)).rises)
         if not seems:
             name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
-            events.append(_event(system, name, index, float(moment), before, after))
-            record.add_jump(number, after)
+            events.append(_event(system, name, index, float(_known(moment)), before, after))
+            record.add_jump(number, after, vector)
             state, memory.last[which] = after, (before, after)
             if rule.ends is not None:
                 return _outcome_of(rule, index, float(before.t)), state
         if due.any() and not sinks:
-            due = np.array(_still_due(system, state, jax.device_put(due)))
+            due = np.array(_still_due(system, state, due))
         if not due.any():
-            last = np.where(went, 0.0, memory.signs.last)
-            memory.signs = Signs(numbers(last), numbers(fired, bool))
+            last: Any = np.where(went, 0.0, _known(memory.signs.last))
+            memory.signs = Signs(last, fired)
             return None, state
         which = int(np.argmax(due))
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:
-    data = system.event_data(name, index, before, after)
+    # Asked of the class: equinox builds a module for every method that is asked of an instance.
+    data = type(system).event_data(system, name, index, before, after)
     return Event(name, index, float(data.pop("t", t)), _approach(system, before, name, index), after, data)
 
 
@@ -282,6 +314,11 @@ def _with_types(start: State) -> State:
     leaves = jax.tree.leaves(start)
     known = all(isinstance(leaf, jax.Array) and not leaf.weak_type for leaf in leaves)
     return start if known else same_types(start, start)
+
+
+def _known(array: Any) -> np.ndarray:
+    """An array as NumPy sees it: JAX itself takes five times as long to make a number of one."""
+    return np.asarray(array)
 
 
 def _vector(state: State) -> np.ndarray:
@@ -300,9 +337,9 @@ def _limit_of_approach(system: AbstractSystem, state: State, name: str, index) -
     return same_types(state, system.approach(state, name, index))
 
 
-def _ending(system, went: Flow, until: float, state: State, memory) -> Outcome | None:
-    """The outcome of a segment that ended without an event; None if it goes on."""
-    t, status = float(state.t), Status(int(went.status))
+def _ending(system, went: Flow, until: float, state: State, t: float, memory) -> Outcome | None:
+    """The outcome of a segment that ended without an event, at time t; None if it goes on."""
+    status = Status(int(_known(went.status)))
     if status is Status.over:
         number, element = (int(x[int(went.over)]) for x in FlatSystem(system, state).guard_numbers())
         return _outcome_of(system.guards()[number], element, t)
@@ -332,7 +369,8 @@ def _ending(system, went: Flow, until: float, state: State, memory) -> Outcome |
 def _never_fired(system, went: Flow, state: State, memory: _Memory) -> str:
     """A sentence for guards that are below zero at the end and have never fired: they were so from the start."""
     quiet = np.asarray(went.armed) & (np.asarray(memory.signs.last) <= 0.0)
-    quiet[list(memory.last)] = False
+    if memory.last:
+        quiet[list(memory.last)] = False
     if not quiet.any():
         return ""
     flat = FlatSystem(system, state)
@@ -383,14 +421,13 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     nq, nv = start.q.size, start.v.size
     count = len(vectors)
     times = np.concatenate(record.times)
-    kept: dict[str, Any] = {  # stays on the host, as numpy arrays
-        "t": times,
-        "q": refill(start.q, vectors[:, :nq].reshape(count, *start.q.shape)),
-        "v": refill(start.v, vectors[:, nq : nq + nv].reshape(count, *start.v.shape)),
-        "ledger": refill(start.ledger, vectors[:, nq + nv :]),
-        "mode": refill(start.mode, np.concatenate(record.modes)),
-    }
-    knots = State(**kept)
+    knots = known_state(  # stays on the host, as numpy arrays
+        times,
+        refill(start.q, vectors[:, :nq].reshape(count, *start.q.shape)),
+        refill(start.v, vectors[:, nq : nq + nv].reshape(count, *start.v.shape)),
+        refill(start.ledger, vectors[:, nq + nv :]),
+        refill(start.mode, np.concatenate(record.modes)),
+    )
 
     def flow(states: State, times) -> State:
         return _move_on(system, stepper, control, states, np.asarray(times))

@@ -37,6 +37,7 @@ PARTS = frozenset((
     "xla_executable", "device_list", "backend", "input_avals", "input_shardings", "output_avals", "output_shardings",
     "committed", "name", "unordered_effects", "ordered_effects", "keepalive", "host_callbacks", "kept_var_idx", "mut",
     "xla_in_layouts", "dispatch_in_layouts", "xla_out_layouts", "all_args_info", "pgle_profiler",
+    "auto_spmd_lowering",  # of JAX 0.8
 ))  # fmt: skip
 FOUND = "/jax/compilation_cache/cache_hits"  # what JAX reports
 LEAST_TIME = "jax_persistent_cache_min_compile_time_secs"  # that a compilation must take to be kept by JAX
@@ -164,10 +165,16 @@ def write(folder: Path, name: str, form: Any, compiled: jax.stages.Compiled, cal
             "inputs": [_aval(one) for one in unloaded.input_avals],
             "outputs": [_aval(one) for one in unloaded.output_avals],
         }
-        data = _smallest(header, unloaded.xla_executable.serialize())
+        data = _smallest(header, _serialize(unloaded.xla_executable))
     except OTHER_JAX:
         return
     store.write(folder, _file(name), header, zlib.compress(data, 1), suffix=store.CODE)
+
+
+def _serialize(executable: Any) -> bytes:
+    """Compiled code as bytes; in JAX 0.8 it is the client that writes them."""
+    own = getattr(executable, "serialize", None)
+    return own() if own is not None else executable.client.serialize_executable(executable)
 
 
 def _smallest(header: dict, data: bytes) -> bytes:
@@ -214,6 +221,7 @@ def _load(header: dict, data: bytes) -> Callable:
         "keepalive": [], "host_callbacks": [], "kept_var_idx": set(range(len(inputs))), "mut": None,
         "xla_in_layouts": [None] * len(inputs), "dispatch_in_layouts": [None] * len(inputs),
         "xla_out_layouts": [None] * len(outputs), "all_args_info": None, "pgle_profiler": None,
+        "auto_spmd_lowering": False,
     }  # fmt: skip
     wanted = {field.name for field in dataclasses.fields(pxla.UnloadedMeshExecutable)}
     executable = pxla.UnloadedMeshExecutable(**{name: parts[name] for name in wanted}).load()

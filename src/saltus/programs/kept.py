@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import hashlib
 import threading
@@ -15,6 +16,7 @@ import jax
 import jax.core
 import jax.export
 import jax.numpy as jnp
+import numpy as np
 
 from saltus._jax_settings import programs_directory
 from saltus.programs import ahead, code, store, waiting
@@ -23,8 +25,8 @@ from saltus.programs.structure import FormError, describe, rebuild
 from saltus.programs.text import (
     UnwritableError,
     is_data,
+    is_number,
     settings,
-    shape_of,
     surroundings,
     write,
     write_constant,
@@ -74,22 +76,22 @@ class Program:
             traced = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
             return self.within(*args, **kwargs) if traced else self._compute(args, kwargs)
         data, static = [], []
-        for leaf in leaves:
-            if isinstance(leaf, jax.core.Tracer):
+        for leaf in leaves:  # of which there are dozens at every call: each is asked as little as can be
+            sort = _sort_of(type(leaf))
+            if sort is _Sort.traced:
                 return self.within(*args, **kwargs)
-            if is_data(leaf):
-                data.append(leaf)
-                static.append(shape_of(leaf))
-            else:
+            if sort is _Sort.static:
                 static.append((type(leaf), leaf))
+                continue
+            data.append(leaf)
+            static.append(leaf.aval if sort is _Sort.device else _aval_of(leaf.shape, leaf.dtype))
         key = tree, tuple(static), settings()
         try:
-            known = key in self._known
+            flat = self._known[key]
+        except KeyError:
+            flat = self._known[key] = self._find((args, kwargs), leaves, tree)
         except TypeError:  # something that cannot be hashed, and so not be known again
             return self._compute(args, kwargs)
-        if not known:
-            self._known[key] = self._find((args, kwargs), leaves, tree)
-        flat = self._known[key]
         return self._compute(args, kwargs) if flat is None else flat(data)
 
     def _compute(self, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -234,6 +236,28 @@ class _Flat:
         for place, array in zip(self.places, self.call(*data), strict=True):
             leaves[place] = array
         return self.tree.unflatten(leaves)
+
+
+class _Sort(enum.Enum):
+    """What a leaf of the arguments is to a program."""
+
+    device, host, traced, static = range(4)
+
+
+@functools.cache
+def _sort_of(kind: type) -> _Sort:
+    """What leaves of this class are; as `is_data` says, which asks every leaf anew."""
+    if issubclass(kind, jax.core.Tracer):
+        return _Sort.traced
+    if issubclass(kind, np.ndarray | np.generic):
+        return _Sort.host
+    return _Sort.device if issubclass(kind, jax.Array) else _Sort.static
+
+
+@functools.cache
+def _aval_of(shape: tuple[int, ...], dtype: Any) -> Any:
+    """The type that an array of NumPy has as one of JAX; the same object for both, so that it is quickly compared."""
+    return jax.core.ShapedArray(shape, dtype) if is_number(dtype) else (shape, dtype)
 
 
 class _Slot:

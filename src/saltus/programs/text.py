@@ -143,7 +143,7 @@ class _Writer:
         self.parts.append(")")
 
     def _array(self, value: Any, data: bool) -> None:
-        if isinstance(value, jax.core.Tracer) or not _is_number(value.dtype):
+        if isinstance(value, jax.core.Tracer) or not is_number(value.dtype):
             raise UnwritableError("an array whose numbers are not known")
         self.parts.append(f"array {shape_of(value)}")
         if not data:
@@ -184,7 +184,7 @@ class _Writer:
         self.parts.append("}")
 
 
-def _is_number(dtype: Any) -> bool:
+def is_number(dtype: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "biufc"
 
 

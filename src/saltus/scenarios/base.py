@@ -131,6 +131,10 @@ class Scenario(Model):
         except ValueError as error:
             raise ScenarioError(str(error)) from error
 
+    def possible(self) -> tuple[HybridSystem, State] | None:
+        """System and start, where the scenario gives one; `ScenarioError` if it is impossible."""
+        return self.assemble()
+
     def simulate(self, progress: Callable[[float, int], None] | None = None) -> Run:
         """Run the scenario; `progress` is called with the time reached and the number of events."""
         from saltus.io.dataset import prepare

@@ -202,6 +202,18 @@ class BodiesScenario(Scenario):
         except ValueError as error:
             raise ScenarioError(str(error)) from error
 
+    def possible(self) -> tuple[RigidBodies, State] | None:
+        """As of every scenario; bodies that are compressed have no start but what they are."""
+        if self.compress is None:
+            return self.assemble()
+        from saltus.gas.states import bodies_of
+
+        try:
+            bodies_of(self.filling.species(), self.filling.seed)
+        except ValueError as error:
+            raise ScenarioError(str(error)) from error
+        return None
+
     def build(self) -> tuple[RigidBodies, State]:
         from saltus.systems import RigidBodies
         from saltus.systems.bodies.filling import filled

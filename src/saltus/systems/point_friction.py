@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Coulomb
+from saltus.programs.arrays import numbers
 
 
 def point_law(law: AbstractFrictionLaw | None, mu, n: int) -> AbstractFrictionLaw:
@@ -17,7 +19,10 @@ def point_law(law: AbstractFrictionLaw | None, mu, n: int) -> AbstractFrictionLa
         checks.nonnegative("mu", mu)
         if checks.shape_of(mu) not in ((), (n,)):
             raise ValueError(f"`mu` must be one number or {n}, one per mass, got {len(mu)} numbers.")
-        return Coulomb(jnp.broadcast_to(jnp.asarray(mu, float), (n,)))
+        known = checks.concrete(mu)
+        if known is None:
+            return Coulomb(jnp.broadcast_to(jnp.asarray(mu, float), (n,)))
+        return Coulomb(numbers(np.broadcast_to(known, (n,))))  # by NumPy: JAX would compile it
     checks.instance("law", law, AbstractFrictionLaw, "Give one of saltus.laws.friction, such as Coulomb(0.2).")
     if isinstance(law, AbstractSpotLaw) or not law.proportional:
         raise ValueError(

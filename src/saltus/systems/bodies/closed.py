@@ -25,13 +25,7 @@ from saltus.systems.bodies.columns import ARGUMENTS, CENTRE, ROW
 
 ROUND = 1e-10  # curvature that a direction has at least, relative to the other
 CUTS = (ROW, 2 * ROW, 2 * ROW + 3)  # between the rows of both partners and the marks on both
-SIZES = (
-    8,
-    16,
-    32,
-    64,
-    128,
-)  # numbers of contacts that are compiled; the least is enough for all that a step of one asks
+SIZES = (8, 16, 32, 64, 128)  # numbers of contacts that are compiled; the least is enough for what a step of one asks
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid import Quantity, State
-from saltus.hybrid.state import on_host
 from saltus.programs import program
 from saltus.systems.chain.edge import Edge
 from saltus.systems.chain.state import units
@@ -136,12 +135,11 @@ def _to_the_end(chain: Chain, seen: dict[str, Array]) -> dict[str, Array]:
 
 def event_data(chain: Chain, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
     """What belongs to an event beside its time."""
-    before, after = on_host(before, after)
-    loss = float(after.ledger.jerks - before.ledger.jerks)
+    loss = float(np.asarray(after.ledger.jerks) - np.asarray(before.ledger.jerks))
     if guard in ("crossing", "exit"):
         angle, speed, response, impulse, velocity = (np.asarray(x) for x in _crossing_numbers(chain, before, after))
         return {
-            "particle": int(before.mode.hanging) + 2,
+            "particle": int(np.asarray(before.mode.hanging)) + 2,
             "angle": float(angle),
             "table_speed": float(speed),
             "response": float(response),

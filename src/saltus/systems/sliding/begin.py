@@ -36,7 +36,9 @@ def start(system: SlidingMasses, position, velocity, project: bool) -> State:
     _check_domain(seen, position)
     _check_rods(system, seen)
     _check_redundancy(system, seen)
-    return _in_modes(system, state)
+    speed = checks.concrete(seen.speed)
+    may_rest = system.has_friction and (speed is None or bool((speed <= jumps.STOP_SPEED).any()))
+    return _in_modes(system, state, may_rest)
 
 
 class _Seen(eqx.Module):
@@ -122,9 +124,12 @@ def _check_redundancy(system: SlidingMasses, seen: _Seen) -> None:
 
 
 @brief_program
-def _in_modes(system: SlidingMasses, state: State) -> State:
-    """Each mass slipping, pulled, held or free, as the forces at the start have it."""
-    if system.has_friction:
+def _in_modes(system: SlidingMasses, state: State, may_rest: bool) -> State:
+    """Each mass slipping, pulled, held or free, as the forces at the start have it.
+
+    Who sticks and who sets off is most of the program, and is left out where all masses are known to move.
+    """
+    if may_rest:
         resting = (system.places(state).speed <= jumps.STOP_SPEED) & system.rubs()
         at_rest = eqx.tree_at(
             lambda s: (s.v, s.mode),
