@@ -200,6 +200,7 @@ def _prepare(system, start: State, memory: _Memory, stepper, control) -> None:
         return
     if memory.count:
         prepare(_search_program(system, 0), system, start, np.zeros(()), memory.signs, stepper, control)
+        prepare(_with_event, _no_events(memory.count), np.asarray(0), start.t, np.asarray(False))
     count = ahead.samples()
     if count is not None:
         block, n_blocks = _blocks(count, start.q.size)
@@ -288,6 +289,8 @@ def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
                 return Outcome("accumulation", _piling_up(rule, index, float(limit), before, sinks)), before
             after = settled
         else:
+            if not events:
+                _prepare_approach(system, before, rule.name, index)
             after = _after_jump(system, rule, before, number, np.asarray(index))
         vector = _vector(after)
         if not np.isfinite(vector).all():
@@ -349,6 +352,12 @@ def _approach(system: AbstractSystem, state: State, name: str, index: int) -> St
     if type(system).approach is AbstractSystem.approach:
         return state
     return _limit_of_approach(system, state, name, np.asarray(index))
+
+
+def _prepare_approach(system: AbstractSystem, state: State, name: str, index: int) -> None:
+    """Have the limit of the approach made ready while the jump is: both are needed for an event."""
+    if type(system).approach is not AbstractSystem.approach:
+        prepare(_limit_of_approach, system, state, name, np.asarray(index))
 
 
 @brief_program
