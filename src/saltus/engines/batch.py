@@ -371,7 +371,7 @@ class _Kept:
     def __init__(self, bare: Callable):
         self._bare = bare
 
-    def __call__(self, given, *more):
+    def __call__(self, given, *more) -> Any:
         return _with_systems(self._bare(given, *more), given.varying if isinstance(given, Lanes) else given)
 
     def prepare(self, *given) -> None:
