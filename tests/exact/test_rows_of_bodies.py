@@ -22,6 +22,15 @@ def test_states_are_shown_alike_with_and_without_a_program(changes):
         assert values == pytest.approx(np.asarray(program[name]), rel=1e-12, abs=1e-13), name
 
 
+def test_two_bodies_of_any_shape_are_shown_alike_with_and_without_the_program_of_all():
+    run = scenarios.load("paradox", ["solve.until=0.05"]).scenario.simulate()
+    states = run.states(np.linspace(0.0, 0.05, 5))
+    rows, program = run.system.observe_rows(states), jax.jit(jax.vmap(run.system.observe))(states)
+    assert rows is not None and rows.keys() == program.keys()
+    for name, values in rows.items():
+        assert values == pytest.approx(np.asarray(program[name]), rel=1e-12, abs=1e-13), name
+
+
 def test_many_bodies_and_other_shapes_are_left_to_the_program():
     system, start = scenarios.load("box-of-ellipsoids", ["fill.shape.exponents=4.0"]).scenario.build()
     assert system.observe_rows(jax.tree.map(lambda leaf: np.asarray(leaf)[None], start)) is None

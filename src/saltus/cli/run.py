@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -48,7 +47,7 @@ def command(
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [], allow_python)
-    with ahead.load_ahead(_form(loaded), loaded.scenario.solve.samples):
+    with ahead.load_ahead(ahead.form_of(loaded.text), loaded.scenario.solve.samples):
         _check_files(out, plot, animate, html, force)
         facts = _run(loaded, Files(out, plot, animate, html), resume, quiet)
     if json:
@@ -89,11 +88,6 @@ def _run(loaded: Loaded, files: Files, resume: bool, quiet: bool) -> dict[str, A
     facts.update(wall_time=run.wall_time, total_time=total_time)
     facts["files"] = [str(path) for path in files if path is not None]
     return facts
-
-
-def _form(loaded: Loaded) -> str:
-    """The text of a scenario without its numbers, on which the programs of its run hardly depend; counts stay."""
-    return re.sub(r"\d+(\.\d*(e[-+]?\d+)?|e[-+]?\d+)", "x", loaded.text)
 
 
 def _check_files(out: Path | None, plot: Path | None, animate: Path | None, html: Path | None, force: bool) -> None:

@@ -80,9 +80,9 @@ def separations(body1: Body, body2: Body) -> Separation:
     parts = []
     for begin in range(0, count, ROWS):
         rows = np.minimum(begin + np.arange(ROWS), count - 1)
-        some = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], (body1, body2))
+        one, two = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], (body1, body2))
         used = min(ROWS, count - begin)
-        found = _separations(*some, np.asarray(used))
+        found = _separations(one, two, np.asarray(used))
         parts.append(jax.tree.map(lambda leaf, used=used: np.asarray(leaf)[:used], found))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
 

@@ -54,7 +54,7 @@ from saltus.hybrid.state import same_types
 from saltus.hybrid.system import checked_guards
 from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
 from saltus.numerics.scalars import CannotScalariseError
-from saltus.programs import program
+from saltus.programs import ahead, brief_program, plain_program, prepare, program
 
 LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
 LANES_WITH_TABLES = 8  # the same for long rates that look up tables: a block costs no more than one run alone
@@ -140,7 +140,8 @@ def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | N
     apart = goes_by_mode(shared, lanes.state, plan)
     size = -(-len(lanes.number) // LANES) * LANES
     room, looks = (ROOM if apart else size), (LOOKS if on_cpu else min(size, LOOKS_ON_GPU))
-    fixed = (plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu)
+    fixed = (plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu, type(shared).eventful)
+    prepared = False
     while (lanes.status == Status.going).any():
         count = int((lanes.status == Status.going).sum())
         for mode in np.unique(lanes.state.mode[lanes.status == Status.going]) if apart else [None]:
@@ -150,6 +151,9 @@ def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | N
                 lanes.status[rows], lanes.state.t[rows] = Status.reached, lanes.until[rows]
                 continue
             programs = _programs(*fixed, *_own_modes(shared, mode))
+            if not prepared and on_cpu and ahead.under_way():
+                programs.prepare(take(lanes, _pad(rows[:1], looks), 1), shared, plan.control)
+            prepared = True
             before = None if look is None else jax.tree.map(lambda x, rows=rows: x[rows], lanes.state)
             _move(programs.flow, lanes, rows, room, shared, plan, np.asarray(PATIENCE if look is None else 1))
             _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, plan)
@@ -233,6 +237,7 @@ class _Programs:
 
     flow: Callable[..., Lanes]
     search: Callable[..., Lanes]
+    prepare: Callable[..., None] = lambda lanes, shared, control: None  # has the search made by a second thread
 
 
 @functools.lru_cache(maxsize=64)
@@ -252,13 +257,13 @@ def _begin_program(watch, one_by_one: bool) -> Callable[..., Lanes]:
         h, t = 0.0 * state.t, state.t
         return Lanes(number, varying, state, until, h, zero, t, none, zero, zero, t, peaks, signs, pile_up)
 
-    return _keep(begin)
+    return _keep(begin, brief_program)
 
 
 @functools.lru_cache(maxsize=64)
 def _programs(
-    stepper, watch, max_events: int, max_steps: int, one_by_one: bool, mode: int | None, searched: int | None,
-    sorted_by_mode: bool,
+    stepper, watch, max_events: int, max_steps: int, one_by_one: bool, eventful: bool, mode: int | None,
+    searched: int | None, sorted_by_mode: bool,
 ) -> _Programs:  # fmt: skip
     """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
 
@@ -297,22 +302,33 @@ def _programs(
 
         return each(until_calm if one_by_one else one, lanes, one_by_one)
 
-    if not sorted_by_mode:
+    if not sorted_by_mode and (eventful or not one_by_one):
         return _Programs(_keep(flow), _keep(search))
-    return _Programs(_keep(flow), _search_in_mode(stepper, watch, max_events, searched))
+    return _Programs(_keep(flow), *_search_in_parts(stepper, watch, max_events, searched, sorted_by_mode))
+
+
+def _flat(lane: Lanes, shared) -> FlatSystem:
+    return FlatSystem(eqx.combine(lane.varying, shared), lane.state)
 
 
 @functools.lru_cache(maxsize=64)
-def _search_in_mode(stepper, watch, max_events: int, mode: int | None) -> Callable[..., Lanes]:
-    """The search in steps of one mode, and the jumps, whose program is that of all modes: they lead to others."""
+def _search_in_parts(stepper, watch, max_events: int, mode: int | None, sorted_by_mode: bool) -> tuple:
+    """The search in steps of one mode (or of all), and the jumps, whose program is that of all modes: they lead to
+    others. Also what prepares both.
+    """
+    # Where each mode has its programs, there is much to compute; else little, and it is to be compiled soon.
+    compiled = plain_program if sorted_by_mode else brief_program
 
     def locate(lanes, shared, control):
         def one(lane):
-            flat = LaneSystem.of(lane, shared, mode)
+            flat = LaneSystem.of(lane, shared, mode) if sorted_by_mode else _flat(lane, shared)
             return locate_in_lane(lane, flat, control, stepper, watch)
 
         def nothing(lane):
-            return lane, Searched.nothing(FlatSystem(eqx.combine(lane.varying, shared), lane.state), lane.signs)
+            return lane, Searched.nothing(_flat(lane, shared), lane.signs)
+
+        if not sorted_by_mode:
+            return each(lambda lane: jax.lax.cond(lane.status == Status.doubtful, one, nothing, lane), lanes, True)
 
         def block(some):
             doubtful = (some.status == Status.doubtful).any()
@@ -322,17 +338,27 @@ def _search_in_mode(stepper, watch, max_events: int, mode: int | None) -> Callab
         blocks = jax.tree.map(lambda x: x.reshape(count // width, width, *x.shape[1:]), lanes)
         return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), jax.lax.map(block, blocks))
 
-    located, fire = _keep(locate), _fire_program(watch, max_events)
+    located, fire = _keep(locate, compiled), _fire_program(watch, max_events, compiled)
 
     def search(lanes, shared, control):
         lanes, found = located(lanes, shared, control)
         return fire(lanes, found, shared, control)
 
-    return search
+    begun: list[bool] = []
+
+    def make_ready(lanes, shared, control):
+        if begun:
+            return
+        begun.append(True)
+        like = eqx.filter_eval_shape(jax.vmap(lambda lane: Searched.nothing(_flat(lane, shared), lane.signs)), lanes)
+        located.prepare(lanes, shared, control)
+        fire.prepare(lanes, jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), like), shared, control)
+
+    return search, make_ready
 
 
 @functools.lru_cache(maxsize=64)
-def _fire_program(watch, max_events: int) -> Callable[..., Lanes]:
+def _fire_program(watch, max_events: int, compiled: Callable) -> Callable[..., Lanes]:
     def fire(lanes, found, shared, control):
         def one(value):
             lane, event = value
@@ -340,10 +366,10 @@ def _fire_program(watch, max_events: int) -> Callable[..., Lanes]:
 
         return each(one, (lanes, found), True)
 
-    return _keep(fire)
+    return _keep(fire, compiled)
 
 
-def _keep(function: Callable) -> Callable:
+def _keep(function: Callable, compiled: Callable = program) -> _Kept:
     """The program of a function of lanes, or of the systems of lanes, that leaves these systems as they are.
 
     They do not come out of the program: what they hold beside numbers has no name by which a later process finds it.
@@ -353,12 +379,21 @@ def _keep(function: Callable) -> Callable:
         return _with_systems(function(given, *more), None)
 
     bare.__name__ = function.__name__
-    kept = program(bare)
+    return _Kept(compiled(bare))
 
-    def whole(given, *more):
-        return _with_systems(kept(given, *more), given.varying if isinstance(given, Lanes) else given)
 
-    return whole
+class _Kept:
+    """A program whose result is given back the systems of its lanes."""
+
+    def __init__(self, bare: Callable):
+        self._bare = bare
+
+    def __call__(self, given, *more) -> Any:
+        return _with_systems(self._bare(given, *more), given.varying if isinstance(given, Lanes) else given)
+
+    def prepare(self, *given) -> None:
+        """Have a second thread make the program for arguments like these."""
+        prepare(self._bare, *given)
 
 
 def _with_systems(result, varying):

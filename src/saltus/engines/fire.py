@@ -16,6 +16,7 @@ from saltus.engines.flat import FlatSystem, pack
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import EPS
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.guard import Staged
 from saltus.hybrid.parts import as_array
 from saltus.hybrid.state import same_types
 from saltus.hybrid.system import jump_of, settle_of
@@ -27,6 +28,23 @@ PASSES = 1e-6  # share of its fall that a guard keeps after a jump that does not
 def apply_jump(system: AbstractSystem, state: State, number: int, index) -> State:
     """The state after the jump of a guard, given by its number."""
     return same_types(state, jump_of(system, system.guards()[number])(state, index))
+
+
+def begin_jump(system: AbstractSystem, state: State, number: int, index) -> tuple[State, Bool[Array, ""]]:
+    """The state after a jump in stages, and whether that is not all (`hybrid.guard.Staged`)."""
+    after, more = _staged(system, number).begin(state, index)
+    return same_types(state, after), more
+
+
+def finish_jump(system: AbstractSystem, state: State, number: int, index) -> State:
+    """The state after a jump in stages of which `begin_jump` did not tell all."""
+    return same_types(state, _staged(system, number).rest(state, index))
+
+
+def _staged(system: AbstractSystem, number: int) -> Staged:
+    jump = system.guards()[number].jump
+    assert isinstance(jump, Staged)
+    return jump
 
 
 def apply_settle(system: AbstractSystem, state: State, number: int, index) -> State | None:

@@ -15,7 +15,16 @@ import numpy as np
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Flow, Searched, flow, search
 from saltus.engines.budget import Budget, crawling
-from saltus.engines.fire import apply_jump, apply_settle, at_time, may_settle, still_due, turn
+from saltus.engines.fire import (
+    apply_jump,
+    apply_settle,
+    at_time,
+    begin_jump,
+    finish_jump,
+    may_settle,
+    still_due,
+    turn,
+)
 from saltus.engines.flat import FlatSystem, guard_sizes
 from saltus.engines.replay import Replay, labels, replay
 from saltus.engines.signs import SUNK, Signs
@@ -23,6 +32,7 @@ from saltus.engines.step_control import AbstractSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
+from saltus.hybrid.guard import Staged
 from saltus.hybrid.parts import as_numpy, refill
 from saltus.hybrid.state import known_state, same_types
 from saltus.hybrid.trajectory import Trajectory
@@ -190,6 +200,7 @@ def _prepare(system, start: State, memory: _Memory, stepper, control) -> None:
         return
     if memory.count:
         prepare(_search_program(system, 0), system, start, np.zeros(()), memory.signs, stepper, control)
+        prepare(_with_event, _no_events(memory.count), np.asarray(0), start.t, np.asarray(False))
     count = ahead.samples()
     if count is not None:
         block, n_blocks = _blocks(count, start.q.size)
@@ -231,6 +242,7 @@ _search_briefly = brief_program(search)
 _still_due = brief_program(still_due)
 _turn = brief_program(turn)
 _jump = brief_program(apply_jump)
+_begin_jump, _finish_jump = brief_program(begin_jump), brief_program(finish_jump)
 _settle = brief_program(apply_settle)
 _with_event = brief_program(PileUp.with_event)
 
@@ -278,7 +290,9 @@ def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
                 return Outcome("accumulation", _piling_up(rule, index, float(limit), before, sinks)), before
             after = settled
         else:
-            after = _jump(system, before, number, np.asarray(index))
+            if not events:
+                _prepare_approach(system, before, rule.name, index)
+            after = _after_jump(system, rule, before, number, np.asarray(index))
         vector = _vector(after)
         if not np.isfinite(vector).all():
             return Outcome("not_finite", _undefined(float(before.t), f"the state after {rule.name!r} is")), before
@@ -297,6 +311,14 @@ def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
             memory.signs = Signs(last, fired)
             return None, state
         which = int(np.argmax(due))
+
+
+def _after_jump(system, rule: Guard, before: State, number: int, index) -> State:
+    """The state after the jump of a guard; of one in stages no more is compiled than the run comes to."""
+    if not isinstance(rule.jump, Staged):
+        return _jump(system, before, number, index)
+    after, more = _begin_jump(system, before, number, index)
+    return _finish_jump(system, before, number, index) if bool(more) else after
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:
@@ -331,6 +353,12 @@ def _approach(system: AbstractSystem, state: State, name: str, index: int) -> St
     if type(system).approach is AbstractSystem.approach:
         return state
     return _limit_of_approach(system, state, name, np.asarray(index))
+
+
+def _prepare_approach(system: AbstractSystem, state: State, name: str, index: int) -> None:
+    """Have the limit of the approach made ready while the jump is: both are needed for an event."""
+    if type(system).approach is not AbstractSystem.approach:
+        prepare(_limit_of_approach, system, state, name, np.asarray(index))
 
 
 @brief_program

@@ -37,6 +37,25 @@ def once(function: Callable[[State], Any]) -> Callable[[State], Any]:
 
 
 @dataclasses.dataclass(frozen=True)
+class Staged:
+    """A jump of which a single run computes the second part only where it comes to it, so that few compile it.
+
+    Args:
+        whole: `whole(state, index)`: the jump, as all others are written.
+        begin: `begin(state, index)`: the state after it, and whether that is not all: then `rest` tells.
+        rest: `rest(state, index)`: the state after a jump of which `begin` did not tell all.
+    """
+
+    whole: Callable[..., Any]
+    begin: Callable[..., Any]
+    rest: Callable[..., Any]
+
+    def __call__(self, state, index):
+        """The state after the jump."""
+        return self.whole(state, index)
+
+
+@dataclasses.dataclass(frozen=True)
 class Guard:
     """A function of the state that ends a segment as it falls through zero.
 

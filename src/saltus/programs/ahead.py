@@ -65,6 +65,11 @@ def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
+def form_of(text: str) -> str:
+    """The text of a scenario without its numbers, on which the programs of its run hardly depend; counts stay."""
+    return re.sub(r"\d+(\.\d*(e[-+]?\d+)?|e[-+]?\d+)", "x", text)
+
+
 def under_way() -> bool:
     """Whether there is a run that programs can be made for."""
     return bool(_makers)

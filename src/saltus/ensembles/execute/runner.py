@@ -137,7 +137,7 @@ def execute(
     path, _ = Path(out), work.samples  # a wrong scenario is told of first
     if not resume or not path.exists():
         check_new(path)
-    with _cluster(scheduler, workers) as client:
+    with _cluster(scheduler, workers) as client, _programs_ahead(work):
         sharers = client.n_workers if client is not None else _workers(work, workers)
         store, work = prepare(work, path, chunk, sharers)
         with store.lock():
@@ -150,6 +150,16 @@ def execute(
             except EnsembleError as error:
                 raise type(error)(f"{error} {store.describe_kept()}") from error
         return tally.standing()
+
+
+def _programs_ahead(work: Work) -> contextlib.AbstractContextManager[None]:
+    """Within it a second thread loads and makes programs, where it is known which: for scenarios."""
+    from saltus.programs import ahead
+
+    text = getattr(work, "text", None)
+    if text is None or getattr(work, "allow_python", False):
+        return contextlib.nullcontext()
+    return ahead.load_ahead(f"ensemble on {getattr(work, 'device', 'cpu')}, {ahead.form_of(text)}")
 
 
 def prepare(work: Work, path: Path, chunk: int | None = None, workers: int = 1) -> tuple[Store, Work]:

@@ -9,7 +9,6 @@ from saltus.contacts.gap import separations
 from saltus.contacts.round_gaps import ellipsoid_gaps, forms_of
 from saltus.hybrid import State
 from saltus.systems.bodies.searches import image_shift, round_axes
-from saltus.systems.bodies.system import row_of
 
 MANY = 64  # bodies beyond which all pairs in all states are too many
 ROUNDING = 1e-12  # relative; more than that of any bound
@@ -61,14 +60,13 @@ def _gaps_of_two(system, centre: np.ndarray, quaternion: np.ndarray) -> np.ndarr
     apart = image_shift(system.period, centre[:, 1], centre[:, 0])
     places = centre[:, 0] + apart, centre[:, 1]
     still = np.zeros_like(places[0])
-    bodies = [
-        _repeated(row_of(system.stock, k), len(still)).moved(places[k], still, quaternion[:, k], still) for k in (0, 1)
-    ]
+    bodies = [_repeated(system.stock, k, len(still)).moved(places[k], still, quaternion[:, k], still) for k in (0, 1)]
     return np.repeat(separations(*bodies).gap[:, None], 2, axis=1)
 
 
-def _repeated(body, count: int):
-    return jax.tree.map(lambda leaf: np.broadcast_to(np.asarray(leaf), (count, *np.shape(leaf))), body)
+def _repeated(stock, which: int, count: int):
+    """One of stacked bodies so many times."""
+    return jax.tree.map(lambda leaf: np.broadcast_to(np.asarray(leaf)[which], (count, *leaf.shape[1:])), stock)
 
 
 def _smallest_gaps(system, axes: np.ndarray, centre: np.ndarray, quaternion: np.ndarray) -> np.ndarray | None:

@@ -64,7 +64,9 @@ def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocit
             return flying
         return _hit(system, flying) if leaving < -slow else _lying(system, flying)
     slow = 1e-9 * system.speed
-    on_ground = choose(closing < -slow, _hit(system, flying), _lying(system, flying))
+    sliding, stands, *less = _sliding(system, flying)
+    lying = choose(stands, _standing(system, flying, *less), sliding)
+    on_ground = choose(closing < -slow, _hit(system, flying), lying)
     return choose((height > 0.0) | (closing > slow), flying, on_ground)
 
 
@@ -105,18 +107,32 @@ def _hit(system: BodyOnGround, flying: State) -> State:
     return same_types(flying, jumps.landing(system, flying, active_piece(flying)))
 
 
-@brief_program
 def _lying(system: BodyOnGround, flying: State) -> State:
-    """A body that begins in contact, in its right mode."""
+    """A body that begins in contact, in its right mode: which is to be found only where it does not slide and roll."""
+    sliding, stands, *less = _sliding(system, flying)
+    return _standing(system, flying, *less) if bool(stands) else sliding
+
+
+@brief_program
+def _sliding(system: BodyOnGround, flying: State) -> tuple[State, Array, Array, Array]:
+    """A body that begins in contact and slides; whether it does not; and whether it has no slip, and does not turn."""
     sight = look(system, flying)
     slow = 1e-9 * system.speed
     slipless = (size(system.slip_and_rim(sight, jumps.weight(system))) <= slow) & system.has_friction
     turnless = (size(system.turning(sight)) * system.solid.radius() <= slow) & system.resisted
     lying = replace_parts(flying, mode=jnp.asarray(SLIDE))
     now = wrench(system, sight, SLIDE)
-    stays = choose(slipless | turnless, jumps.in_contact(system, lying, slipless, turnless), system.project(lying))
-    stays = choose(now.load > 0.0, stays, flying)
+    presses = now.load > 0.0
     # A body that is not moved at all and has no reason to begin rests, whatever the laws.
     gain = jnp.concatenate([now.acceleration, now.angular_acceleration * system.solid.radius()])
     rests = ~jnp.any(flying.v.array() != 0.0) & (jnp.max(jnp.abs(gain)) <= 1e-12 * system.gravity)
-    return same_types(flying, choose(rests, replace_parts(lying, mode=jnp.asarray(REST)), stays))
+    begun = choose(presses, system.project(lying), flying)
+    begun = choose(rests, replace_parts(lying, mode=jnp.asarray(REST)), begun)
+    return same_types(flying, begun), (slipless | turnless) & presses & ~rests, slipless, turnless
+
+
+@brief_program
+def _standing(system: BodyOnGround, flying: State, slipless: Array, turnless: Array) -> State:
+    """A body that begins in contact without slip or without turning."""
+    lying = replace_parts(flying, mode=jnp.asarray(SLIDE))
+    return same_types(flying, jumps.in_contact(system, lying, slipless, turnless))

@@ -246,17 +246,37 @@ def _nudge(state: State, now: Wrench, moment: Array) -> State:
 
 def landing(system: BodyOnGround, state: State, index: Array) -> State:
     """The body hits the ground: it bounces, or stays if the bounce would be too low to tell."""
-    sight = look(system, state, index)
-    after = _strike(system, state, sight, index)
-    leaving = with_velocity(sight, after.v)
-    falls = -free_gain(system, leaving)[0]
-    lies = (leaving.closing**2 < 2.0 * falls * system.settle_height) & (falls > 0.0)
+    after, leaving, lies = _rebound(system, state, index)
     after = jax.lax.cond(
         lies,
         lambda: same_types(state, _laid(system, after, leaving)),
         lambda: same_types(state, replace_parts(after, mode=jnp.full_like(state.mode, FLIGHT))),
     )
     return _on_both(system, state, after, index)
+
+
+def touch_down(system: BodyOnGround, state: State, index: Array) -> tuple[State, Array]:
+    """As `landing` for a body that bounces or slides on; and whether it has stopped to slip or to turn instead."""
+    struck, leaving, lies = _rebound(system, state, index)
+    lying, slipless, turnless = _lay_down(system, struck, leaving)
+    flying = replace_parts(struck, mode=jnp.full_like(state.mode, FLIGHT))
+    after = choose(lies, same_types(state, _book(system, struck, lying)), same_types(state, flying))
+    return _on_both(system, state, after, index), lies & (slipless | turnless)
+
+
+def settle_down(system: BodyOnGround, state: State, index: Array) -> State:
+    """As `landing` for a body that stays and has stopped to slip or to turn."""
+    struck, leaving, _ = _rebound(system, state, index)
+    return _on_both(system, state, _laid(system, struck, leaving), index)
+
+
+def _rebound(system: BodyOnGround, state: State, index: Array) -> tuple[State, Sight, Array]:
+    """Just after the impulse of an impact, how the body leaves, and whether the bounce would be too low to tell."""
+    sight = look(system, state, index)
+    after = _strike(system, state, sight, index)
+    leaving = with_velocity(sight, after.v)
+    falls = -free_gain(system, leaving)[0]
+    return after, leaving, (leaving.closing**2 < 2.0 * falls * system.settle_height) & (falls > 0.0)
 
 
 def _on_both(system: BodyOnGround, before: State, after: State, index: Array) -> State:
@@ -287,19 +307,24 @@ def _strike(system: BodyOnGround, state: State, sight: Sight, index: Array) -> S
 
 def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
     """A body that does not leave the ground any more, in its mode of contact."""
+    lying, slipless, turnless = _lay_down(system, state, sight)
+    after = jax.lax.cond(
+        slipless | turnless,
+        lambda: same_types(state, in_contact(system, lying, slipless, turnless, at_once=True)),
+        lambda: same_types(state, lying),
+    )
+    return _book(system, state, after)
+
+
+def _lay_down(system: BodyOnGround, state: State, sight: Sight) -> tuple[State, Array, Array]:
+    """A body that does not leave the ground any more, as if it slid; whether it does not slip, and does not turn."""
     dv, dw = hold(system, sight, jnp.asarray(HELD[system.point])[SLIDE])
     lying = replace_parts(state, v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
     sight = with_velocity(sight, lying.v)
     slow = 2.0 * near(system, lying.v)
     slipless = size(system.slip_and_rim(sight, weight(system))) <= slow
     turnless = size(system.turning(sight)) * system.solid.radius() <= slow
-    slipless = slipless & system.has_friction
-    after = jax.lax.cond(
-        slipless | (turnless & system.resisted),
-        lambda: same_types(state, in_contact(system, lying, slipless, turnless, at_once=True)),
-        lambda: same_types(state, lying),
-    )
-    return _book(system, state, after)
+    return lying, slipless & system.has_friction, turnless & system.resisted
 
 
 def _book(system: BodyOnGround, before: State, after: State) -> State:

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.contacts.ground import GroundTouch, determinant
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
-from saltus.hybrid.guard import once
+from saltus.hybrid.guard import Staged, once
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.impact import AbstractImpactLaw
 from saltus.numerics import rotation
@@ -295,7 +295,7 @@ class BodyOnGround(AbstractSystem):
                 "landing",
                 lambda s: self._clearance(s, see),
                 self._may_land,
-                jump=jump(jumps.landing),
+                jump=Staged(jump(jumps.landing), jump(jumps.touch_down), jump(jumps.settle_down)),
                 settle=jump(jumps.settle),
                 winding=True,
             ),
