@@ -75,7 +75,7 @@ def test_a_start_found_possible_is_remembered_and_an_impossible_one_is_found_aga
 
     def told(*words, code=0):
         capsys.readouterr()
-        assert app.call(["check", "plane-rest", "--set", "solve.until=2.5", *words]) == code
+        assert app.call(["check", "plane-rest", *words]) == code
         return capsys.readouterr()
 
     first = told()
@@ -92,9 +92,9 @@ def test_a_start_found_possible_is_remembered_and_an_impossible_one_is_found_aga
 
 
 def test_a_start_on_ground_from_a_file_is_not_remembered(cache):
-    from saltus.scenarios.starts import says_all
+    from saltus.cli.check import _says_all
 
     scenario = load("alpine-block").scenario
     given = scenario.surface.model_copy(update={"file": "valley.asc"})
-    assert says_all(scenario) == (scenario.surface.file is None)
-    assert not says_all(scenario.model_copy(update={"surface": given}))
+    assert _says_all(scenario) == (scenario.surface.file is None)
+    assert not _says_all(scenario.model_copy(update={"surface": given}))

@@ -90,13 +90,6 @@ def test_check_of_keys_needs_no_jax(folder):
     assert done.returncode == 0, done.stderr
 
 
-def test_check_of_a_ready_scenario_needs_no_jax_and_one_that_differs_is_built(folder, capsys):
-    done = alone("code = app.call(['check', 'bowl']); sys.exit(code + 10 * ('jax' in sys.modules))", folder)
-    assert done.returncode == 0 and "mass 0 slips, mass 1 slips" in done.stdout
-    code, _, err = call(capsys, "check", "bowl", "--set", "masses.0.position=[1.5, 0.0]")
-    assert code == 2 and "outside the region" in err
-
-
 def test_bodies_that_grow_until_they_jam_are_a_possible_scenario(folder, capsys):
     code, out, _ = call(capsys, "check", "jammed-ellipsoids", "--set", "fill.seed=2")
     assert code == 0 and "valid scenario of kind bodies" in out

@@ -1,4 +1,3 @@
-import json
 import sys
 import tomllib
 
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 from saltus import scenarios
 from saltus.engines import steppers
 from saltus.errors import ScenarioError
-from saltus.scenarios import base, starts, toml
+from saltus.scenarios import base, toml
 from saltus.scenarios.loader import apply_overrides, validate
 
 CATALOGUE = list(scenarios.entries())
@@ -47,21 +46,6 @@ def test_every_ready_scenario_is_valid_and_described(name):
     assert loaded.scenario.kind == entry.kind
     assert 20 < len(entry.description) < 110
     assert entry.path.read_text().startswith("# ")
-
-
-def test_what_is_known_of_starts_is_of_the_scenarios_that_there_are():
-    """`python -m saltus.scenarios.starts` writes it anew."""
-    there = {starts._digest(text) for _, text in starts.ready()}
-    assert there == set(json.loads(starts.FILE.read_text()))
-    assert not starts.is_ready(SMALL) and starts.is_ready(scenarios.load("bowl").text)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", dict(starts.ready()))
-def test_what_is_known_of_a_start_is_what_building_it_tells(name, recwarn):
-    text = dict(starts.ready())[name]
-    assert starts.modes_at_start(scenarios.load(text).scenario) == starts.known_modes(text)
-    assert not [one for one in recwarn if issubclass(one.category, UserWarning)]
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

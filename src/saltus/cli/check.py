@@ -71,19 +71,15 @@ def command(
 def _check_start(loaded: Loaded) -> list[str] | None:
     """Modes of sliding masses at the start, after it has been found possible; None for other kinds.
 
-    Only building the start tells, which needs JAX. What it tells of the scenarios that come with saltus is known. Of
-    others a start that was found possible is remembered beside the programs, by the text of its scenario and the code
-    that looked at it, unless files or code of the user decide too.
+    Only building the start tells, which needs JAX. A start that was found possible is remembered beside the programs,
+    by the text of its scenario and the code that looked at it, unless files or code of the user decide too.
     """
     from saltus._jax_settings import programs_directory
     from saltus.programs import store
     from saltus.programs.sources import changed_since_start, sources, versions
-    from saltus.scenarios.starts import is_ready, known_modes, modes_at_start, says_all
 
-    if is_ready(loaded.text):
-        return known_modes(loaded.text)
     folder, name = programs_directory(), None
-    if folder is not None and says_all(loaded.scenario) and not changed_since_start():
+    if folder is not None and _says_all(loaded.scenario) and not changed_since_start():
         told = "\0".join((sources(), *versions(), loaded.text))
         name = f"checked-{hashlib.sha256(told.encode()).hexdigest()[:40]}"
         known = store.read(folder, name)
@@ -91,12 +87,34 @@ def _check_start(loaded: Loaded) -> list[str] | None:
             return known[0]["modes"]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        modes = modes_at_start(loaded.scenario)
+        modes = _modes_at_start(loaded.scenario)
     for one in said:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     if folder is not None and name is not None and not said:
         store.write(folder, name, {"modes": modes}, b"")
     return modes
+
+
+def _says_all(scenario: Scenario) -> bool:
+    """Whether the text of a scenario alone decides what is built: it names no file, and no code of the user."""
+    return scenario.kind != "python" and not any(_is_given(scenario, path) for path in scenario.paths)
+
+
+def _is_given(scenario: Scenario, path: str) -> bool:
+    value: Any = scenario
+    for part in path.split("."):
+        value = getattr(value, part, None)
+    return value is not None
+
+
+def _modes_at_start(scenario: Scenario) -> list[str] | None:
+    import numpy as np
+
+    system, start = scenario.possible() or (None, None)
+    masses: Any = getattr(system, "mass", None)
+    if system is None or start is None or system.kind != "sliding" or masses is None:
+        return None
+    return [system.mode_names[int(mode)] for mode in np.asarray(start.mode)[: masses.size]]
 
 
 def _ensemble(scenario: Scenario, table: EnsembleModel) -> dict[str, Any]:

@@ -38,6 +38,7 @@ def point_law(law: AbstractFrictionLaw | None, mu, n: int) -> AbstractFrictionLa
 
 def coefficient(law: AbstractFrictionLaw) -> Float[Array, "..."]:
     """The friction coefficient of Coulomb's law, for who sets it; systems ask the law for its forces [-]."""
-    if not hasattr(law, "mu"):
+    mu = getattr(law, "mu", None)
+    if mu is None:
         raise AttributeError(f"{type(law).__name__} has no coefficient `mu`: ask for its `capacity` and its `grip`.")
-    return law.mu
+    return mu
