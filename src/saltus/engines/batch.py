@@ -316,8 +316,6 @@ def _search_in_parts(stepper, watch, max_events: int, mode: int | None, sorted_b
     """The search in steps of one mode (or of all), and the jumps, whose program is that of all modes: they lead to
     others. Also what prepares both.
     """
-    # Where each mode has its programs, there is much to compute; else little, and it is to be compiled soon.
-    compiled = plain_program if sorted_by_mode else brief_program
 
     def locate(lanes, shared, control):
         def one(lane):
@@ -338,7 +336,9 @@ def _search_in_parts(stepper, watch, max_events: int, mode: int | None, sorted_b
         blocks = jax.tree.map(lambda x: x.reshape(count // width, width, *x.shape[1:]), lanes)
         return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), jax.lax.map(block, blocks))
 
-    located, fire = _keep(locate, compiled), _fire_program(watch, max_events, compiled)
+    # Jumps take a small part of the time, unless runs go sorted by mode, and are most of what there is to compile.
+    located = _keep(locate, plain_program)
+    fire = _fire_program(watch, max_events, plain_program if sorted_by_mode else brief_program)
 
     def search(lanes, shared, control):
         lanes, found = located(lanes, shared, control)
