@@ -74,6 +74,7 @@ def test_random_stones_lose_energy_stay_above_ground_and_come_to_an_end():
     assert {run.outcome.name for run in runs} & {"at_rest", "left_domain"}
 
 
+@pytest.mark.slow
 def test_the_same_stone_twice_is_the_same_to_the_last_bit():
     ends = [sl.simulate(*stone(np.random.default_rng(0)), 4.0, rtol=1e-7, atol=1e-9).end for _ in range(2)]
     for one, other in zip(*(jax.tree.leaves(end) for end in ends), strict=True):

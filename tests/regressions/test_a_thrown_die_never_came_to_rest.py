@@ -49,6 +49,7 @@ def test_a_die_that_rocks_slides_and_turns_comes_to_rest(dropped):
     check_balance(dropped)
 
 
+@pytest.mark.slow
 def test_slip_and_turning_of_a_lying_die_end_together_and_by_friction_alone(dropped):
     lies, rests = (next(event for event in dropped.events if event.name == name) for name in ("lie", "rest"))
     face = lies.after

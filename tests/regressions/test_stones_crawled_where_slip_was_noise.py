@@ -14,6 +14,7 @@ from saltus.systems import BodyOnGround
 LEVEL = Plane(0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_stop_is_told_above_the_errors_that_the_tolerance_allows():
     stone = BodyOnGround(LEVEL, Solid(Ellipsoid([0.3, 0.25, 0.2]), mass=50.0), Coulomb(0.5), Newton(0.0))
     assert float(stone.precision) == pytest.approx(1e-9)

@@ -216,7 +216,7 @@ def test_a_lane_with_more_events_or_steps_than_allowed_is_given_up():
     assert (np.asarray(few_steps.status) == Status.full).all()
 
 
-@pytest.mark.parametrize("step", [0.004, 0.002])
+@pytest.mark.parametrize("step", [pytest.param(0.004, marks=pytest.mark.slow), 0.002])
 def test_a_mass_that_turns_while_friction_stops_it_is_followed_to_its_rest_with_constant_steps(step):
     # In two dimensions the direction of a sliding mass turns ever faster towards its stop.
     system = sl.systems.SlidingMasses(sl.surfaces.Plane(0.3, 0.0), [1.0], mu=0.4)
