@@ -134,11 +134,12 @@ DRIVERS = {
 }
 
 
-SLOW = pytest.mark.slow  # to interpret a kernel takes a minute
+SLOW = pytest.mark.slow
+LONG_TO_COMPILE = ("many runs, constant steps", "kernel, interpreted")  # about a minute each
 
 
 @pytest.fixture(
-    scope="module", params=[pytest.param(name, marks=SLOW if "interpreted" in name else ()) for name in DRIVERS]
+    scope="module", params=[pytest.param(name, marks=SLOW if name in LONG_TO_COMPILE else ()) for name in DRIVERS]
 )
 def ended(request):
     return dict(zip(CASES, DRIVERS[request.param](), strict=True))

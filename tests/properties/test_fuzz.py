@@ -61,7 +61,7 @@ FEWER = {"bodies": 3, "ground_body": 3}  # their runs take longer
 SWITCHES = ("mu", "spot_radius", "half_angle", "table_friction")
 
 
-@pytest.mark.parametrize("kind", BASES)
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=pytest.mark.slow if k == "ground_body" else ()) for k in BASES])
 def test_any_numbers_end_with_a_named_outcome(kind):
     rng = random.Random(f"quick {kind}")
     wrong = {}

@@ -4,6 +4,7 @@ A single run lost them too, once the bounces were so slow that rounding told the
 """
 
 import numpy as np
+import pytest
 
 from saltus.ensembles.compute import run_samples
 from saltus.scenarios.keys import with_values
@@ -18,6 +19,7 @@ HILL = {
 }
 
 
+@pytest.mark.slow
 def test_every_mass_of_an_ensemble_lands_and_comes_to_rest_as_in_a_single_run():
     hill, values = validate(HILL), {"masses.0.mass": np.array([1.0, 1.00000005])}
     together = run_samples.run(hill, values)
