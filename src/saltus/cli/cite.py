@@ -38,7 +38,8 @@ def command(
             {"scenario": loaded.name, "software": software, "references": [dataclasses.asdict(one) for one in found]}
         )
         return
-    print(f"If you publish results of {loaded.name}, cite\n\n  {software}\n\nand what its laws come from:\n")
+    laws = "\n\nand what its laws come from:\n" if found else ""
+    print(f"If you publish results of {loaded.name}, cite\n\n  {software}{laws}")
     for one in found:
         print(f"  {one.part} ({one.about})")
         for source in one.sources:

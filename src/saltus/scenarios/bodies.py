@@ -203,7 +203,7 @@ class BodiesScenario(Scenario):
             raise ScenarioError(str(error)) from error
 
     def possible(self) -> tuple[HybridSystem, State] | None:
-        """As of every scenario; bodies that are compressed have no start but what they are."""
+        """As of every scenario; None for bodies that are compressed, of which nothing moves: they alone are checked."""
         if self.compress is None:
             return self.assemble()
         from saltus.gas.states import bodies_of
