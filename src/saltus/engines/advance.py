@@ -16,14 +16,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.flat import FlatSystem, Marks
-from saltus.engines.guard_test import GLANCES, cubic, may_fall, plain
+from saltus.engines.guard_test import GLANCES, may_fall, plain
 from saltus.engines.search import earliest_event
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import EPS, AbstractSteps, Stepper
 from saltus.engines.steppers import Scalar
 from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import AbstractSystem, State
+from saltus.numerics.runge_kutta import cubic
 
+END = np.ones(1)  # of a step, as the only fraction at which it is looked at
 CUT = 0.25  # share that is left of a step in which a guard winds about zero
 MOST_CUTS = 3  # shorter steps that are tried before such a step is left to the search, which looks everywhere
 
@@ -147,6 +149,9 @@ def try_step(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: 
     """One step and the looks along it."""
     t_new = control.target(carry.t, carry.h, until)
     h = t_new - carry.t
+    if control.at_once(flat, stepper):
+        looked = stepper.with_looks(flat.at_once, carry.t, carry.y, h, GLANCES)
+        return Trial(t_new, looked.end, looked.step, carry.t + GLANCES * h, looked.places, looked.looks)
     y_new, step = control.take(flat, stepper, carry.t, carry.y, h)
     y_new = jax.lax.optimization_barrier(y_new)  # else XLA computes the step again for all of the record
     times = carry.t + GLANCES * h
@@ -210,9 +215,13 @@ def search_flat(flat: FlatSystem, armed, t_next: Scalar, signs: Signs, stepper, 
     t0, y0, h = state.t, flat.vector(state), t_next - state.t
 
     def look(fraction):
-        y, _ = control.take(flat, stepper, t0, y0, fraction * h)
-        y = jnp.where(fraction > 0.0, y, y0)  # to the last bit: a guard that begins at zero must not fire
-        g = flat.guards(t0 + fraction * h, y)
+        if control.at_once(flat, stepper):
+            looked = stepper.with_looks(flat.at_once, t0, y0, fraction * h, jnp.where(fraction > 0.0, END, 1.0 - END))
+            y, g = looked.places[0], looked.looks[0]
+        else:
+            y, _ = control.take(flat, stepper, t0, y0, fraction * h)
+            y = jnp.where(fraction > 0.0, y, y0)  # to the last bit: a guard that begins at zero must not fire
+            g = flat.guards(t0 + fraction * h, y)
         return jnp.where(fraction > 0.0, g, signs.at_start(g)), y
 
     resolution = 2 * EPS * jnp.maximum(1.0, jnp.abs(t_next) / jnp.maximum(h, 1e-300))

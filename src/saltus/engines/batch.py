@@ -43,7 +43,7 @@ from saltus.engines.batch_lane import (
     take,
 )
 from saltus.engines.flat import FlatSystem
-from saltus.engines.guard_test import GLANCES, cubic
+from saltus.engines.guard_test import GLANCES
 from saltus.engines.loop import FOREVER
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps, AdaptiveSteps, ConstantSteps
@@ -53,6 +53,7 @@ from saltus.hybrid import State
 from saltus.hybrid.state import same_types
 from saltus.hybrid.system import checked_guards
 from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
+from saltus.numerics.runge_kutta import cubic
 from saltus.numerics.scalars import CannotScalariseError
 from saltus.programs import ahead, brief_program, plain_program, prepare, program
 
@@ -459,23 +460,9 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
     first = jax.tree.map(lambda x: x[..., 0], (lanes.varying, lanes.state))
     flat = FlatSystem(eqx.combine(first[0], shared), first[1])
     owner, marks = flat.guard_numbers()[0], flat.marks()
-    rate = together(lambda flat, t, y: flat.rate(t, y))
-    project = together(lambda flat, t, y: flat.project(t, y))
     armed = together(lambda flat, t: flat.armed())(lanes.state.t)
-
-    def looks(flat, t, y):
-        return flat.guards(t, y), jnp.nan_to_num(watch(flat.system, flat.state(t, y)))
-
-    def one_step(carry: Carry) -> tuple[Trial, Array]:
-        t_new = control.target(carry.t, carry.h, lanes.until)
-        h = t_new - carry.t
-        step = stepper(rate, carry.t, carry.y, h)
-        y_new = jax.lax.optimization_barrier(project(t_new, step.y) if control.project else step.y)
-        times = carry.t + GLANCES[:, None] * h
-        vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, GLANCES[:, None, None])
-        vectors = jax.lax.optimization_barrier(vectors)
-        guards, seen = jax.lax.map(lambda look: together(looks)(*look), (times, vectors))
-        return Trial(t_new, y_new, step, times, vectors, guards), seen
+    separate = not (control.project and shared.entwined(mode) and isinstance(stepper, ExplicitStepper))
+    try_together = _try_separately if separate else _try_at_once
 
     def decide(trial, carry, armed, until):
         return judge_step(trial, carry, armed, marks, stepper.order, control, until, 0)
@@ -486,7 +473,7 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
 
     def step(value):
         carry, largest, count = value
-        trial, seen = one_step(carry)
+        trial, seen = try_together(carry, lanes.until, together, control, stepper, watch)
         after = jax.vmap(decide, in_axes=-1, out_axes=-1)(trial, carry, armed, lanes.until)
         going = carry.status == Status.going
         after = jax.tree.map(lambda new, old: jnp.where(going, new, old), after, carry)
@@ -497,3 +484,35 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
     end, largest, _ = jax.lax.while_loop(going_on, step, (start, lanes.largest, jnp.asarray(0)))
     state = together(lambda flat, t, y: flat.state(t, y))(end.t, end.y)
     return accept_flow(lanes, dataclasses.replace(state, mode=lanes.state.mode), end, owner, largest)
+
+
+def _try_separately(carry: Carry, until, together, control: AbstractSteps, stepper, watch) -> tuple[Trial, Array]:
+    """One step of a block of lanes and the looks along it; what is watched, there."""
+
+    def looks(flat, t, y):
+        return flat.guards(t, y), jnp.nan_to_num(watch(flat.system, flat.state(t, y)))
+
+    t_new = control.target(carry.t, carry.h, until)
+    h = t_new - carry.t
+    step = stepper(together(lambda flat, t, y: flat.rate(t, y)), carry.t, carry.y, h)
+    project = together(lambda flat, t, y: flat.project(t, y))
+    y_new = jax.lax.optimization_barrier(project(t_new, step.y) if control.project else step.y)
+    times = carry.t + GLANCES[:, None] * h
+    vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, GLANCES[:, None, None])
+    vectors = jax.lax.optimization_barrier(vectors)
+    guards, seen = jax.lax.map(lambda look: together(looks)(*look), (times, vectors))
+    return Trial(t_new, y_new, step, times, vectors, guards), seen
+
+
+def _try_at_once(carry: Carry, until, together, control: AbstractSteps, stepper, watch) -> tuple[Trial, Array]:
+    """The same for systems whose rate, projection and guards have much in common."""
+
+    def evaluate(flat, t, y):
+        rate, projected, guards = flat.at_once(t, y)
+        return rate, projected, (guards, jnp.nan_to_num(watch(flat.system, flat.state(t, y))))
+
+    t_new = control.target(carry.t, carry.h, until)
+    h = t_new - carry.t
+    looked = stepper.with_looks(lambda t, y, asked: together(evaluate)(t, y), carry.t, carry.y, h, GLANCES)
+    guards, seen = looked.looks
+    return Trial(t_new, looked.end, looked.step, carry.t + GLANCES[:, None] * h, looked.places, guards), seen

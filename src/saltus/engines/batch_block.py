@@ -49,6 +49,14 @@ class LaneSystem(FlatSystem):
         """All guard values, one after the other."""
         return self.ask(lambda flat, t, y: flat.guards(t, y), t, y)
 
+    def entwined(self) -> bool:
+        """Whether these three have much in common."""
+        return self.system.entwined(self.mode)
+
+    def at_once(self, t: Scalar, y: Flat, asked: Any = None) -> tuple[Flat, Flat, Float[Array, " g"]]:
+        """Rate, projection and guard values, whatever is asked for: lanes go the same way."""
+        return self.ask(lambda flat, t, y: flat.at_once(t, y), t, y)
+
     def ask(self, function: Callable, *arguments: Array) -> Any:
         """`function(flat, *arguments)`: the arguments have the lane's numbers, the results are its own."""
         numbers, rest = eqx.partition(self.shared, eqx.is_array)

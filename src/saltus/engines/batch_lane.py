@@ -19,12 +19,13 @@ from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Searched, judge_step, search_flat, try_step
 from saltus.engines.fire import fire
 from saltus.engines.flat import FlatSystem
-from saltus.engines.guard_test import GLANCES, cubic
+from saltus.engines.guard_test import GLANCES
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps
 from saltus.engines.trial import Carry, Status
 from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.peaks import highest
+from saltus.numerics.runge_kutta import cubic
 
 Watch = Callable[[AbstractSystem, State], Float[Array, " k"]]
 

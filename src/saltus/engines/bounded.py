@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.advance import judge_step, search, try_step
 from saltus.engines.choice import Options, parts_for
-from saltus.engines.fire import apply_jump, slopes, still_due, turn
+from saltus.engines.fire import apply_jump, apply_rule, slopes, still_due, turn
 from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import at_zero
 from saltus.engines.signs import Signs
@@ -22,6 +22,7 @@ from saltus.engines.step_control import AbstractSteps, Stepper
 from saltus.engines.trial import Carry, Status
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.state import same_types
+from saltus.hybrid.system import jump_of
 
 
 class BoundedRun(eqx.Module):
@@ -189,7 +190,8 @@ def _fire(system, found: _Found, until, control: AbstractSteps, max_events: int)
     flat = FlatSystem(system, found.state)
     owner, element = flat.guard_numbers()
     which = jnp.argmax(found.due)
-    after = _apply_jump(system, found.state, owner[which], element[which])
+    jumps = [jump_of(system, guard) for guard in system.guards()]
+    after = apply_rule(jumps, owner[which], found.state, element[which])
     ends = jnp.asarray([guard.ends is not None for guard in system.guards()])[owner[which]]
     last = jnp.maximum(found.slots - 1, 0)
     taken_already = (found.slots == 0) | (found.guards[last] >= 0)
@@ -207,13 +209,6 @@ def _fire(system, found: _Found, until, control: AbstractSteps, max_events: int)
         jnp.where(ends, owner[which], found.ended_by), found.times.at[slot].set(found.state.t),
         found.guards.at[slot].set(which), slot + 1, found.tried, events,
     )  # fmt: skip
-
-
-def _apply_jump(system, state: State, owner, index) -> State:
-    """The state after the event of the guard with this number."""
-    numbers = range(len(system.guards()))
-    jumps = [lambda s, k, number=number: apply_jump(system, s, number, k) for number in numbers]
-    return jax.lax.switch(owner, jumps, state, index)
 
 
 # ---- the same steps and events, differentiable -----------------------------------------------------

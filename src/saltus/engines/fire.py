@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -15,7 +16,7 @@ from saltus.engines.advance import Searched
 from saltus.engines.flat import FlatSystem, pack
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import EPS
-from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid import AbstractSystem, Guard, State
 from saltus.hybrid.guard import Staged
 from saltus.hybrid.parts import as_array
 from saltus.hybrid.state import same_types
@@ -30,21 +31,27 @@ def apply_jump(system: AbstractSystem, state: State, number: int, index) -> Stat
     return same_types(state, jump_of(system, system.guards()[number])(state, index))
 
 
-def begin_jump(system: AbstractSystem, state: State, number: int, index) -> tuple[State, Bool[Array, ""]]:
-    """The state after a jump in stages, and whether that is not all (`hybrid.guard.Staged`)."""
-    after, more = _staged(system, number).begin(state, index)
-    return same_types(state, after), more
+def begin_jump(system: AbstractSystem, state: State, number: int, variant, index) -> tuple[State, Bool[Array, ""], Any]:
+    """The first stage of a variant of the jump of a guard (`hybrid.guard.Staged`)."""
+    after, *more = _staged(system, number).begin(system, state, index, variant)
+    return same_types(state, after), *more
 
 
-def finish_jump(system: AbstractSystem, state: State, number: int, index) -> State:
-    """The state after a jump in stages of which `begin_jump` did not tell all."""
-    return same_types(state, _staged(system, number).rest(state, index))
+def finish_jump(system: AbstractSystem, state: State, known: Any, number: int) -> State:
+    """The second stage of a jump."""
+    return same_types(state, _staged(system, number).rest(system, state, known))
 
 
 def _staged(system: AbstractSystem, number: int) -> Staged:
     jump = system.guards()[number].jump
     assert isinstance(jump, Staged)
     return jump
+
+
+def begins_like(guards: Sequence[Guard], rule: Any) -> int | None:
+    """Number of the first guard whose jump begins as this one does; None if it is not in stages."""
+    alike = (n for n, guard in enumerate(guards) if isinstance(guard.jump, Staged) and guard.jump.begin is rule.begin)
+    return next(alike, None) if isinstance(rule, Staged) else None
 
 
 def apply_settle(system: AbstractSystem, state: State, number: int, index) -> State | None:
@@ -174,25 +181,54 @@ def fire(
 
 def may_settle(system: AbstractSystem, state: State, number: int) -> bool:
     """Whether it is known what follows where events of a guard pile up."""
+    if isinstance(system.guards()[number].settle, Staged):
+        return True
     like = eqx.filter_eval_shape(functools.partial(apply_settle, number=number), system, state, index=jnp.asarray(0))
     return like is not None
 
 
 def jump_or_settle(system: AbstractSystem, state: State, owner, index, limit, one_by_one: bool) -> State:
     """The state after the jump of guard number `owner`, or after its pile-up if there is a limit of it."""
-    count, piles = len(system.guards()), ~jnp.isnan(limit)
+    guards, piles = system.guards(), ~jnp.isnan(limit)
     at_limit = at_time(state, jnp.where(piles, limit, state.t))
-
-    def settle(state, index, number):
-        after = apply_settle(system, state, number, index)
-        return state if after is None else after
-
-    jumps = [functools.partial(lambda state, index, n: apply_jump(system, state, n, index), n=n) for n in range(count)]
+    count = len(guards)
     known = [number for number in range(count) if may_settle(system, state, number)]
-    branches = [*jumps, *(functools.partial(settle, number=number) for number in known)]
     places = jnp.asarray([count + known.index(n) if n in known else n for n in range(count)])
-    which = jnp.where(piles, places[owner], owner)
+    rules = [jump_of(system, guard) for guard in guards] + [settle_of(system, guards[n]) for n in known]
+    return apply_rule(rules, jnp.where(piles, places[owner], owner), at_limit, index, one_by_one)
+
+
+def apply_rule(rules: list[Callable], which, state: State, index, one_by_one: bool = True) -> State:
+    """The state after one of several jumps, in a program that holds stages which they share only once."""
+    staged = [rule for rule in rules if isinstance(rule, Staged)]
+    firsts = [rule.begin if isinstance(rule, Staged) else rule for rule in rules]
+    alike = list(dict.fromkeys(firsts))
+    branch, variant = (
+        jnp.asarray(numbers)[which]
+        for numbers in ([alike.index(first) for first in firsts], [getattr(rule, "variant", 0) for rule in rules])
+    )
+    nothing = None
+    if staged:
+        like = eqx.filter_eval_shape(staged[0].begin, staged[0].system, state, index, variant)[2]
+        nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), like)
+
+    def begin(first, state, index, variant):
+        if first in {rule.begin for rule in staged}:
+            after, more, known = first(staged[0].system, state, index, variant)
+            return same_types(state, after), jnp.asarray(more), known
+        return same_types(state, first(state, index)), jnp.asarray(False), nothing
+
+    branches = [functools.partial(begin, first) for first in alike]
     if one_by_one:
-        return jax.lax.switch(which, branches, at_limit, index)
-    # Under `vmap` a switch does all of them too, and makes a copy of the system for every lane.
-    return jax.tree.map(lambda *after: jax.lax.select_n(which, *after), *(one(at_limit, index) for one in branches))
+        after, more, known = jax.lax.switch(branch, branches, state, index, variant)
+    else:  # Under `vmap` a switch does all of them too, and makes a copy of the system for every lane.
+        ends = [one(state, index, variant) for one in branches]
+        after, more, known = jax.tree.map(lambda *each: jax.lax.select_n(branch, *each), *ends)
+    if not staged:
+        return after
+    if one_by_one:
+        return jax.lax.cond(
+            more, lambda: same_types(state, staged[0].rest(staged[0].system, after, known)), lambda: after
+        )
+    whole = same_types(state, staged[0].rest(staged[0].system, after, known))
+    return jax.tree.map(lambda x, y: jnp.where(more, x, y), whole, after)

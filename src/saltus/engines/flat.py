@@ -57,6 +57,15 @@ def _guard_values(system: AbstractSystem, state: State) -> list[Array]:
     return [jnp.atleast_1d(guard.function(state)) for guard in system.guards()]
 
 
+@eqx.filter_jit
+def _see(system: AbstractSystem, state: State) -> Any:
+    return system.see(state)
+
+
+def _joined(values: list[Array]) -> Float[Array, " g"]:
+    return jnp.concatenate([jnp.atleast_1d(value) for value in values]) if values else jnp.zeros(0)
+
+
 def unpack(like: State, t: Scalar, y: Flat) -> State:
     """The state of the form and in the mode of `like` with these flowing parts."""
     nq, nv = like.q.size, like.v.size
@@ -134,8 +143,29 @@ class FlatSystem(eqx.Module):
 
     def guards(self, t: Scalar, y: Flat) -> Float[Array, " g"]:
         """All guard values, one after the other."""
-        values = _guard_values(self.system, self.state(t, y))
-        return jnp.concatenate(values) if values else jnp.zeros(0)
+        return _joined(_guard_values(self.system, self.state(t, y)))
+
+    def entwined(self) -> bool:
+        """Whether these three have much in common, which is computed once (`AbstractSystem.entwined`)."""
+        return self.system.entwined()
+
+    def at_once(self, t: Scalar, y: Flat, asked: Int[Array, ""] | None = None) -> tuple[Flat, Flat, Float[Array, " g"]]:
+        """Rate, projection and guard values by what they have in common; if only one is asked for, no more is right."""
+        state = self.state(t, y)
+        seen = _see(self.system, state)
+        parts = (
+            lambda: pack(self.system.rate_by(state, seen)),
+            lambda: pack(self.system.project_by(state, seen)),
+            lambda: _joined(self.system.guards_by(state, seen)),
+        )
+        if asked is None:
+            return parts[0](), parts[1](), parts[2]()
+        nothing = y, y, jnp.zeros(sum(self.guard_sizes()))
+        rate, projected, guards = (
+            jax.lax.cond(asked == one, part, lambda none=none: none)
+            for one, part, none in zip(range(3), parts, nothing, strict=True)
+        )
+        return rate, projected, guards
 
     def armed(self) -> Bool[Array, " g"]:
         """Which guard values are watched in this mode."""

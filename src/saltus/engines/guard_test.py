@@ -17,11 +17,6 @@ GLANCES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 CAUTION = 0.6  # share of the second difference over a step's middle that a guard must be above; 0.5 catches every |x|
 
 
-def cubic(y0: Array, slope0: Array, y1: Array, slope1: Array, x: Array | np.ndarray) -> Array:
-    """Value at x in [0, 1] of the cubic with these values and slopes at 0 and 1."""
-    return y0 + x * (slope0 + x * ((3 * (y1 - y0) - 2 * slope0 - slope1) + x * (2 * (y0 - y1) + slope0 + slope1)))
-
-
 def may_pass(lowest, highest, doubt):
     """Whether a guard may be on both sides of zero, if it goes beyond the looks at it by no more than `doubt`."""
     return (lowest <= doubt) & (highest > -doubt)

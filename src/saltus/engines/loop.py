@@ -20,6 +20,7 @@ from saltus.engines.fire import (
     apply_settle,
     at_time,
     begin_jump,
+    begins_like,
     finish_jump,
     may_settle,
     still_due,
@@ -285,14 +286,16 @@ def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
         if piles:
             # Asked first: a program that gives nothing cannot be kept.
             known = may_settle(system, before, number)
-            settled = _settle(system, at_time(before, limit), number, np.asarray(index)) if known else None
+            settled = (
+                _after_settling(system, rules, at_time(before, limit), number, np.asarray(index)) if known else None
+            )
             if settled is None:
                 return Outcome("accumulation", _piling_up(rule, index, float(limit), before, sinks)), before
             after = settled
         else:
             if not events:
                 _prepare_approach(system, before, rule.name, index)
-            after = _after_jump(system, rule, before, number, np.asarray(index))
+            after = _after_jump(system, rules, before, number, np.asarray(index))
         vector = _vector(after)
         if not np.isfinite(vector).all():
             return Outcome("not_finite", _undefined(float(before.t), f"the state after {rule.name!r} is")), before
@@ -313,12 +316,29 @@ def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
         which = int(np.argmax(due))
 
 
-def _after_jump(system, rule: Guard, before: State, number: int, index) -> State:
-    """The state after the jump of a guard; of one in stages no more is compiled than the run comes to."""
-    if not isinstance(rule.jump, Staged):
-        return _jump(system, before, number, index)
-    after, more = _begin_jump(system, before, number, index)
-    return _finish_jump(system, before, number, index) if bool(more) else after
+def _after_jump(system, rules: tuple[Guard, ...], before: State, number: int, index) -> State:
+    """The state after the jump of a guard."""
+    staged = _after_stages(system, rules, before, rules[number].jump, index)
+    return _jump(system, before, number, index) if staged is None else staged
+
+
+def _after_settling(system, rules: tuple[Guard, ...], before: State, number: int, index) -> State | None:
+    """The state that follows where events of a guard pile up."""
+    staged = _after_stages(system, rules, before, rules[number].settle, index)
+    return _settle(system, before, number, index) if staged is None else staged
+
+
+def _after_stages(system, rules: tuple[Guard, ...], before: State, rule: Any, index) -> State | None:
+    """The state after a jump in stages, of which no more is compiled than the run comes to; None for others."""
+    first = begins_like(rules, rule)
+    if first is None:
+        return None
+    after, more, known = _begin_jump(system, before, first, np.asarray(rule.variant), index)
+    if not bool(more):
+        return after
+    # All staged jumps have the same second stage, and its program the name of the first of them.
+    number = next(n for n, guard in enumerate(rules) if isinstance(guard.jump, Staged))
+    return _finish_jump(system, after, known, number)
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from typing import ClassVar, NamedTuple, cast
+from typing import ClassVar, NamedTuple, TypeGuard, cast
 
 import equinox as eqx
 import jax
@@ -60,6 +60,10 @@ class AbstractSteps(eqx.Module):
     def step_from(self, flat: FlatSystem, stepper: Stepper, t: Scalar, y: Flat, h: Scalar) -> Step:
         """One step as the method takes it."""
         return stepper(flat.rate, t, y, h)
+
+    def at_once(self, flat: FlatSystem, stepper: Stepper) -> TypeGuard[ExplicitStepper]:
+        """Whether a step and the looks along it are taken in one loop (`ExplicitStepper.with_looks`)."""
+        return self.project and not self.constant and isinstance(stepper, ExplicitStepper) and flat.entwined()
 
     @abc.abstractmethod
     def target(self, t: Scalar, h: Scalar, until: Scalar) -> Scalar:

@@ -6,12 +6,13 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid.outcome import OUTCOMES
-from saltus.hybrid.state import State
+from saltus.hybrid.state import State, same_types
 
 
 def always(state: State) -> Array:
@@ -38,21 +39,29 @@ def once(function: Callable[[State], Any]) -> Callable[[State], Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Staged:
-    """A jump of which a single run computes the second part only where it comes to it, so that few compile it.
+    """A jump in two stages, of which several jumps of a system may have the same: engines compile each only once.
+
+    The second stage is the same for all staged jumps of a system. Where a run does not come to it, a single run does
+    not compile it.
 
     Args:
-        whole: `whole(state, index)`: the jump, as all others are written.
-        begin: `begin(state, index)`: the state after it, and whether that is not all: then `rest` tells.
-        rest: `rest(state, index)`: the state after a jump of which `begin` did not tell all.
+        system: The system.
+        begin: `begin(system, state, index, variant)`: the state after the first stage, whether that is not all, and
+            what the second stage must know beside it: a tree of arrays, of the same form for all jumps of the system.
+        rest: `rest(system, state, known)`: the state after the second stage.
+        variant: Which of the jumps that begin alike this is.
     """
 
-    whole: Callable[..., Any]
-    begin: Callable[..., Any]
-    rest: Callable[..., Any]
+    system: Any
+    begin: Callable[..., tuple[State, Array, Any]]
+    rest: Callable[..., State]
+    variant: int = 0
 
-    def __call__(self, state, index):
-        """The state after the jump."""
-        return self.whole(state, index)
+    def __call__(self, state: State, index: Array) -> State:
+        """The state after both stages."""
+        after, more, known = self.begin(self.system, state, index, jnp.asarray(self.variant))
+        after = same_types(state, after)
+        return jax.lax.cond(more, lambda: same_types(state, self.rest(self.system, after, known)), lambda: after)
 
 
 @dataclasses.dataclass(frozen=True)

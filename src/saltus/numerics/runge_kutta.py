@@ -26,6 +26,15 @@ class Step(eqx.Module):
     rate_after: Flat
 
 
+class Looked(eqx.Module):
+    """A step with looks along it: the step, its end after the projection, where the looks are and what they show."""
+
+    step: Step
+    end: Flat
+    places: Array
+    looks: Any
+
+
 class HostStep(NamedTuple):
     """A step taken by NumPy: where it led, its error estimate, and places and rates of its stages."""
 
@@ -89,29 +98,89 @@ class ExplicitStepper(eqx.Module):
         The rate stands once in the program: where the last stage is not at the end of the step, one
         stage more is.
         """
-        stages = len(self.b)
-        last_is_end = self.c[-1] == 1.0 and self.a[-1] == self.b[:-1]
-        n = stages if last_is_end else stages + 1
-        a = np.zeros((n, n))
-        for i, row in enumerate((*self.a, self.b)[: n - 1]):
-            a[i + 1, : len(row)] = row
-        a, c = jnp.asarray(a), jnp.asarray((*self.c, 1.0)[:n])
-
-        def weighted(w, k):
-            # A sum fuses with what follows, but it is slow for long rows and for lanes side by side.
-            if y.ndim == 1 and y.size < 1000:
-                return jnp.sum(w[:, None] * k, axis=0)
-            return jnp.tensordot(w, k, axes=1)
+        a, c = self._rolled()
+        n, stages = len(c), len(self.b)
 
         def stage(i, k):
             # The barriers keep XLA from computing the sum again for each of its uses.
-            ahead = jax.lax.optimization_barrier(y + h * weighted(a[i], k))
+            ahead = jax.lax.optimization_barrier(y + h * _weigh(a[i], k))
             new = jax.lax.optimization_barrier(rate(t + c[i] * h, ahead))
             return jax.lax.dynamic_update_index_in_dim(k, new, i, 0)
 
         k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, *y.shape)))
-        move, error = (weighted(jnp.asarray(w), k[:stages]) for w in (self.b, self.b_error))
+        return self._step(y, h, k[:stages], k)
+
+    def with_looks(
+        self, evaluate: Callable[[Scalar, Flat, Array], tuple[Flat, Flat, Any]], t: Scalar, y: Flat, h: Scalar,
+        fractions: np.ndarray | Array,
+    ) -> Looked:  # fmt: skip
+        """The step from (t, y) over h, projected, and looks at fractions of it, on the cubic through its ends.
+
+        All in one loop, in which the system stands once.
+
+        Args:
+            evaluate: The rate, the nearest place that satisfies the constraints, and what is looked at. Its last
+                argument says which of them is needed: 0, 1 or 2.
+            t: Time at the start.
+            y: Place there.
+            h: Length of the step.
+            fractions: Where to look.
+        """
+        a, c = self._rolled()
+        n, stages = len(c), len(self.b)
+        a = jnp.concatenate([jnp.asarray(a), jnp.zeros((1, n)).at[0, :stages].set(jnp.asarray(self.b))])
+        x = jnp.concatenate([jnp.asarray(c), jnp.ones(1), jnp.asarray(fractions)])
+        like = jax.eval_shape(evaluate, t, y, 0)[2]
+        looks = jax.tree.map(lambda one: jnp.zeros((len(fractions), *one.shape), one.dtype), like)
+        places = jnp.zeros((len(fractions), *y.shape))
+
+        def place(i, k, end):
+            """That of a stage, the end, or a look; the end itself, not the cubic, at fraction 1."""
+            along = cubic(y, h * k[0], end, h * k[-1], x[i])
+            looked_at = jnp.where(x[i] == 1.0, end, jnp.where(x[i] == 0.0, y, along))
+            return jnp.where(i <= n, y + h * _weigh(a[jnp.minimum(i, n)], k), looked_at)
+
+        def put(into, new, i, here):
+            at = jnp.clip(i, 0, len(into) - 1)
+            return jax.lax.dynamic_update_index_in_dim(into, jnp.where(here, new, into[at]), at, 0)
+
+        def go_on(i, carry):
+            k, end, places, looks = carry
+            here = jax.lax.optimization_barrier(place(i, k, end))
+            asked = (i >= n) + jnp.asarray(i > n, int)
+            rate, projected, seen = jax.lax.optimization_barrier(evaluate(t + x[i] * h, here, asked))
+            at, looked = i - n - 1, i > n
+            looks = jax.tree.map(lambda into, new: put(into, new, at, looked), looks, seen)
+            return put(k, rate, i, i < n), jnp.where(i == n, projected, end), put(places, here, at, looked), looks
+
+        k, end, places, looks = jax.lax.fori_loop(0, len(x), go_on, (jnp.zeros((n, *y.shape)), y, places, looks))
+        return Looked(self._step(y, h, k[:stages], k), end, places, looks)
+
+    def _rolled(self) -> tuple[Array, Array]:
+        """Coefficients and times of the stages, with one stage more where the last is not at the end of the step."""
+        last_is_end = self.c[-1] == 1.0 and self.a[-1] == self.b[:-1]
+        n = len(self.b) if last_is_end else len(self.b) + 1
+        a = np.zeros((n, n))
+        for i, row in enumerate((*self.a, self.b)[: n - 1]):
+            a[i + 1, : len(row)] = row
+        return jnp.asarray(a), jnp.asarray((*self.c, 1.0)[:n])
+
+    def _step(self, y: Flat, h: Scalar, used: Array, k: Array) -> Step:
+        move, error = (_weigh(jnp.asarray(weights), used) for weights in (self.b, self.b_error))
         return Step(y + h * move, h * error, k[0], k[-1])
+
+
+def _weigh(weights: Array, k: Array) -> Flat:
+    """The rates k of the stages, weighted and summed."""
+    # A sum fuses with what follows, but it is slow for long rows and for lanes side by side.
+    if k.ndim == 2 and k.shape[1] < 1000:
+        return jnp.sum(weights[:, None] * k, axis=0)
+    return jnp.tensordot(weights, k, axes=1)
+
+
+def cubic(y0: Array, slope0: Array, y1: Array, slope1: Array, x: Array | np.ndarray) -> Array:
+    """Value at x in [0, 1] of the cubic with these values and slopes at 0 and 1."""
+    return y0 + x * (slope0 + x * ((3 * (y1 - y0) - 2 * slope0 - slope1) + x * (2 * (y0 - y1) + slope0 + slope1)))
 
 
 def growth(error: Any, order: int) -> Any:

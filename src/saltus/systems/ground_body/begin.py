@@ -12,6 +12,7 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid import State
+from saltus.hybrid.guard import Staged
 from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
@@ -58,9 +59,11 @@ def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocit
     """The right mode; numbers that are known need only the program for their case."""
     flying, closing = _place(system, position, velocity, quaternion, angular_velocity, height)
     above, leaving = checks.concrete(height), checks.concrete(closing)
+    if above is not None and above > 0.0:
+        return flying
     if above is not None and leaving is not None:
         slow = 1e-9 * math.sqrt(float(system.gravity) * float(system.solid.radius()))  # of `speed`, nothing compiled
-        if above > 0.0 or leaving > slow:
+        if leaving > slow:
             return flying
         return _hit(system, flying) if leaving < -slow else _lying(system, flying)
     slow = 1e-9 * system.speed
@@ -104,7 +107,7 @@ def _lowest(system: BodyOnGround, centre: Array, quaternion: Array, piece: int) 
 @brief_program
 def _hit(system: BodyOnGround, flying: State) -> State:
     """A body that begins with an impact."""
-    return same_types(flying, jumps.landing(system, flying, active_piece(flying)))
+    return Staged(system, jumps.touch_down, jumps.make_contact)(flying, active_piece(flying))
 
 
 def _lying(system: BodyOnGround, flying: State) -> State:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -9,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from saltus.hybrid import State
+from saltus.hybrid import Rate, State
 from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
@@ -31,6 +32,7 @@ from saltus.systems.ground_body.mechanics import (
     hold,
     look,
     point_mobility,
+    see,
     turn_use,
     with_velocity,
     wrench,
@@ -155,7 +157,9 @@ def _unit(vector: Array) -> Array:
     return vector / jnp.where(length > 0.0, length, 1.0)
 
 
-def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Array, at_once: bool = False) -> State:
+def in_contact(
+    system: BodyOnGround, state: State, slipless: Array, turnless: Array, at_once: Array | bool = False
+) -> State:
     """The right mode of contact for a body without slip or without turning, with what is zero set to zero.
 
     What begins to move is shown a moment later, when it does; or `at_once`, where the body was not in contact before.
@@ -244,56 +248,69 @@ def _nudge(state: State, now: Wrench, moment: Array) -> State:
 # ---- events -----------------------------------------------------------------------------------------------
 
 
-def landing(system: BodyOnGround, state: State, index: Array) -> State:
-    """The body hits the ground: it bounces, or stays if the bounce would be too low to tell."""
-    after, leaving, lies = _rebound(system, state, index)
-    after = jax.lax.cond(
-        lies,
-        lambda: same_types(state, _laid(system, after, leaving)),
-        lambda: same_types(state, replace_parts(after, mode=jnp.full_like(state.mode, FLIGHT))),
-    )
-    return _on_both(system, state, after, index)
+class Contact(eqx.Module):
+    """What is known of a body that comes into contact, or stays in it without slip or without turning.
+
+    Args:
+        slipless: Whether it does not slip.
+        turnless: Whether it does not turn.
+        at_once: Whether what begins to move does so without delay: the body was not in contact before.
+        lies_on: The piece it has been lying on, or -1.
+        index: The piece that touches.
+    """
+
+    slipless: Array
+    turnless: Array
+    at_once: Array
+    lies_on: Array
+    index: Array
+
+    @staticmethod
+    def over() -> Contact:
+        """Of a jump that has no second stage."""
+        no, none = jnp.asarray(False), jnp.asarray(-1)
+        return Contact(no, no, no, none, none)
+
+    @staticmethod
+    def held(slipless: Array, turnless: Array) -> Contact:
+        """Of a body that was in contact before."""
+        return dataclasses.replace(Contact.over(), slipless=slipless, turnless=turnless)
 
 
-def touch_down(system: BodyOnGround, state: State, index: Array) -> tuple[State, Array]:
-    """As `landing` for a body that bounces or slides on; and whether it has stopped to slip or to turn instead."""
-    struck, leaving, lies = _rebound(system, state, index)
+def make_contact(system: BodyOnGround, state: State, contact: Contact) -> State:
+    """The second stage of jumps after which slip or turning has ended: the mode of contact that follows."""
+    after = in_contact(system, state, contact.slipless, contact.turnless, contact.at_once)
+    return _on_both(system, contact, _book(system, state, after))
+
+
+LANDS, PILES_UP = 0, 1
+
+
+def touch_down(system: BodyOnGround, state: State, index: Array, variant: Array) -> tuple[State, Array, Contact]:
+    """The body hits the ground: it bounces, or stays if the bounce would be too low to tell, or if bounces pile up."""
+    sight = look(system, state, index)
+    struck = _strike(system, state, sight, index)
+    leaving = with_velocity(sight, struck.v)
+    falls = -free_gain(system, leaving)[0]
+    low = (leaving.closing**2 < 2.0 * falls * system.settle_height) & (falls > 0.0)
+    lies = low | (variant == PILES_UP)
     lying, slipless, turnless = _lay_down(system, struck, leaving)
     flying = replace_parts(struck, mode=jnp.full_like(state.mode, FLIGHT))
     after = choose(lies, same_types(state, _book(system, struck, lying)), same_types(state, flying))
-    return _on_both(system, state, after, index), lies & (slipless | turnless)
+    lies_on = jnp.where((state.mode != FLIGHT) & (variant == LANDS), active_piece(state), -1)
+    contact = Contact(slipless, turnless, jnp.asarray(True), lies_on, jnp.asarray(index, lies_on.dtype))
+    more = lies & (slipless | turnless)
+    return choose(more, after, _on_both(system, contact, after)), more, contact
 
 
-def settle_down(system: BodyOnGround, state: State, index: Array) -> State:
-    """As `landing` for a body that stays and has stopped to slip or to turn."""
-    struck, leaving, _ = _rebound(system, state, index)
-    return _on_both(system, state, _laid(system, struck, leaving), index)
-
-
-def _rebound(system: BodyOnGround, state: State, index: Array) -> tuple[State, Sight, Array]:
-    """Just after the impulse of an impact, how the body leaves, and whether the bounce would be too low to tell."""
-    sight = look(system, state, index)
-    after = _strike(system, state, sight, index)
-    leaving = with_velocity(sight, after.v)
-    falls = -free_gain(system, leaving)[0]
-    return after, leaving, (leaving.closing**2 < 2.0 * falls * system.settle_height) & (falls > 0.0)
-
-
-def _on_both(system: BodyOnGround, before: State, after: State, index: Array) -> State:
+def _on_both(system: BodyOnGround, contact: Contact, after: State) -> State:
     """Marks a body of several pieces that comes to lie on two of them."""
     if system.solid.n_pieces == 1:
         return after
-    old = active_piece(before)
-    parts = look(system, after, old).closing > settle_speed(system)
-    both = (before.mode != FLIGHT) & (after.mode != FLIGHT) & (old != index) & ~parts
+    old = contact.lies_on
+    parts = look(system, after, jnp.maximum(old, 0)).closing > settle_speed(system)
+    both = (old >= 0) & (after.mode != FLIGHT) & (old != contact.index) & ~parts
     return replace_parts(after, ledger=after.ledger.replace(piece=jnp.where(both, -1.0, after.ledger.piece)))
-
-
-def settle(system: BodyOnGround, state: State, index: Array) -> State:
-    """Bounces that pile up end here."""
-    sight = look(system, state, index)
-    after = _strike(system, state, sight, index)
-    return _laid(system, after, with_velocity(sight, after.v))
 
 
 def _strike(system: BodyOnGround, state: State, sight: Sight, index: Array) -> State:
@@ -302,18 +319,11 @@ def _strike(system: BodyOnGround, state: State, sight: Sight, index: Array) -> S
     turned = sight.mobility @ jnp.cross(sight.arm, impulse)
     v = state.v.add(impulse / system.solid.mass, turned)
     ledger = state.ledger.replace(piece=jnp.asarray(index, float))
-    return _book(system, state, replace_parts(state, q=state.q.lift(-sight.touch.height), v=v, ledger=ledger))
-
-
-def _laid(system: BodyOnGround, state: State, sight: Sight) -> State:
-    """A body that does not leave the ground any more, in its mode of contact."""
-    lying, slipless, turnless = _lay_down(system, state, sight)
-    after = jax.lax.cond(
-        slipless | turnless,
-        lambda: same_types(state, in_contact(system, lying, slipless, turnless, at_once=True)),
-        lambda: same_types(state, lying),
-    )
-    return _book(system, state, after)
+    # In flight the facing points have only gone with the centre; where they are, and how that depends on the start, is
+    # known here.
+    places = state.q.facing.reshape(-1, 2).at[index].set(sight.touch.place)
+    q = state.q.lift(-sight.touch.height).replace(facing=places.ravel())
+    return _book(system, state, replace_parts(state, q=q, v=v, ledger=ledger))
 
 
 def _lay_down(system: BodyOnGround, state: State, sight: Sight) -> tuple[State, Array, Array]:
@@ -333,29 +343,30 @@ def _book(system: BodyOnGround, before: State, after: State) -> State:
     return replace_parts(after, ledger=after.ledger.lose(lost))
 
 
-def lift_off(system: BodyOnGround, state: State, index: Array) -> State:
+def lift_off(state: State, index: Array) -> State:
     """The body leaves the ground."""
     return replace_parts(state, mode=jnp.full_like(state.mode, FLIGHT))
 
 
-def grips(system: BodyOnGround, state: State, index: Array) -> State:
-    """Slip (and with a spot the spin) has come to its end."""
-    after = _run_out(system, state, time_left(system, state, True))
-    turning = size(system.turning(look(system, after))) * system.solid.radius()
-    turnless = turning <= 2.0 * near(system, after.v)
-    return _book(system, after, in_contact(system, after, jnp.asarray(True), turnless))
+SLIP, TURNING = 0, 1
 
 
-def stops_turning(system: BodyOnGround, state: State, index: Array) -> State:
-    """The body has come to the end of its turning."""
-    after = _run_out(system, state, time_left(system, state, False))
-    slipless = (state.mode == ROLL) | (size(look(system, after).slip) <= 2.0 * near(system, after.v))
-    return _book(system, after, in_contact(system, after, slipless & system.has_friction, jnp.asarray(True)))
+def stop(system: BodyOnGround, state: State, index: Array, variant: Array) -> tuple[State, Array, Contact]:
+    """Slip (and with a spot the spin), or else the turning, has come to its end."""
+    seen = see(system, state)
+    left = jnp.where(
+        variant == SLIP, *(time_left(system, seen.sight, seen.forces, of_slip) for of_slip in (True, False))
+    )
+    after = _run_out(state, system.rate_by(state, seen), left)
+    sight, slow = look(system, after), 2.0 * near(system, after.v)
+    slipless = (state.mode == ROLL) | (size(sight.slip) <= slow)
+    turnless = size(system.turning(sight)) * system.solid.radius() <= slow
+    slipless = (variant == SLIP) | (slipless & system.has_friction)
+    return after, jnp.asarray(True), Contact.held(slipless, (variant == TURNING) | turnless)
 
 
-def time_left(system: BodyOnGround, state: State, of_slip: bool) -> Array:
+def time_left(system: BodyOnGround, sight: Sight, now: Wrench, of_slip: bool) -> Array:
     """Time until the slip, or else the turning, vanishes: its components do so together, in a straight line [s]."""
-    sight, now = system.contact_and_forces(state)
     if of_slip:
         speed, gain = system.slip_and_rim(sight, now.load), now.gain[1:3]
         if not system.point:
@@ -366,29 +377,20 @@ def time_left(system: BodyOnGround, state: State, of_slip: bool) -> Array:
     return jnp.clip(left, 0.0, 1e-6)
 
 
-def _run_out(system: BodyOnGround, state: State, left: Array) -> State:
+def _run_out(state: State, rate: Rate, left: Array) -> State:
     """The last stretch before some speeds vanish together."""
-    rate = system.rate(state)
     q, v = shift((state.q, state.v), (rate.q, rate.v), left)
     return State(state.t + left, q, v, shift(state.ledger, rate.ledger, 0.5 * left), state.mode)
 
 
-def slips(system: BodyOnGround, state: State, index: Array) -> State:
-    """The contact loses its grip; the body goes on holding for a moment, by which the slip has begun.
+def release(system: BodyOnGround, state: State, index: Array, variant: Array) -> tuple[State, Array, Contact]:
+    """The contact loses its grip, or else the resistance to rolling is overcome.
 
-    At this instant the acceleration of the slip is still zero and grows with time. By the end of the moment the slip
-    has gained half of that acceleration times the moment.
+    The body goes on holding for a moment, by which the motion has begun: at this instant its acceleration is still zero
+    and grows with time. By the end of the moment it has gained half of that acceleration times the moment.
     """
-    return _release(system, state, jnp.where(state.mode == ROLL, SLIDE, SKID), True, False)
-
-
-def turns(system: BodyOnGround, state: State, index: Array) -> State:
-    """The resistance to rolling is overcome; as for the loss of grip."""
-    return _release(system, state, jnp.full_like(state.mode, SLIDE), False, True)
-
-
-def _release(system: BodyOnGround, state: State, mode: Array, slipless: bool, turnless: bool) -> State:
-    less = jnp.asarray(slipless), jnp.asarray(turnless)
+    less = variant == SLIP, variant == TURNING
+    mode = jnp.where(less[0] & (state.mode != ROLL), SKID, SLIDE)
     path = jnp.maximum(RELEASE_PATH, RELEASE_SHARE * system.settle_height)
     sight = look(system, state)
     # How fast the body turns, or the contact goes round it (a disc that whirls does little else).
@@ -410,7 +412,7 @@ def _release(system: BodyOnGround, state: State, mode: Array, slipless: bool, tu
         # No longer than the ground presses: what holds on to it beyond that would be pulled.
         shorter = moment * pressed / jnp.maximum(pressed - now.load, 1e-300)
         coming = jnp.where(now.load > 0.0, jnp.where(i == 0, longer, moment), shorter)
-        use = (grip_use if slipless else turn_use)(system, kept, sight)
+        use = jnp.where(less[0], grip_use(system, kept, sight), turn_use(system, kept, sight))
         return coming, later, moment, now, use
 
     # First for a short time, which tells how long the moment may be, then for that moment, and for shorter ones if need
@@ -422,7 +424,8 @@ def _release(system: BodyOnGround, state: State, mode: Array, slipless: bool, tu
     # Its acceleration has grown from zero: half of it is the mean.
     after = _set_off(system, begun, now, held_rows(system, state.mode), less, 0.5 * moment)
     # What was lost may be found again within the moment.
-    return choose((use <= 1.0) & (now.load > 0.0), later, _book(system, later, after))
+    after = choose((use <= 1.0) & (now.load > 0.0), later, _book(system, later, after))
+    return after, jnp.asarray(False), Contact.over()
 
 
 def _accelerations(now: Wrench) -> GroundMotion:

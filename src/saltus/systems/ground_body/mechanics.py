@@ -140,6 +140,31 @@ def look(system: BodyOnGround, state: State, piece: Array | int | None = None, n
     return _sight(touch, arm, state.v, *system.solid.lab_inertia(turn))
 
 
+class Seen(eqx.Module):
+    """All that the motion of a state asks for, computed once.
+
+    Args:
+        sights: Every piece of the body and the ground below it, stacked.
+        sight: The piece that touches.
+        forces: What the ground does to it, as if it touched.
+    """
+
+    sights: Sight
+    sight: Sight
+    forces: Wrench
+
+
+def see(system: BodyOnGround, state: State) -> Seen:
+    """Where all pieces face the ground, and the forces of contact."""
+    if system.solid.n_pieces == 1:
+        sight = look(system, state)
+        sights = jax.tree.map(lambda part: part[None], sight)
+    else:
+        sights = jax.vmap(lambda piece: look(system, state, piece))(jnp.arange(system.solid.n_pieces))
+        sight = jax.tree.map(lambda part: part[active_piece(state)], sights)
+    return Seen(sights, sight, wrench(system, sight, jnp.maximum(state.mode, SLIDE)))
+
+
 def with_velocity(sight: Sight, v: GroundMotion) -> Sight:
     """The same place with other velocities."""
     return _sight(sight.touch, sight.arm, v, sight.inertia, sight.mobility)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -31,6 +32,7 @@ from saltus.systems.ground_body.mechanics import (
     ROLL,
     SKID,
     SLIDE,
+    Seen,
     Sight,
     Wrench,
     active_piece,
@@ -38,10 +40,9 @@ from saltus.systems.ground_body.mechanics import (
     grip_use,
     held_rows,
     hold,
-    look,
     power,
+    see,
     turn_use,
-    wrench,
 )
 from saltus.systems.ground_body.state import GroundLedger, GroundMotion, GroundPlace
 
@@ -215,17 +216,24 @@ class BodyOnGround(AbstractSystem):
 
     def contact_and_forces(self, state: State) -> tuple[Sight, Wrench]:
         """The contact and its forces, as if the body touched the ground."""
-        sight = look(self, state)
-        return sight, wrench(self, sight, jnp.maximum(state.mode, SLIDE))
+        seen = see(self, state)
+        return seen.sight, seen.forces
 
     def rate(self, state: State) -> Rate:
         """Velocities and accelerations in the present mode, and the power lost."""
-        sight, now = self.contact_and_forces(state)
+        return self.rate_by(state, self.see(state))
+
+    def rate_by(self, state: State, seen: Seen) -> Rate:
+        """The same, where the contact and its forces are known."""
+        sight, now = seen.sight, seen.forces
         flies, rests = state.mode == FLIGHT, state.mode == REST
         weight, gyro = free_acceleration(self, sight)
         turning = rotation.rate_of_quaternion(state.q.quaternion, sight.omega)
+        # In contact the way of the facing points; in flight that of the centre, from where they are found anew.
+        carried = jnp.concatenate([state.v.velocity[:2]] * self.solid.n_pieces)
+        places = jnp.where(flies, carried, seen.sights.facing.place_rate.ravel())
         rate = Rate(
-            q=GroundPlace(state.v.velocity, turning, self._place_rates(state, sight)),
+            q=GroundPlace(state.v.velocity, turning, places),
             v=GroundMotion(
                 jnp.where(flies, weight, now.acceleration), jnp.where(flies, gyro, now.angular_acceleration)
             ),
@@ -233,30 +241,18 @@ class BodyOnGround(AbstractSystem):
         )
         return jax.tree.map(lambda part: jnp.where(rests, 0.0, part), rate)
 
-    def _place_rates(self, state: State, sight: Sight) -> Array:
-        """In contact the way of the facing points; in flight that of the centre, from where they are found anew."""
-        if self.solid.n_pieces == 1:
-            rates = sight.facing.place_rate
-        else:
-            sights = [look(self, state, i) for i in range(self.solid.n_pieces)]
-            rates = jnp.concatenate([each.facing.place_rate for each in sights])
-        carried = jnp.concatenate([state.v.velocity[:2]] * self.solid.n_pieces)
-        return jnp.where(state.mode == FLIGHT, carried, rates)
-
     def project(self, state: State) -> State:
         """The quaternion of length one; in contact no gap, and nothing moves that the mode holds."""
-        state = replace_parts(state, q=state.q.replace(quaternion=rotation.normalise(state.q.quaternion)))
-        sight = look(self, state)
-        touches = state.mode != FLIGHT
-        q = state.q.lift(jnp.where(touches, -sight.touch.height, 0.0))
-        places = sight.touch.place if self.solid.n_pieces == 1 else self._places(state)
+        return self.project_by(state, self.see(state))
+
+    def project_by(self, state: State, seen: Seen) -> State:
+        """The same, where the contact is known."""
+        sight, touches = seen.sight, state.mode != FLIGHT
+        q = state.q.replace(quaternion=rotation.normalise(state.q.quaternion))
+        q = q.lift(jnp.where(touches, -sight.touch.height, 0.0)).replace(facing=seen.sights.touch.place.ravel())
         dv, dw = hold(self, sight, held_rows(self, state.mode))
         moves = touches & (state.mode != REST)
-        v = state.v.add(jnp.where(moves, dv, 0.0), jnp.where(moves, dw, 0.0))
-        return replace_parts(state, q=q.replace(facing=places), v=v)
-
-    def _places(self, state: State) -> Array:
-        return jnp.concatenate([look(self, state, i).touch.place for i in range(self.solid.n_pieces)])
+        return replace_parts(state, q=q, v=state.v.add(jnp.where(moves, dv, 0.0), jnp.where(moves, dw, 0.0)))
 
     # ---- events ---------------------------------------------------------------------------------------
 
@@ -270,9 +266,23 @@ class BodyOnGround(AbstractSystem):
         """Flight, which has most of the events and no forces."""
         return (FLIGHT,)
 
+    def entwined(self, mode: int | None = None) -> bool:
+        """In contact: all ask for the facing points and the forces."""
+        return mode != FLIGHT
+
+    def see(self, state: State) -> Seen:
+        """Where the pieces face the ground, and the forces of contact."""
+        return see(self, state)
+
+    def guards_by(self, state: State, seen: Seen) -> list[Array]:
+        """The value of each guard, where the contact and its forces are known."""
+        return [guard.function(state) for guard in self._guards(lambda _: seen)]
+
     def guards(self) -> tuple[Guard, ...]:
         """Landing and lift-off, slip and turning that end or begin, borders of validity."""
-        see = once(self.contact_and_forces)
+        return self._guards(once(self.see))
+
+    def _guards(self, seen: Callable[[State], Seen]) -> tuple[Guard, ...]:
 
         def slips(state):
             return (state.mode == SLIDE) | (state.mode == SKID)
@@ -283,56 +293,63 @@ class BodyOnGround(AbstractSystem):
         def load(sight, now):
             return now.load / (self.solid.mass * self.gravity)
 
-        def jump(rule):
-            return lambda state, index: rule(self, state, index)
+        def staged(begin, variant):
+            return Staged(self, begin, jumps.make_contact, variant)
 
         def by_force(name, value, armed, **more):
             """A guard that asks for the forces, in the modes that have them: the others need not compute them."""
-            return Guard(name, lambda s: jnp.where(armed(s), value(*see(s)), 1.0), armed, winding=True, **more)
+            return Guard(
+                name,
+                lambda s: jnp.where(armed(s), value(seen(s).sight, seen(s).forces), 1.0),
+                armed,
+                winding=True,
+                **more,
+            )
 
         contact = [
             Guard(
                 "landing",
-                lambda s: self._clearance(s, see),
+                lambda s: self._clearance(s, seen(s)),
                 self._may_land,
-                jump=Staged(jump(jumps.landing), jump(jumps.touch_down), jump(jumps.settle_down)),
-                settle=jump(jumps.settle),
+                jump=staged(jumps.touch_down, jumps.LANDS),
+                settle=staged(jumps.touch_down, jumps.PILES_UP),
                 winding=True,
             ),
-            by_force("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jump(jumps.lift_off)),
+            by_force("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jumps.lift_off),
         ]
         slip = [
             by_force("grips", self._slip_left, lambda s: slips(s) & self.has_friction, singular=True,
-                     jump=jump(jumps.grips)),
-            by_force("slips", self._grip_left, lambda s: s.mode == ROLL, jump=jump(jumps.slips)),
+                     jump=staged(jumps.stop, jumps.SLIP)),
+            by_force("slips", self._grip_left, lambda s: s.mode == ROLL, jump=staged(jumps.release, jumps.SLIP)),
         ]  # fmt: skip
         turning = [
-            by_force("stops_turning", self._turning_left, turns, singular=True, jump=jump(jumps.stops_turning)),
-            by_force("turns", self._turn_left, lambda s: s.mode == SKID, jump=jump(jumps.turns)),
+            by_force("stops_turning", self._turning_left, turns, singular=True, jump=staged(jumps.stop, jumps.TURNING)),
+            by_force("turns", self._turn_left, lambda s: s.mode == SKID, jump=staged(jumps.release, jumps.TURNING)),
         ]
         paradox = by_force(
             "ill_posed", self._uniqueness, slips, ends="ill_posed", border=True,
             message="At t = {t:.6g} s the normal force is not determined any more: friction turns the body into the "
             "ground as fast as the ground can push it out (the paradox of Painlevé).",
         )  # fmt: skip
-        return (*contact, *slip, *(turning if self.resisted else ()), *self._borders(see), paradox, self._patience())
+        return (*contact, *slip, *(turning if self.resisted else ()), *self._borders(seen), paradox, self._patience())
 
-    def _borders(self, see) -> list[Guard]:
+    def _borders(self, seen: Callable[[State], Seen]) -> list[Guard]:
         """Where the equations or the surface end."""
         where = "t = {t:.6g} s"
         borders = []
         if not self.surface.flat:
             borders = [
-                Guard("left_domain", lambda s: self.surface.margin(*see(s)[0].touch.place) - RIM, ends="left_domain",
-                      message=f"The body left the region where the ground is known at {where}.", border=True),
-                Guard("several_contacts", lambda s: see(s)[0].touch.singleness - SINGLE, ends="several_contacts",
+                Guard("left_domain", lambda s: self.surface.margin(*seen(s).sight.touch.place) - RIM,
+                      ends="left_domain", border=True,
+                      message=f"The body left the region where the ground is known at {where}."),
+                Guard("several_contacts", lambda s: seen(s).sight.touch.singleness - SINGLE, ends="several_contacts",
                       message=f"At {where} the ground curves as much as the body that touches it: they would touch in "
                       "more than one place, which is not modelled. Take a smaller body or a smoother ground.",
                       border=True),
             ]  # fmt: skip
         if isinstance(self.solid.pieces, Disc):
             borders.append(
-                Guard("lies_flat", lambda s: 1.0 - jnp.max(see(s)[0].touch.radii) / (FLAT * self.solid.radius()),
+                Guard("lies_flat", lambda s: 1.0 - jnp.max(seen(s).sight.touch.radii) / (FLAT * self.solid.radius()),
                       lambda s: s.mode != REST, ends="lies_flat",
                       message=f"At {where} the disc has come down onto its face: tilted by less than {1 / FLAT:g} rad, "
                       "it touches with more than its rim.")
@@ -351,14 +368,14 @@ class BodyOnGround(AbstractSystem):
             "or a spot that resists spin, rolling and spinning go on for ever.",
         )  # fmt: skip
 
-    def _clearance(self, state: State, see) -> Array:
+    def _clearance(self, state: State, seen: Seen) -> Array:
         """Gap of each piece; a body that hardly falls is let in by a hair, so that rounding does not land it."""
-        values = []
-        for i in range(self.solid.n_pieces):
-            sight = see(state)[0] if self.solid.n_pieces == 1 else look(self, state, i)
+
+        def gap(sight: Sight) -> Array:
             slow = jnp.clip(1.0 + sight.closing / (0.5 * jumps.settle_speed(self)), 0.0, 1.0)
-            values.append(sight.touch.gap + jumps.hair(state) * slow)
-        return jnp.stack(values)
+            return sight.touch.gap + jumps.hair(state) * slow
+
+        return jax.vmap(gap)(seen.sights)
 
     def _may_land(self, state: State) -> Array:
         others = jnp.arange(self.solid.n_pieces) != active_piece(state)
