@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -50,26 +52,39 @@ class PileUp(eqx.Module):
 
         They do so in any case where the guard sinks after its last jump: what is left is too short to be told apart.
         """
+        known = isinstance(self.last, np.ndarray)  # of a single run, for which nothing need be compiled
+        xp: Any = np if known else jnp
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            new, limit = self._judged(xp, which, t, sinks)
+        old = (self.last, self.interval, self.longest, self.ratio, self.row, self.still)
+        return PileUp(*(_put(x, which, y) for x, y in zip(old, new, strict=True))), limit
+
+    def _judged(self, xp, which, t: Scalar, sinks) -> tuple[tuple, Scalar]:
+        """What is remembered of a guard after one more event, and the time at which its events end."""
         before = self.interval[which]
         interval = t - self.last[which]
-        ratio = interval / jnp.where(before > 0.0, before, jnp.nan)
+        ratio = interval / xp.where(before > 0.0, before, xp.nan)
         shrinks = ~(interval >= before)  # also the first interval
-        longest = jnp.where(shrinks, jnp.maximum(self.longest[which], interval), interval)
+        longest = xp.where(shrinks, xp.maximum(self.longest[which], interval), interval)
         falls = ratio < 1.0
-        goes_on = falls & (self.row[which] > 0) & (jnp.abs(ratio - self.ratio[which]) <= STEADY)
-        row = jnp.where(goes_on, self.row[which] + 1, jnp.where(falls, 1, 0))
-        still = jnp.where(interval <= 8.0 * EPS * jnp.abs(t), self.still[which] + 1, 0)
+        goes_on = falls & (self.row[which] > 0) & (xp.abs(ratio - self.ratio[which]) <= STEADY)
+        row = xp.where(goes_on, self.row[which] + 1, xp.where(falls, 1, 0))
+        still = xp.where(interval <= 8.0 * EPS * xp.abs(t), self.still[which] + 1, 0)
         rest = _row_sum(interval, ratio)
-        limit = jnp.where((row >= INTERVALS - 1) & (rest < SMALL * longest), t + rest, jnp.nan)
-        limit = jnp.where(still >= INTERVALS, t, limit)
-        limit = jnp.where(sinks, self._end(which, t), limit)
-        new = (t, interval, jnp.nan_to_num(longest), jnp.where(goes_on, self.ratio[which], ratio), row, still)
-        old = (self.last, self.interval, self.longest, self.ratio, self.row, self.still)
-        return PileUp(*(x.at[which].set(y.astype(x.dtype)) for x, y in zip(old, new, strict=True))), limit
+        limit = xp.where((row >= INTERVALS - 1) & (rest < SMALL * longest), t + rest, xp.nan)
+        limit = xp.where(still >= INTERVALS, t, limit)
+        remains = _row_sum(self.interval[which], self.ratio[which])
+        limit = xp.where(sinks, xp.where(self.row[which] >= INTERVALS - 1, t + remains, t), limit)
+        return (t, interval, xp.nan_to_num(longest), xp.where(goes_on, self.ratio[which], ratio), row, still), limit
 
-    def _end(self, which: Int[Array, ""], t: Scalar) -> Scalar:
-        rest = _row_sum(self.interval[which], self.ratio[which])
-        return jnp.where(self.row[which] >= INTERVALS - 1, t + rest, t)
+
+def _put(array: Array, which, value) -> Array:
+    """The array with another value in one place."""
+    if not isinstance(array, np.ndarray):
+        return array.at[which].set(value.astype(array.dtype))
+    changed = array.copy()
+    changed[which] = value
+    return changed
 
 
 def _row_sum(interval: Scalar, ratio: Scalar) -> Scalar:

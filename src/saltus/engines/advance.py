@@ -157,7 +157,8 @@ def try_step(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: 
     times = carry.t + GLANCES * h
     vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
     vectors = jax.lax.optimization_barrier(vectors)
-    return Trial(t_new, y_new, step, times, vectors, jax.vmap(flat.guards)(times, vectors))
+    guards = jax.lax.map(lambda look: flat.guards(*look), (times, vectors))
+    return Trial(t_new, y_new, step, times, vectors, guards)
 
 
 def judge_step(

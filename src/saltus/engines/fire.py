@@ -71,7 +71,7 @@ def still_due(system: AbstractSystem, state: State, due: Bool[Array, " g"]) -> B
     y = flat.vector(state)
     rate = flat.rate(state.t, y)
     ahead = SHORT * jnp.maximum(jnp.abs(state.t), 1.0) * jnp.arange(2.0)
-    g, g_ahead = jax.vmap(lambda h: flat.guards(state.t + h, y + h * rate))(ahead)
+    g, g_ahead = jax.lax.map(lambda h: flat.guards(state.t + h, y + h * rate), ahead)
     fall = g - g_ahead
     return due & flat.armed() & (fall > 0.0) & (g <= 64 * EPS / SHORT * fall)
 
@@ -101,7 +101,7 @@ def turn(system: AbstractSystem, before: State, after: State, which: Int[Array, 
     one, other = ((pack(state), as_array(state.mode)) for state in (before, after))
     unchanged = (one[0] == other[0]).all() & (one[1] == other[1]).all()
     both = jax.tree.map(lambda *pair: jnp.stack(pair), before, after)
-    first, second = jax.vmap(lambda state: slopes(system, state)[which])(both)
+    first, second = jax.lax.map(lambda state: slopes(system, state)[which], both)
     return Turn(first > 0.0, unchanged | (second < PASSES * jnp.minimum(first, 0.0)))
 
 

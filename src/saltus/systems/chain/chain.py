@@ -80,7 +80,6 @@ class Chain(AbstractSystem):
 
     kind: ClassVar[str] = "chain"
     mode_names: ClassVar[tuple[str, ...]] = ("sliding", "stuck", "flight")
-    eventful: ClassVar[bool] = True
 
     mass: Float[Array, " m"]
     length: Float[Array, " n"]

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid import Quantity, State
-from saltus.programs import program
+from saltus.programs import brief_program
 from saltus.systems.chain.edge import Edge
 from saltus.systems.chain.state import units
 from saltus.systems.chain.tension import edge_last, transmit
@@ -154,7 +154,7 @@ def event_data(chain: Chain, guard: str, index: int, before: State, after: State
     return {}
 
 
-@program
+@brief_program
 def _crossing_numbers(chain: Chain, before: State, after: State):
     """Angle, table speed, response of the hanging part, impulse of the new link, velocity of the crossing particle."""
     place, velocity, regime = before.q, before.v, before.mode
