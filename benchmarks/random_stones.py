@@ -3,10 +3,11 @@
     python benchmarks/random_stones.py --first 0 --count 10000 --workers 16
 
 Each stone has its own number, which decides its shape (half of them ellipsoids, half blocks), density, friction,
-restitution, pose and throw; `TOGETHER` stones in a row share a piece of ground. Checked after every step and
-every jump of every stone: its energy does not grow, and it is not inside the ground by more than 1e-9 m. Then: it
-comes to an end; the same stones computed once more, without looking, end with the same bits; and the first stone of
-every group does in its first bounces what it does alone. One line for each stone that fails; then the exit code is 1.
+restitution, pose and throw; `TOGETHER` stones in a row share a piece of ground. Checked after every jump of every
+stone and after every few of its steps (`--every`): its energy has not grown, and it is not inside the ground by more
+than 1e-9 m. Then: it comes to an end; the same stones computed once more, without looking, end with the same bits; and
+the first stone of every group does in its first bounces what it does alone. One line for each stone that fails, and one
+for each group; the exit code is 1 if one fails.
 
 The stones of all groups run in the same compiled programs, which one process makes and the others load.
 """
@@ -15,10 +16,12 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import functools
 import os
 import sys
 import tempfile
 import time
+from concurrent.futures import as_completed
 from pathlib import Path
 
 import numpy as np
@@ -90,25 +93,31 @@ def build(vectors: np.ndarray, surface):
     return jax.tree.unflatten(kept[1], leaves), kept[0], start
 
 
+@functools.cache
+def measurement():
+    """The program that tells energies and gaps of many stones."""
+    import equinox as eqx
+    import jax
+
+    from saltus.programs import program
+    from saltus.systems.ground_body.mechanics import look
+
+    @program
+    def measure(varying, shared, states):
+        def one(varying, state):
+            system = eqx.combine(varying, shared)
+            return sum(system.energies(state)), look(system, state).touch.gap
+
+        return jax.vmap(one)(varying, states)
+
+    return measure
+
+
 class Watcher:
     """Looks at the stones of a group after every step of theirs: energies, gaps, and where the first one bounces."""
 
     def __init__(self, varying, shared, start):
-        import equinox as eqx
-        import jax
-
-        self._varying, numbers = varying, eqx.filter(shared, eqx.is_array)
-        rest = eqx.filter(shared, eqx.is_array, inverse=True)
-
-        @jax.jit
-        def measure(varying, numbers, states):
-            def one(varying, state):
-                system = eqx.combine(varying, numbers, rest)
-                return sum(system.energies(state)), system.contact_and_forces(state)[0].touch.gap
-
-            return jax.vmap(one)(varying, states)
-
-        self._measure = lambda states: [np.asarray(part) for part in measure(varying, numbers, states)]
+        self._measure = lambda states: [np.asarray(part) for part in measurement()(varying, shared, states)]
         self.first, gap = self._measure(start)
         self.energy = self.first.copy()
         self.growth, self.depth = np.zeros(len(gap)), np.maximum(-gap, 0.0)
@@ -128,7 +137,7 @@ class Watcher:
             self.passages.append((int(lanes.events[0]), float(lanes.state.t[0]), np.array(lanes.state.q.centre[0])))
 
 
-def run_group(group: int, first: int, last: int) -> tuple[list[str], dict[str, int], float]:
+def run_group(group: int, first: int, last: int, every: int) -> tuple[list[str], dict[str, int], float]:
     """Run stones of a group, all before `last`: what fails, how they end, and the CPU time of a plain run [s]."""
     import jax
 
@@ -144,7 +153,7 @@ def run_group(group: int, first: int, last: int) -> tuple[list[str], dict[str, i
     _, stepper, control = parts_for(own[0], Options(rtol=RTOL, atol=ATOL), 0.0)
     plan = batch.Plan(stepper, control, outputs.watch(()), 4096, 100_000)
     goes, watcher = np.arange(TOGETHER) < count, Watcher(varying, shared, start)
-    looked = batch.run(varying, shared, start, np.inf, plan, goes=goes, look=watcher.look)
+    looked = batch.run(varying, shared, start, np.inf, plan, goes=goes, look=watcher.look, every=every)
     began = time.process_time()
     again = batch.run(varying, shared, start, np.inf, plan, goes=goes)
     took = time.process_time() - began
@@ -189,7 +198,7 @@ def alone(own, passages) -> str:
     return f"alone it is {off:.1e} m elsewhere in its first bounces" if off > ALIKE else ""
 
 
-def work(group: int, first: int, last: int, folder: str) -> tuple[list[str], dict[str, int], float]:
+def work(group: int, first: int, last: int, every: int, folder: str) -> tuple[list[str], dict[str, int], float]:
     """A group, by one of the processes; the first of them compiles what the others load."""
     import saltus as sl
 
@@ -197,9 +206,9 @@ def work(group: int, first: int, last: int, folder: str) -> tuple[list[str], dic
     with open(Path(folder) / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (ready := Path(folder) / "ready").exists():
-            run_group(group, first, min(first + FEW, last))
+            run_group(group, first, min(first + FEW, last), every)
             ready.touch()
-    return run_group(group, first, last)
+    return run_group(group, first, last, every)
 
 
 def main() -> int:
@@ -207,20 +216,28 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=TOGETHER)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--every", type=int, default=8, help="steps between two looks at a stone")
     asked = parser.parse_args()
     end = asked.first + asked.count
     groups = [
-        (group, max(group * TOGETHER, asked.first), min((group + 1) * TOGETHER, end))
+        (group, max(group * TOGETHER, asked.first), min((group + 1) * TOGETHER, end), asked.every)
         for group in range(asked.first // TOGETHER, -(-end // TOGETHER))
     ]
     from saltus.processes import pool
 
     began, failed, ends, cpu = time.perf_counter(), 0, {}, 0.0
     with tempfile.TemporaryDirectory() as folder, pool(min(asked.workers, len(groups)), int) as executor:
-        for done in [executor.submit(work, *group, folder) for group in groups]:
+        tasks = {executor.submit(work, *group, folder): group for group in groups}
+        for done in as_completed(tasks):
             failures, outcomes, took = done.result()
+            number, first, last, _ = tasks[done]
             for line in failures:
                 print(line, flush=True)
+            print(
+                f"group {number}: {last - first} stones, {len(failures)} fail, {took:.0f} s of CPU, at "
+                f"{time.perf_counter() - began:.0f} s",
+                flush=True,
+            )
             failed, cpu = failed + len(failures), cpu + took
             for name, number in outcomes.items():
                 ends[name] = ends.get(name, 0) + number

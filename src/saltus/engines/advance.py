@@ -26,6 +26,7 @@ from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.runge_kutta import cubic
 
 END = np.ones(1)  # of a step, as the only fraction at which it is looked at
+FEW_NUMBERS = 24  # of a state, up to which looks at it are taken one by one
 CUT = 0.25  # share that is left of a step in which a guard winds about zero
 MOST_CUTS = 3  # shorter steps that are tried before such a step is left to the search, which looks everywhere
 
@@ -149,7 +150,7 @@ def try_step(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: 
     """One step and the looks along it."""
     t_new = control.target(carry.t, carry.h, until)
     h = t_new - carry.t
-    if control.at_once(flat, stepper):
+    if control.at_once(stepper, flat):
         looked = stepper.with_looks(flat.at_once, carry.t, carry.y, h, GLANCES)
         return Trial(t_new, looked.end, looked.step, carry.t + GLANCES * h, looked.places, looked.looks)
     y_new, step = control.take(flat, stepper, carry.t, carry.y, h)
@@ -157,7 +158,10 @@ def try_step(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: 
     times = carry.t + GLANCES * h
     vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
     vectors = jax.lax.optimization_barrier(vectors)
-    guards = jax.lax.map(lambda look: flat.guards(*look), (times, vectors))
+    if carry.y.size > FEW_NUMBERS:
+        guards = jax.vmap(flat.guards)(times, vectors)
+    else:  # one by one is less to compile, and no slower
+        guards = jax.lax.map(lambda look: flat.guards(*look), (times, vectors))
     return Trial(t_new, y_new, step, times, vectors, guards)
 
 
@@ -216,7 +220,7 @@ def search_flat(flat: FlatSystem, armed, t_next: Scalar, signs: Signs, stepper, 
     t0, y0, h = state.t, flat.vector(state), t_next - state.t
 
     def look(fraction):
-        if control.at_once(flat, stepper):
+        if control.at_once(stepper, flat):
             looked = stepper.with_looks(flat.at_once, t0, y0, fraction * h, jnp.where(fraction > 0.0, END, 1.0 - END))
             y, g = looked.places[0], looked.looks[0]
         else:

@@ -99,6 +99,7 @@ def run(
     progress: Callable[[int], None] | None = None,
     goes: np.ndarray | bool = True,
     look: Look | None = None,
+    every: int = 1,
 ) -> Lanes:
     """Let runs go to their ends.
 
@@ -110,8 +111,10 @@ def run(
         plan: What they have in common.
         progress: Called with the number of runs that have ended since the last call.
         goes: Which of them to run; the others stay where they are.
-        look: Called after every step of some runs with their rows, their states before it and all lanes. It changes
-            nothing for them: the steps are the same. For systems that go by mode (`goes_by_mode`) alone.
+        look: Called after so many steps (`every`), and after every event, of some runs with their rows, their states
+            before and all lanes. It changes nothing for them: the steps are the same. For systems that go by mode
+            (`goes_by_mode`) alone.
+        every: Steps between two looks.
 
     Returns:
         The lanes in the order given, as numpy arrays; `Status.full` where a limit of the plan was met.
@@ -125,7 +128,7 @@ def run(
             warn_of_slow_path(type(shared).__name__, error)
     lanes = _begin(varying, shared, start, until, plan)
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
-    _drive(lanes, shared, plan, progress, look)
+    _drive(lanes, shared, plan, progress, look, PATIENCE if look is None else every)
     return lanes
 
 
@@ -135,13 +138,15 @@ def _begin(varying, shared, start: State, until: np.ndarray, plan: Plan) -> Lane
     return jax.tree.map(np.array, lanes)
 
 
-def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | None, look: Look | None) -> None:
+def _drive(
+    lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | None, look: Look | None, patience: int
+) -> None:
     """Move the lanes that go to their ends, all in one loop or those of each mode in turn."""
     on_cpu = jax.default_backend() == "cpu"
     apart = goes_by_mode(shared, lanes.state, plan)
     size = -(-len(lanes.number) // LANES) * LANES
     room, looks = (ROOM if apart else size), (LOOKS if on_cpu else min(size, LOOKS_ON_GPU))
-    fixed = (plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu, type(shared).eventful)
+    fixed = (plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu, shared.eventful)
     prepared = False
     while (lanes.status == Status.going).any():
         count = int((lanes.status == Status.going).sum())
@@ -156,7 +161,7 @@ def _drive(lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | N
                 programs.prepare(take(lanes, _pad(rows[:1], looks), 1), shared, plan.control)
             prepared = True
             before = None if look is None else jax.tree.map(lambda x, rows=rows: x[rows], lanes.state)
-            _move(programs.flow, lanes, rows, room, shared, plan, np.asarray(PATIENCE if look is None else 1))
+            _move(programs.flow, lanes, rows, room, shared, plan, np.asarray(patience))
             _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, plan)
             if look is not None:
                 look(rows, before, lanes)
@@ -461,7 +466,7 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
     flat = FlatSystem(eqx.combine(first[0], shared), first[1])
     owner, marks = flat.guard_numbers()[0], flat.marks()
     armed = together(lambda flat, t: flat.armed())(lanes.state.t)
-    separate = not (control.project and shared.entwined(mode) and isinstance(stepper, ExplicitStepper))
+    separate = mode is None or not (control.project and shared.entwined(mode))
     try_together = _try_separately if separate else _try_at_once
 
     def decide(trial, carry, armed, until):

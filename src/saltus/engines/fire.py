@@ -33,8 +33,8 @@ def apply_jump(system: AbstractSystem, state: State, number: int, index) -> Stat
 
 def begin_jump(system: AbstractSystem, state: State, number: int, variant, index) -> tuple[State, Bool[Array, ""], Any]:
     """The first stage of a variant of the jump of a guard (`hybrid.guard.Staged`)."""
-    after, *more = _staged(system, number).begin(system, state, index, variant)
-    return same_types(state, after), *more
+    after, more, known = _staged(system, number).begin(system, state, index, variant)
+    return same_types(state, after), more, known
 
 
 def finish_jump(system: AbstractSystem, state: State, known: Any, number: int) -> State:

@@ -147,7 +147,7 @@ class FlatSystem(eqx.Module):
 
     def entwined(self) -> bool:
         """Whether these three have much in common, which is computed once (`AbstractSystem.entwined`)."""
-        return self.system.entwined()
+        return jax.default_backend() == "cpu" and self.system.entwined()  # a GPU goes all ways at once
 
     def at_once(self, t: Scalar, y: Flat, asked: Int[Array, ""] | None = None) -> tuple[Flat, Flat, Float[Array, " g"]]:
         """Rate, projection and guard values by what they have in common; if only one is asked for, no more is right."""

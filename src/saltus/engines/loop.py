@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import Flow, Searched, flow, search
+from saltus.engines.advance import FEW_NUMBERS, Flow, Searched, flow, search
 from saltus.engines.budget import Budget, crawling
 from saltus.engines.fire import (
     apply_jump,
@@ -45,7 +45,6 @@ FOREVER = 1e12  # [s]; what `until = inf` means: a run without an end must be en
 BLOCKS = 4  # blocks of states that are moved on by one call, where one block is not enough
 FEW_SEARCHES = 64  # after which a run gets the program that takes longer to compile and is quicker
 FEW_STATES = 4096  # up to which they are moved on by a program that is quick to compile
-FEW_NUMBERS = 24  # of a state, up to which these are moved on one by one: with more, side by side is quicker
 SEARCH = 50  # steps that the search of a doubtful one is worth, by its time
 RECENT = 100  # steps that tell what changes most where a run does not get on
 RECORD = 1 << 21  # numbers kept per advance: the record of a large system is shorter
@@ -250,7 +249,7 @@ _settle = brief_program(apply_settle)
 
 def _search_program(system: AbstractSystem, done: int) -> Callable[..., Searched]:
     """The program of the next search, after so many: most runs have too few to be worth an optimised one."""
-    return _search if type(system).eventful or done >= FEW_SEARCHES else _search_briefly
+    return _search if system.eventful or done >= FEW_SEARCHES else _search_briefly
 
 
 def _leave_out_passages(system, start: State, found: _Found, memory: _Memory) -> None:
@@ -281,7 +280,7 @@ def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
         number, index = int(found.owner[which]), int(found.element[which])
         rule, before = rules[number], state
         pile_up = memory.pile_up or _no_events(memory.count)
-        memory.pile_up, limit = pile_up.with_event(which, _known(before.t), sinks)
+        memory.pile_up, limit = pile_up.with_event(_known(which), _known(before.t), sinks)
         piles = not math.isnan(limit)
         if piles:
             # Asked first: a program that gives nothing cannot be kept.

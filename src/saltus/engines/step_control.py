@@ -61,7 +61,7 @@ class AbstractSteps(eqx.Module):
         """One step as the method takes it."""
         return stepper(flat.rate, t, y, h)
 
-    def at_once(self, flat: FlatSystem, stepper: Stepper) -> TypeGuard[ExplicitStepper]:
+    def at_once(self, stepper: Stepper, flat: FlatSystem) -> TypeGuard[ExplicitStepper]:
         """Whether a step and the looks along it are taken in one loop (`ExplicitStepper.with_looks`)."""
         return self.project and not self.constant and isinstance(stepper, ExplicitStepper) and flat.entwined()
 

@@ -90,8 +90,6 @@ class AbstractSystem(HybridSystem):
     on numbers.
     """
 
-    eventful: ClassVar[bool] = False  # whether runs have events by the hundred, whose search is worth optimised code
-
     @abc.abstractmethod
     def rate(self, state: State) -> Rate:
         """Time derivatives in the mode of `state`; NaN outside the domain shortens the step."""
@@ -100,6 +98,11 @@ class AbstractSystem(HybridSystem):
     def method(self) -> str:
         """Method of the steps where none is asked for (`engines.steppers.METHODS`)."""
         return "dopri8"
+
+    @property
+    def eventful(self) -> bool:
+        """Whether runs have events by the hundred, whose search is worth optimised code from the first on."""
+        return False
 
     @property
     def apart(self) -> tuple[int, ...]:
@@ -122,9 +125,9 @@ class AbstractSystem(HybridSystem):
         """Whether `rate`, the guards and `project` have most of their computation in common, in a mode or in all.
 
         Engines then ask for it once (`see`) and for the three by what it gives, in one place of a program, which is
-        compiled in less time. For long rates alone.
+        compiled in less time.
         """
-        return False
+        return type(self).see is not AbstractSystem.see
 
     def see(self, state: State) -> Any:
         """What `rate`, the guards and `project` have in common, for systems that are `entwined`."""

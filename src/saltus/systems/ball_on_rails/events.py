@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import jax
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.hybrid import Guard, State
+from saltus.hybrid.guard import once
 from saltus.hybrid.parts import shift
 from saltus.laws.friction import PointLimit, SpotLimit
 from saltus.systems.ball_common import choose, replace_parts, size
@@ -44,7 +46,7 @@ JAM_MESSAGE = (
 )
 
 
-def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
+def all_guards(ball: BallOnRails, contacts: Callable[[State], Contacts] | None = None) -> tuple[Guard, ...]:
     """A rail lost, landing, leaving, jamming; sticking and slipping of points; creep and rest of spots."""
 
     def both_slide(state):
@@ -65,7 +67,7 @@ def all_guards(ball: BallOnRails) -> tuple[Guard, ...]:
     def after(jump):
         return functools.partial(jump, ball)
 
-    look = _Look(ball)
+    look = _Look(ball, contacts or once(ball.contacts))
     guards = []
     if not ball.secure:
         guards += [
@@ -187,7 +189,7 @@ def _stick_on_one_rail(ball: BallOnRails, state: State) -> State:
     slip, spin = jnp.sum(place.motion.slip, 0), jnp.sum(place.motion.spin)
     v = _with_slip(ball, state, place, -slip, jnp.zeros(()) if ball.point else -spin)
     stuck = replace_parts(state, v=v, mode=jnp.where(state.mode == SLIP, STICK, state.mode))
-    return choose(_Look(ball).grip_left(stuck) >= 0.0, stuck, state)
+    return choose(_Look(ball, ball.contacts).grip_left(stuck) >= 0.0, stuck, state)
 
 
 def _with_slip(ball: BallOnRails, state: State, place: Place, slip: Array, spin: Scalar) -> RailMotion:
@@ -271,14 +273,12 @@ def _at_rest(ball: BallOnRails, state: State, index=0) -> State:
 class _Look:
     """Guard values; the contacts of a state are computed once for all guards."""
 
-    def __init__(self, ball: BallOnRails):
+    def __init__(self, ball: BallOnRails, contacts: Callable[[State], Contacts]):
         self.ball = ball
-        self._last: tuple[State, Contacts] | None = None
+        self._contacts = contacts
 
     def __call__(self, state: State) -> Contacts:
-        if self._last is None or self._last[0] is not state:
-            self._last = state, self.ball.contacts(state)
-        return self._last[1]
+        return self._contacts(state)
 
     def share_of_load(self, state: State) -> Scalar:
         """Sum of the loads over the weight."""

@@ -56,7 +56,6 @@ class BallOnRails(AbstractSystem):
 
     kind: ClassVar[str] = "rails"
     mode_names: ClassVar[tuple[str, ...]] = MODES
-    eventful: ClassVar[bool] = True
 
     mass: Scalar
     radius: Scalar
@@ -98,6 +97,11 @@ class BallOnRails(AbstractSystem):
         turning = jnp.append(velocity.tilt, velocity.turning) * self.radius
         return jnp.append(velocity.along, turning)
 
+    @property
+    def eventful(self) -> bool:
+        """A ball that rocks from rail to rail has hundreds."""
+        return True
+
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip counts as none [m/s]."""
         return atol_limit(events.NEAR_STICK, self.gravity, self.radius)
@@ -120,13 +124,20 @@ class BallOnRails(AbstractSystem):
 
     def rate(self, state: State) -> Rate:
         """Velocities and accelerations in the present mode, and the power lost."""
-        contacts = self.contacts(state)
+        return self.rate_by(state, self.contacts(state))
+
+    def see(self, state: State) -> Contacts:
+        """Loads, friction and accelerations in the present mode."""
+        return self.contacts(state)
+
+    def rate_by(self, state: State, seen: Contacts) -> Rate:
+        """The rate, where the contacts are known."""
         moves = ~((state.mode == REST) | (state.mode == JAMMED)).any()
         zero = jnp.zeros(())
         rate = Rate(
             q=RailPlace(state.v.along, state.v.tilt, zero),
-            v=contacts.acceleration,
-            ledger=RailLosses(contacts.power, zero),
+            v=seen.acceleration,
+            ledger=RailLosses(seen.power, zero),
         )
         return choose(moves, rate, jax.tree.map(jnp.zeros_like, rate))
 
@@ -166,6 +177,10 @@ class BallOnRails(AbstractSystem):
     def guards(self) -> tuple[Guard, ...]:
         """What can happen; see `events.all_guards`."""
         return events.all_guards(self)
+
+    def guards_by(self, state: State, seen: Contacts) -> list[Array]:
+        """The value of each guard, where the contacts are known."""
+        return [guard.function(state) for guard in events.all_guards(self, lambda _: seen)]
 
     def quantities(self) -> dict[str, Quantity]:
         """Name and meaning of everything that `observe` returns."""

@@ -24,6 +24,8 @@ LINKS = ("rod", "string")
 NOTHING = 1e-150  # mass of what is beyond the end of a chain: no sum feels it
 ROUGH = 0.2  # length of the edge link, in links, below which constant steps go by collocation
 
+FEW_LINKS = 20  # up to which the events of a chain are few
+
 
 class Balance(NamedTuple):
     """A chain at an instant, with the forces along it.
@@ -246,6 +248,11 @@ class Chain(AbstractSystem):
         demand = self.lengths(place) * velocity.angle**2
         tension = forces(directions, demand, pull, self.mass, regime.hanging)
         return Balance(place, velocity, regime, edge, along, across, directions, tension, table, capstan)
+
+    @property
+    def eventful(self) -> bool:
+        """A long chain has several events for each link."""
+        return self.n_links > FEW_LINKS
 
     def rate(self, state: State) -> Rate:
         """Time derivatives of angles, lengths and edge particle, and the power of friction."""
