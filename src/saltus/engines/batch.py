@@ -308,9 +308,10 @@ def _programs(
 
         return each(until_calm if one_by_one else one, lanes, one_by_one)
 
+    quick = plain_program if one_by_one else program
     if not sorted_by_mode and (eventful or not one_by_one):
-        return _Programs(_keep(flow), _keep(search))
-    return _Programs(_keep(flow), *_search_in_parts(stepper, watch, max_events, searched, sorted_by_mode))
+        return _Programs(_keep(flow, quick), _keep(search, quick))
+    return _Programs(_keep(flow, quick), *_search_in_parts(stepper, watch, max_events, searched, sorted_by_mode))
 
 
 def _flat(lane: Lanes, shared) -> FlatSystem:

@@ -114,7 +114,7 @@ def flow_one(
         before, largest = carry
         trial = try_step(flat, stepper, control, lane.until, before)
         after = judge_step(trial, before, armed, marks, stepper.order, control, lane.until, 0)
-        seen = jax.vmap(lambda t, y: jnp.nan_to_num(watch(system, flat.state(t, y))))(trial.times, trial.vectors)
+        seen = _watched(flat, watch, trial.times, trial.vectors)
         return after, larger(largest, seen, after.count > before.count)
 
     end, largest = jax.lax.while_loop(
@@ -204,8 +204,13 @@ def _along(flat: FlatSystem, first: State, last: State, watch):
     """What is watched, at some looks along a step."""
     h, times = last.t - first.t, jnp.stack([first.t, last.t])
     y0, y1 = ends = jnp.stack([flat.vector(first), flat.vector(last)])
-    slope0, slope1 = h * jax.vmap(flat.rate)(times, ends)
+    slope0, slope1 = h * jax.lax.map(lambda end: flat.rate(*end), (times, ends))
     vectors = cubic(y0, slope0, y1, slope1, GLANCES[:, None])
     vectors = jnp.where(jnp.isfinite(vectors), vectors, y1)
     times = first.t + GLANCES * h
-    return jax.vmap(lambda t, y: jnp.nan_to_num(watch(flat.system, flat.state(t, y))))(times, vectors)
+    return _watched(flat, watch, times, vectors)
+
+
+def _watched(flat: FlatSystem, watch, times, vectors):
+    """What is watched at these looks, one after the other: the program holds it once, and not side by side."""
+    return jax.lax.map(lambda look: jnp.nan_to_num(watch(flat.system, flat.state(*look))), (times, vectors))

@@ -16,7 +16,7 @@ from saltus.ensembles.store.layout import BLOCK, plain
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
-from saltus.scenarios.replace import replaced, value_at
+from saltus.scenarios.replace import replaced
 
 CORNERS = 6  # uncertain numbers up to which all corners of their range are validated instead of every sample
 Values = Mapping[str, np.ndarray]
@@ -75,8 +75,8 @@ class Stack:
 class Builder:
     """Builds samples of a scenario that differ in some numbers.
 
-    The scenario's own `build` runs once for all samples, with the numbers as vectors that JAX maps over; what
-    does not depend on them is computed as usual and shared.
+    The scenario's own `build` is traced once for all samples, with the numbers as vectors that JAX maps over; what
+    does not depend on them is the same for all and shared.
 
     Args:
         scenario: The scenario.
@@ -84,12 +84,20 @@ class Builder:
     """
 
     def __init__(self, scenario: Scenario, keys: tuple[str, ...]):
+        import jax
+
+        from saltus.programs.kept import BRIEF
+
         self.scenario, self.keys = scenario, keys
-        self._shared: Any = None
-        self._structure: Any = None
+        self._fixed: Any = None
+        together = jax.vmap(self._make, out_axes=(0, None, 0, 0))
+        self._together = jax.jit(together, compiler_options=BRIEF if jax.default_backend() == "cpu" else None)
 
     def _make(self, *numbers):
-        """The numbers of one sample's system that vary, its start, and whether the conditions on them hold."""
+        """The numbers of one sample's system: those that vary and the others; its start; whether all conditions hold.
+
+        What of the system is no number to be computed is kept aside.
+        """
         import equinox as eqx
         import jax
         import jax.numpy as jnp
@@ -100,35 +108,34 @@ class Builder:
             values = dict(zip(self.keys, numbers, strict=True))
             system, start = replaced(self.scenario, values).build()
         varying, shared = eqx.partition(system, lambda leaf: isinstance(leaf, mapped))
-        if self._shared is None:
-            self._shared, self._structure = shared, jax.tree.structure(varying)
+        traced, self._fixed = eqx.partition(shared, lambda leaf: isinstance(leaf, Tracer))
         # A condition inside a compiled function cannot be looked at from here.
         seen = [jnp.all(one) for one in notes if isinstance(one, mapped) or not isinstance(one, Tracer)]
-        return jax.tree.leaves(varying), start, functools.reduce(jnp.logical_and, seen, jnp.asarray(True))
+        holds = functools.reduce(jnp.logical_and, seen, jnp.asarray(True))
+        return varying, traced, jax.tree.map(jnp.asarray, start), holds
 
     def works(self) -> bool:
         """Whether the scenario can be built without knowing its numbers."""
         import jax
 
-        own = [np.full(BLOCK, float(value_at(self.scenario, key))) for key in self.keys]
         try:
-            jax.vmap(self._make)(*jax.device_put(own))  # of the size of the chunks, whose programs it is to share
+            # Of the size of the chunks, which are not traced again.
+            self._together.eval_shape(*[jax.ShapeDtypeStruct((BLOCK,), float)] * len(self.keys))
         except (TypeError, ValueError, jax.errors.JAXTypeError):
             return False
         return True
 
     def build(self, vectors: np.ndarray) -> Stack:
         """The samples with these numbers (sample, key); whole blocks of them, see `BLOCK`."""
+        import equinox as eqx
         import jax
 
-        built = jax.vmap(self._make)(*jax.device_put(list(np.ascontiguousarray(vectors.T))))
-        varying, start, holds = jax.tree.map(np.asarray, built)
-        good = np.asarray(holds)
+        varying, traced, start, holds = jax.tree.map(np.asarray, self._together(*np.ascontiguousarray(vectors.T)))
+        good = holds
         for leaf in jax.tree.leaves((varying, start)):
-            values = np.asarray(leaf)
-            if values.dtype.kind == "f":
-                good = good & ~np.isnan(values).reshape(len(vectors), -1).any(axis=1)
-        return Stack(jax.tree.unflatten(self._structure, varying), self._shared, start, good)
+            if leaf.dtype.kind == "f":
+                good = good & ~np.isnan(leaf).reshape(len(vectors), -1).any(axis=1)
+        return Stack(varying, eqx.combine(traced, self._fixed), start, good)
 
 
 def end_times(scenario: Scenario, values: Values) -> np.ndarray:

@@ -64,11 +64,12 @@ def before_stop(system: SlidingMasses, state: State, index) -> State:
 
     def excess(u):
         a = jnp.where(stops, system.columns(system.forces(moving(u)).motion), 0.0)
-        return jnp.where(stops, u * jnp.sqrt(jnp.sum(a**2)) + a, u).ravel()
+        left = jnp.where(stops, u * jnp.sqrt(jnp.sum(a**2)) + a, u).ravel()
+        return left, left
 
     def improve(u, _):
-        slope = jax.jacfwd(excess)(u).reshape(u.size, u.size)
-        return u - jnp.linalg.solve(slope, excess(u)).reshape(u.shape), None
+        slope, left = jax.jacfwd(excess, has_aux=True)(u)
+        return u - jnp.linalg.solve(slope.reshape(u.size, u.size), left).reshape(u.shape), None
 
     known = jnp.where(stops, state.v, 0.0)
     known = known / jnp.sqrt(jnp.sum(known**2))
@@ -133,11 +134,17 @@ def release(system: SlidingMasses, state: State, index) -> State:
     At this instant its acceleration is still zero and grows with time, so the others move on for a moment with it held.
     By then it has gained half of that acceleration times the moment, and so have the others of what theirs differ by.
     """
-    probe = after_short_time(system, state, PROBE_TIME)
-    growth = jnp.max(_onset(system, probe, probe.mode == STICK).motion.length() * (probe.mode == STICK)) / PROBE_TIME
-    moment = jnp.clip(jnp.cbrt(6.0 * RELEASE_PATH / jnp.maximum(growth, 1e-9)), 1e-5, 1e-2)
-    later = after_short_time(system, state, moment)
-    begins = _onset(system, later, later.mode == STICK)
+
+    def look(moment, _):
+        later = after_short_time(system, state, moment)
+        begins = _onset(system, later, later.mode == STICK)
+        growth = jnp.max(begins.motion.length() * (later.mode == STICK)) / moment
+        wanted = jnp.clip(jnp.cbrt(6.0 * RELEASE_PATH / jnp.maximum(growth, 1e-9)), 1e-5, 1e-2)
+        return wanted, (moment, later, begins)
+
+    # A probe, then the moment that it asks for; in a loop, so that the program holds the motion once.
+    looks = jax.lax.scan(look, jnp.asarray(PROBE_TIME), None, length=2)[1]
+    moment, later, begins = jax.tree.map(lambda both: both[1], looks)
     loose = ((later.mode == STICK) & ~begins.held).at[index].set(True)
     moves, held = (loose | (later.mode != STICK))[:, None], system.forces(later)
     gained = jnp.where(moves, system.columns(begins.motion - held.motion), 0.0)
@@ -178,20 +185,18 @@ def landing(system: SlidingMasses, state: State, index) -> State:
     ago = 2.0 * depth / (closing + at_surface)
     leaving = restitution * at_surface
 
-    lying = land(system, state, index, closing)
     lies = (leaving**2 < 8.0 * depth * falls) | (restitution == 0.0)
     bounces_on = lies & (leaving > 0.0)
     row = 2.0 * leaving / jnp.where(bounces_on, falls * (1.0 - restitution), jnp.inf)
     smooth = eqx.tree_at(lambda s: s.law, system, Weakened(system.law, jnp.ones_like(system.mass).at[index].set(0.0)))
-    lain = after_short_time(smooth, lying, jnp.maximum(row - ago, 0.0))
-    bounced = _bounce(system, state, index, at_surface + leaving, ago)
+    landed = land(system, state, index, jnp.where(lies, closing, at_surface + leaving))
+    lain = after_short_time(smooth, landed, jnp.maximum(row - ago, 0.0))
+    bounced = _bounced(system, landed, index, (at_surface + leaving) * ago * normal)
     return jax.tree.map(lambda yes, no: jnp.where(lies, yes, no), lain, bounced)
 
 
-def _bounce(system: SlidingMasses, state: State, index, blow, ago) -> State:
-    """A flying mass after a blow of the surface a moment ago."""
-    after = land(system, state, index, blow)
-    way = blow * ago * system.places(state).normal.stack()[index]
+def _bounced(system: SlidingMasses, after: State, index, way) -> State:
+    """A mass that has landed, in flight again: it has come this way since its blow a moment ago."""
     q, ledger = after.q.at[index].add(way), after.ledger.lose(-system.mass[index] * system.gravity * way[2])
     return State(after.t, q, after.v, ledger, after.mode.at[index].set(FREE))
 
