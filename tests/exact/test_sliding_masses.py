@@ -13,7 +13,7 @@ from saltus.engines import EventDriven, FixedStep
 from saltus.engines.batch_constant import run_lanes
 from saltus.links import Mobility, Rods
 from saltus.links.rods import has_redundant_rods
-from saltus.numerics.vectors import Vectors
+from saltus.numerics.components import Vec
 from saltus.simulation import observe
 
 G = 9.81
@@ -262,7 +262,7 @@ def _network(pairs, n, seed=0):
     normal = rng.normal(size=(n, 3))
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
     c = normal + 0.05 * rng.normal(size=(n, 3))
-    unstack = jax.jit(Vectors.unstack)
+    unstack = jax.jit(Vec.of)
     mobility = Mobility(jnp.asarray(1.0 / rng.uniform(0.5, 2.0, n)), unstack(normal), unstack(c))
     return unstack(direction), mobility, jnp.asarray(rng.normal(size=(len(pairs), 2)))
 
