@@ -178,7 +178,11 @@ class Turn:
     @staticmethod
     def of_quaternion(q: Any) -> Turn:
         """From a unit quaternion (w, x, y, z), body to lab."""
-        w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+        return Turn.of_parts(q[..., 0], q[..., 1], q[..., 2], q[..., 3])
+
+    @staticmethod
+    def of_parts(w: Any, x: Any, y: Any, z: Any) -> Turn:
+        """From the components of a unit quaternion, body to lab."""
         return Turn(
             Vec(1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)),
             Vec(2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)),
