@@ -11,11 +11,14 @@ import jax
 import pytest
 
 import saltus
+from saltus._jax_settings import QUICK, known_flags
 from tests.browser import browser  # noqa: F401
 
+PROFILE = os.environ.get("SALTUS_HYPOTHESIS", "fast")
+if PROFILE != "thorough":  # a program in one module takes a tenth less to compile than in pieces, and runs the same
+    os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *known_flags(QUICK[-1:])]).strip()
 saltus.configure(programs=False)  # before JAX starts; tests change what programs are made of, and keep none
 
-PROFILE = os.environ.get("SALTUS_HYPOTHESIS", "fast")
 # No deadline: the first example of a test compiles. Derandomized: a failure on one machine fails on all.
 hypothesis.settings.register_profile("fast", max_examples=20, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("thorough", max_examples=300, deadline=None, derandomize=True)

@@ -13,9 +13,14 @@ def late(package: str, where: Mapping[str, Sequence[str]]) -> tuple[Callable[[st
     """`__getattr__` and `__dir__` of a package whose names come from these modules of it.
 
     A module that is listed without names is itself what is asked for. A name may be that of its module (`gap` in
-    `gap`): it stands for what the module defines, whether or not the module is loaded.
+    `gap`): it stands for what the module defines, whether or not the module is loaded. A module of another package is
+    given by its full name.
     """
-    module_of = {name: f"{package}.{module}" for module, given in where.items() for name in given}
+    module_of = {
+        name: module if module.startswith("saltus.") else f"{package}.{module}"
+        for module, given in where.items()
+        for name in given
+    }
     modules = [module for module, given in where.items() if not given]
 
     def load(name: str) -> Any:

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import saltus as sl
+from saltus.engines import EventDriven, FixedStep
+from saltus.engines.batch_constant import run_lanes
 from saltus.links import Mobility, Rods
 from saltus.links.rods import has_redundant_rods
-from saltus.numerics.vectors import Vectors
+from saltus.numerics.components import Vec
 from saltus.simulation import observe
 
 G = 9.81
@@ -200,6 +202,23 @@ def test_run_without_an_end_ends_as_the_last_mass_stops():
     assert moving.outcome.name == "finished" and "Still moving" in moving.outcome.message
 
 
+@pytest.mark.parametrize("step", [pytest.param(0.004, marks=pytest.mark.slow), 0.002])
+def test_a_mass_that_turns_while_friction_stops_it_is_followed_to_its_rest_with_constant_steps(step):
+    # In two dimensions the direction of a sliding mass turns ever faster towards its stop.
+    system = sl.systems.SlidingMasses(sl.surfaces.Plane(0.3, 0.0), [1.0], mu=0.4)
+    start = system.start([[0.0, 0.0]], [[0.4, 0.7]])
+    exact = EventDriven(rtol=1e-12, atol=1e-14).run(system, start, 2.0)
+    single = FixedStep(step).run(system, start, 2.0)
+    assert [event.name for event in single.events] == [event.name for event in exact.events] == ["stop"]
+    # Fourth order: 0.7 m/s over steps that are a hundredth of the time to the stop.
+    assert single.events[0].t == pytest.approx(exact.events[0].t, abs=2e-7 * (step / 0.004) ** 4)
+    stacked = jax.tree.map(lambda x: x[None], (eqx.filter(system, eqx.is_array), start))
+    systems = eqx.combine(stacked[0], system)
+    many = run_lanes(systems, stacked[1], lambda system, state: system.places(state).speed, until=2.0, step=step)
+    assert int(many.events[0]) == 1 and int(many.state.mode[0, 0]) == 2
+    np.testing.assert_allclose(many.state.q[0], single.end.q, atol=1e-9)
+
+
 def test_mass_that_leaves_over_the_rim_of_the_bowl_ends_the_run_with_its_name():
     system = sl.systems.SlidingMasses(sl.surfaces.Sphere(1.0), [1.0], mu=0.0)
     run = sl.simulate(system, system.start([[0.1, 0.0]], [[6.0, 0.5]]), 3.0)
@@ -243,7 +262,7 @@ def _network(pairs, n, seed=0):
     normal = rng.normal(size=(n, 3))
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
     c = normal + 0.05 * rng.normal(size=(n, 3))
-    unstack = jax.jit(Vectors.unstack)
+    unstack = jax.jit(Vec.of)
     mobility = Mobility(jnp.asarray(1.0 / rng.uniform(0.5, 2.0, n)), unstack(normal), unstack(c))
     return unstack(direction), mobility, jnp.asarray(rng.normal(size=(len(pairs), 2)))
 

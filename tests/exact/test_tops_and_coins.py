@@ -191,20 +191,6 @@ def test_a_tippe_top_turns_over_at_a_time_that_does_not_hang_on_the_tolerance():
     assert tilt < -0.5  # the axis points down
 
 
-def test_rolling_friction_brings_a_ball_to_rest_at_the_known_place():
-    radius, lever, v = 0.1, 0.002, 1.0
-    ball = BodyOnGround(
-        LEVEL, Solid(Ball(radius), mass=3.0), Coulomb(0.5), Newton(0.0), gravity=G, rolling_friction=lever
-    )
-    run = sl.simulate(ball, ball.start([0.0, 0.0], [v, 0.0, 0.0], angular_velocity=[0.0, v / radius, 0.0]), np.inf)
-    slowing = 5 / 7 * G * lever / radius
-    (event,) = run.events
-    assert run.outcome.name == "at_rest" and event.data["into"] == "rest"
-    assert event.t == pytest.approx(v / slowing, rel=1e-9)
-    assert float(run.end.q[0]) == pytest.approx(v**2 / (2 * slowing), rel=1e-9)
-    assert float(run.end.ledger[0]) == pytest.approx(0.7 * 3.0 * v**2, rel=1e-9)
-
-
 def test_a_ball_on_a_gentle_slope_rests_and_on_a_steeper_one_rolls():
     radius, lever = 0.1, 0.01
     for slope, mode in ((0.099, REST), (0.101, ROLL)):

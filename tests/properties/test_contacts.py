@@ -80,7 +80,7 @@ def check_nothing_is_missed(ones, twos, found):
 
 @pytest.fixture(scope="module")
 def encounters():
-    ones, twos = random_pairs(100, seed=3)
+    ones, twos = random_pairs(60, seed=3)
     return ones, twos, search(ones, twos)
 
 

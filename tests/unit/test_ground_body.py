@@ -99,16 +99,33 @@ def test_a_stone_wider_than_the_hollow_ends_its_run_with_a_name():
     assert run.outcome.name == "several_contacts" and "more than one place" in run.outcome.message
 
 
+def like_the_template(solid, mu, lever):
+    """On level ground, with the laws of the template: one compiled program for all ellipsoids."""
+    return BodyOnGround(Plane(0.0, 0.0), solid, Coulomb(mu), Stronge(0.0, 0.0), rolling_friction=lever)
+
+
 def test_friction_that_jams_a_rod_into_the_ground_is_recognised_as_painleves_paradox():
     # A slender rod that leans forwards and slides: at 45 degrees the normal force is not determined beyond mu = 5 / 3.
     rod = Solid(Ellipsoid([1.0, 0.01, 0.01]), mass=1.0, principal_inertia=[1e-3, 1 / 3, 1 / 3])
     leaning = [np.cos(np.pi / 8), 0.0, -np.sin(np.pi / 8), 0.0]
     names = {}
     for mu in (1.6, 1.75):
-        system = BodyOnGround(Plane(0.0, 0.0), rod, Coulomb(mu), Newton(0.0))
+        system = like_the_template(rod, mu, lever=1e-12)
         start = system.start([0.0, 0.0], velocity=[-3.0, 0.0, 0.0], quaternion=leaning)
         names[mu] = sl.simulate(system, start, 1e-4).outcome.name
     assert names == {1.6: "finished", 1.75: "ill_posed"}
+
+
+def test_rolling_friction_brings_a_ball_to_rest_at_the_known_place():
+    radius, lever, v, g = 0.1, 0.002, 1.0, 9.81
+    ball = like_the_template(Solid(Ellipsoid([radius] * 3), mass=3.0), 0.5, lever)
+    run = sl.simulate(ball, ball.start([0.0, 0.0], [v, 0.0, 0.0], angular_velocity=[0.0, v / radius, 0.0]), np.inf)
+    slowing = 5 / 7 * g * lever / radius
+    (event,) = run.events
+    assert run.outcome.name == "at_rest" and event.data["into"] == "rest"
+    assert event.t == pytest.approx(v / slowing, rel=1e-9)
+    assert float(run.end.q[0]) == pytest.approx(v**2 / (2 * slowing), rel=1e-9)
+    assert float(run.end.ledger[0]) == pytest.approx(0.7 * 3.0 * v**2, rel=1e-9)
 
 
 @pytest.mark.slow
@@ -140,7 +157,8 @@ def test_a_disc_supports_what_a_flat_disc_does():
 
 
 def test_the_dataset_of_a_run_tells_the_forces_and_draws():
-    data = sl.scenarios.loads(TEXT).simulate().to_dataset(31, {"scenario": TEXT})
+    text = TEXT.replace('until = "rest"', "until = 1.0")
+    data = sl.scenarios.loads(text).simulate().to_dataset(31, {"scenario": text})
     touching = data["mode"].values > 0
     assert touching.any() and not touching.all()
     assert (data["normal_force"].values[touching] > 0.0).all() and not data["normal_force"].values[~touching].any()

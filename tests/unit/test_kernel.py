@@ -214,20 +214,3 @@ def test_a_lane_with_more_events_or_steps_than_allowed_is_given_up():
     assert (np.asarray(few_events.events) == 2).all()
     few_steps = run_lanes(systems, starts, height, until=3.0, step=STEP, max_steps=8)
     assert (np.asarray(few_steps.status) == Status.full).all()
-
-
-@pytest.mark.parametrize("step", [pytest.param(0.004, marks=pytest.mark.slow), 0.002])
-def test_a_mass_that_turns_while_friction_stops_it_is_followed_to_its_rest_with_constant_steps(step):
-    # In two dimensions the direction of a sliding mass turns ever faster towards its stop.
-    system = sl.systems.SlidingMasses(sl.surfaces.Plane(0.3, 0.0), [1.0], mu=0.4)
-    start = system.start([[0.0, 0.0]], [[0.4, 0.7]])
-    exact = EventDriven(rtol=1e-12, atol=1e-14).run(system, start, 2.0)
-    single = FixedStep(step).run(system, start, 2.0)
-    assert [event.name for event in single.events] == [event.name for event in exact.events] == ["stop"]
-    # Fourth order: 0.7 m/s over steps that are a hundredth of the time to the stop.
-    assert single.events[0].t == pytest.approx(exact.events[0].t, abs=2e-7 * (step / 0.004) ** 4)
-    stacked = jax.tree.map(lambda x: x[None], (eqx.filter(system, eqx.is_array), start))
-    systems = eqx.combine(stacked[0], system)
-    many = run_lanes(systems, stacked[1], lambda system, state: system.places(state).speed, until=2.0, step=step)
-    assert int(many.events[0]) == 1 and int(many.state.mode[0, 0]) == 2
-    np.testing.assert_allclose(many.state.q[0], single.end.q, atol=1e-9)

@@ -38,7 +38,7 @@ def command(
     """
     import numpy as np
 
-    from saltus.io import atomic_write, check_suffix
+    from saltus.io import check_suffix
     from saltus.io import write as write_dataset
 
     key, values = _values(over)
@@ -51,9 +51,9 @@ def command(
         write_dataset(_dataset(found, see), out)
     if plot is not None:
         from saltus.views.dynamics import diagram
+        from saltus.views.style import save
 
-        with atomic_write(plot) as temporary:
-            diagram(found, see).savefig(temporary, dpi=160)
+        save(diagram(found, see), plot)
     seen = found.seen[found.complete]
     branches = found.branches(1e-3 * float(np.ptp(seen) or 1.0) if seen.size else 1.0)[found.complete]
     ended = [str(outcome) for outcome in found.outcomes[~found.complete]]

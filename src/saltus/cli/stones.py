@@ -48,9 +48,10 @@ def mapped(
     layers = maps.maps()
     write_raster(files.maps, layers, terrain.grid, {name: units for name, (units, _) in MAPS.items()})
     if files.plot is not None:
-        from saltus.views.rockfall import save_figure
+        from saltus.views.rockfall import figure
+        from saltus.views.style import save
 
-        save_figure(layers, terrain, files.plot, None if line is None else line.line)
+        save(figure(layers, terrain, None if line is None else line.line), files.plot)
     if files.profile is not None and line is not None:
         write_profile(files.profile, line)
     facts = {

@@ -1,8 +1,8 @@
 """Many runs of one scenario with values drawn for some of its keys: sampling, running, storing."""
 
-import importlib
 from typing import TYPE_CHECKING
 
+from saltus._late import late
 from saltus.ensembles.errors import ChunkError, EnsembleError, Interrupted, WriteError
 
 if TYPE_CHECKING:
@@ -11,14 +11,6 @@ if TYPE_CHECKING:
     from saltus.ensembles.design import Design
     from saltus.ensembles.execute.runner import ensemble
     from saltus.ensembles.store import Store
-
-_NAMES = {
-    "Design": "saltus.ensembles.design",
-    "Store": "saltus.ensembles.store",
-    "ensemble": "saltus.ensembles.execute.runner",
-    "gas_boxes": "saltus.ensembles.boxes",
-    "summarize": "saltus.ensembles.analyse.report",
-}
 
 __all__ = [
     "ChunkError",
@@ -32,9 +24,14 @@ __all__ = [
     "summarize",
 ]
 
-
-def __getattr__(name: str):
-    """Load what is asked for; the worker processes need little."""
-    if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
-    raise AttributeError(f"module 'saltus.ensembles' has no attribute {name!r}")
+# Loaded when first asked for; the worker processes need little.
+__getattr__, __dir__ = late(
+    __name__,
+    {
+        "analyse.report": ("summarize",),
+        "boxes": ("gas_boxes",),
+        "design": ("Design",),
+        "execute.runner": ("ensemble",),
+        "store": ("Store",),
+    },
+)

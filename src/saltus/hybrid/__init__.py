@@ -1,8 +1,8 @@
 """The contract between systems and engines; knows no mechanics."""
 
-import importlib
 from typing import TYPE_CHECKING
 
+from saltus._late import late
 from saltus.hybrid.event import Event, Events
 from saltus.hybrid.functions import FunctionSystem, system
 from saltus.hybrid.guard import Guard, always, unchanged
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from saltus.diagnostics.conformance import check
     from saltus.engines.bounded import simulate_bounded
     from saltus.engines.many import simulate_many
-
-# What runs a system stands above this package; it is reached from here, and loaded when first used.
-_ABOVE = {
-    "check": "saltus.diagnostics.conformance",
-    "simulate_bounded": "saltus.engines.bounded",
-    "simulate_many": "saltus.engines.many",
-}
 
 __all__ = [
     "OUTCOMES",
@@ -52,9 +45,12 @@ __all__ = [
     "unchanged",
 ]
 
-
-def __getattr__(name: str):
-    """Load what is asked for."""
-    if name in _ABOVE:
-        return getattr(importlib.import_module(_ABOVE[name]), name)
-    raise AttributeError(f"module 'saltus.hybrid' has no attribute {name!r}")
+# What runs a system stands above this package; it is reached from here, and loaded when first used.
+__getattr__, __dir__ = late(
+    __name__,
+    {
+        "saltus.diagnostics.conformance": ("check",),
+        "saltus.engines.bounded": ("simulate_bounded",),
+        "saltus.engines.many": ("simulate_many",),
+    },
+)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from saltus.numerics.vectors import Vectors
+from saltus.numerics.components import Vec
 
 PerMass = Float[Array, " n"]
 PerRod = Float[Array, " r"]
@@ -30,10 +30,10 @@ class Mobility(eqx.Module):
     """
 
     inverse_mass: PerMass
-    n: Vectors
-    c: Vectors
+    n: Vec
+    c: Vec
 
-    def answer(self, force: Vectors) -> Vectors:
+    def answer(self, force: Vec) -> Vec:
         """Accelerations that these forces cause [m s-2]."""
         return (force - self.c * self.n.dot(force)) * self.inverse_mass
 
@@ -72,11 +72,11 @@ class Rods(eqx.Module):
         """Index of the mass at the second end."""
         return self.plan.second
 
-    def between(self, values: Vectors) -> Vectors:
+    def between(self, values: Vec) -> Vec:
         """Vector at the first end minus vector at the second end of each rod."""
         return values.map(lambda part: _take(part, self.first) - _take(part, self.second))
 
-    def along(self, directions: Vectors, base: Vectors, c: Vectors, size: PerMass, held) -> tuple[PerRod, PerRod]:
+    def along(self, directions: Vec, base: Vec, c: Vec, size: PerMass, held) -> tuple[PerRod, PerRod]:
         """The parts of `base + c size` along each rod at its first and its second end; 0 where held."""
 
         def at(end: np.ndarray) -> PerRod:
@@ -85,11 +85,11 @@ class Rods(eqx.Module):
 
         return at(self.first), at(self.second)
 
-    def pull(self, forces: PerRod, directions: Vectors) -> Vectors:
+    def pull(self, forces: PerRod, directions: Vec) -> Vec:
         """Force of the rods on each mass; a positive rod force pushes its ends apart [N]."""
         return (directions * forces).map(self.plan.gather)
 
-    def diagonal(self, directions: Vectors, mobility: Mobility) -> PerRod:
+    def diagonal(self, directions: Vec, mobility: Mobility) -> PerRod:
         """The denominators D of the rods taken one by one, A_rr [1/kg]."""
 
         def at(end: np.ndarray) -> PerRod:
@@ -98,7 +98,7 @@ class Rods(eqx.Module):
 
         return at(self.first) + at(self.second)
 
-    def solve(self, directions: Vectors, mobility: Mobility, b: Float[Array, "r k"]) -> Float[Array, "r k"]:
+    def solve(self, directions: Vec, mobility: Mobility, b: Float[Array, "r k"]) -> Float[Array, "r k"]:
         """Solve A h = b for several right-hand sides at once; rods between held masses get h = 0."""
         diagonal = self.diagonal(directions, mobility)
         loose = (_take(mobility.inverse_mass, self.first) + _take(mobility.inverse_mass, self.second)) > 0.0
@@ -106,11 +106,11 @@ class Rods(eqx.Module):
         b = jnp.where(loose[:, None], b, 0.0)
         return self.plan.solve(diagonal, self._couplings(directions, mobility), b)
 
-    def _couplings(self, directions: Vectors, mobility: Mobility) -> Float[Array, " entries"]:
+    def _couplings(self, directions: Vec, mobility: Mobility) -> Float[Array, " entries"]:
         """Off-diagonal entries of A, in the order of the plan."""
         plan = self.plan
-        row, column = directions[plan.row], directions[plan.column]
-        normal = row.dot(mobility.c[plan.shared]) * column.dot(mobility.n[plan.shared])
+        row, column = _ends(directions, plan.row), _ends(directions, plan.column)
+        normal = row.dot(_ends(mobility.c, plan.shared)) * column.dot(_ends(mobility.n, plan.shared))
         return jnp.asarray(plan.sign) * mobility.inverse_mass[plan.shared] * (row.dot(column) - normal)
 
 
@@ -121,7 +121,7 @@ def _take(values: Array, index: np.ndarray) -> Array:
     return values[index]
 
 
-def _ends(vectors: Vectors, index: np.ndarray) -> Vectors:
+def _ends(vectors: Vec, index: np.ndarray) -> Vec:
     return vectors.map(lambda part: _take(part, index))
 
 

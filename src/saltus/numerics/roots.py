@@ -126,6 +126,18 @@ class FallingRoot(eqx.Module):
         return jnp.where(take_a, points.a, points.b), extra, ~seeking_low
 
 
+def bisect(is_below: Callable[[Array], Array], low: Array, high: Array, halvings: int) -> tuple[Array, Array]:
+    """Ends of a bracket (or of many) after so many halvings; `is_below` tells whether a point lies below the root."""
+
+    def halve(_, ends):
+        low, high = ends
+        middle = 0.5 * (low + high)
+        below = is_below(middle)
+        return jnp.where(below, middle, low), jnp.where(below, high, middle)
+
+    return jax.lax.fori_loop(0, halvings, halve, (low, high))
+
+
 def falling_root(
     function: Callable[[Scalar], tuple[Scalar, Any]],
     low: Scalar,

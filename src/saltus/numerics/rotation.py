@@ -22,7 +22,7 @@ MOST_STEPS = 50_000  # of one turn
 
 def multiply(p: Float[Array, "*n 4"], q: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
     """Product of two quaternions: first the turn `q`, then the turn `p`."""
-    return jnp.stack(_product(*([part[..., k] for k in range(4)] for part in (p, q))), axis=-1)
+    return jnp.stack(product(*([part[..., k] for k in range(4)] for part in (p, q))), axis=-1)
 
 
 def normalise(q: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
@@ -142,7 +142,7 @@ def free_rotations(
     mass, load = (Vec(*(part[which] for part in whole)) for whole in (moments, momentum))
     turned, _ = _step(turned, lost, load, mass, duration - count * stride[which])
     turned = np.where(count < MOST_STEPS, turned / np.sqrt(np.sum(turned * turned, axis=0)), np.nan)
-    turned = np.stack(_product(q[which].T, turned))
+    turned = np.stack(product(q[which].T, turned))
     turn = Turn.of_quaternion(turned.T)
     spin = turn.to_lab(turn.to_body(Turn.of_quaternion(q[which]).to_lab(load)).over(mass))
     return turned.T, np.stack([spin.x, spin.y, spin.z], axis=1)
@@ -175,7 +175,7 @@ def _step(q: np.ndarray, lost: np.ndarray, momentum: Vec, moments: Vec, step: np
     return new, change - (new - q)
 
 
-def _product(p, q) -> list:
+def product(p, q) -> list:
     """The components of a product of quaternions."""
     a, b, c, d = p
     w, x, y, z = q

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.animation import FuncAnimation
     from matplotlib.figure import Figure
 
-DPI = 160  # dots per inch of a figure
 
 __all__ = ["animation", "figure", "page", "save_animation", "save_figure", "save_page"]
 
@@ -53,25 +52,9 @@ def _heading(dataset: xr.Dataset) -> str:
 
 def save_figure(dataset: xr.Dataset, path: str | Path) -> None:
     """Write the figure of a run (.png, .pdf, .svg), whole or not at all."""
-    import matplotlib as mpl
+    from saltus.views.style import save
 
-    from saltus.io import atomic_write
-    from saltus.views.style import SETTINGS
-
-    drawn = figure(dataset)
-    with mpl.rc_context(SETTINGS), atomic_write(path) as temporary:
-        if temporary.suffix.lower() == ".png":
-            _write_png(drawn, temporary)
-        else:
-            drawn.savefig(temporary, dpi=DPI)
-
-
-def _write_png(drawn: Figure, path: Path) -> None:
-    """The same pixels as `Figure.savefig`, which draws everything once more before to find the orientation of paper."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    drawn.set_dpi(DPI)
-    FigureCanvasAgg(drawn).print_png(path, pil_kwargs={"compress_level": 2})
+    save(figure(dataset), path)
 
 
 def save_animation(dataset: xr.Dataset, path: str | Path, progress: Callable[[float, str], None] | None = None) -> None:

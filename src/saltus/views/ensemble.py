@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from saltus.io.files import atomic_write
 from saltus.views.base import words
 from saltus.views.pages.arrays import unit_text
-from saltus.views.style import INK, SETTINGS, colour, in_house_style, new_figure
+from saltus.views.style import INK, colour, in_house_style, new_figure
 
 ABREAST = 2  # columns side by side, each with two panels
 MOST = 30
@@ -71,15 +68,6 @@ def figure(columns: Sequence[Curves], outcomes: Mapping[str, int] | None = None,
         title = f"{title}   (without {why}; `saltus summarize` tells of all)"
     drawing.suptitle(title, x=0.01, ha="left", fontsize=10)
     return drawing
-
-
-def save_figure(
-    columns: Sequence[Curves], path: str | os.PathLike, outcomes: Mapping[str, int] | None = None, title: str = ""
-) -> None:
-    """Write the picture (.png, .pdf, .svg), whole or not at all."""
-    drawn = figure(columns, outcomes, title)
-    with mpl.rc_context(SETTINGS), atomic_write(path) as temporary:
-        drawn.savefig(temporary, dpi=160)
 
 
 def _outcomes(axes: Axes, outcomes: Mapping[str, int]) -> None:

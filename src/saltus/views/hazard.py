@@ -10,12 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LightSource, LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
-from saltus.io.files import atomic_write
 from saltus.io.hazard import MAPS, Hazard
 from saltus.surfaces import Terrain
 from saltus.views.base import words
 from saltus.views.pages.arrays import unit_text
-from saltus.views.style import SETTINGS, new_figure
+from saltus.views.style import SETTINGS, new_figure, save
 
 COLOUR_MAPS = {
     "passage_probability": "YlOrRd",
@@ -65,9 +64,7 @@ def deep_colours(name: str) -> LinearSegmentedColormap:
 
 def save_figure(hazard: Hazard, terrain: Terrain, path: str | os.PathLike) -> None:
     """Write the hazard maps as a picture (.png, .pdf, .svg), whole or not at all."""
-    drawn = figure(hazard, terrain)
-    with mpl.rc_context(SETTINGS), atomic_write(path) as temporary:
-        drawn.savefig(temporary, dpi=160)
+    save(figure(hazard, terrain), path)
 
 
 def relief(axes: Axes, terrain: Terrain) -> None:

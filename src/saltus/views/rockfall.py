@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from saltus.io.files import atomic_write
 from saltus.io.rockfall import MAPS
 from saltus.surfaces import Terrain
 from saltus.views.base import words
@@ -60,10 +57,3 @@ def _extent(passed: np.ndarray, terrain: Terrain, corners: np.ndarray | None) ->
     low, high = points.min(axis=0) - pixel, points.max(axis=0) + pixel
     margin = AROUND * np.max(high - low)
     return np.maximum(low - margin, first), np.minimum(high + margin, last)
-
-
-def save_figure(layers: dict[str, np.ndarray], terrain: Terrain, path: str | os.PathLike, line=None) -> None:
-    """Write the maps as a picture (.png, .pdf, .svg), whole or not at all."""
-    drawn = figure(layers, terrain, line)
-    with mpl.rc_context(SETTINGS), atomic_write(path) as temporary:
-        drawn.savefig(temporary, dpi=160)

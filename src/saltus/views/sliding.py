@@ -19,6 +19,7 @@ from saltus.views.base import (
 )
 from saltus.views.ground import extent, ground
 from saltus.views.pages.panels import energies, of_each, speeds
+from saltus.views.pages.sliding import rod_ends
 from saltus.views.sliding_scene import Scene
 from saltus.views.style import FAINT, INK, colour, new_figure
 
@@ -98,13 +99,6 @@ def _profile(axes: Axes, dataset: xr.Dataset) -> None:
     axes.set(xlabel="distance travelled, from above [m]", ylabel="z [m]")
     axes.set_title("height along the path" + (" (true to scale)" if true else ""))
     axes.legend()
-
-
-def rod_ends(dataset: xr.Dataset) -> list[tuple[int, int]]:
-    """The masses that each rod joins, from its label such as "0-1"."""
-    if "rod" not in dataset.coords:
-        return []
-    return [tuple(int(end) for end in str(label).split("-")) for label in dataset["rod"].values]  # type: ignore[misc]
 
 
 def _rods(axes: Axes, dataset: xr.Dataset, position: np.ndarray, dashed: bool) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+
+from saltus.io.files import atomic_write
+
+DPI = 160  # dots per inch of a figure
 
 # Okabe and Ito 2008: distinct for all common kinds of colour vision; black is kept for events and axes.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F6000", "#999999")
@@ -53,6 +58,17 @@ def new_figure(width: float, height: float, constrained: bool = True) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained" if constrained else None)
     FigureCanvasAgg(figure)
     return figure
+
+
+def save(drawn: Figure, path: str | os.PathLike) -> None:
+    """Write a figure (.png, .pdf, .svg), whole or not at all."""
+    with mpl.rc_context(SETTINGS), atomic_write(path) as temporary:
+        if temporary.suffix.lower() == ".png":
+            # As by `Figure.savefig`, which draws everything once more before to find the orientation of paper.
+            drawn.set_dpi(DPI)
+            FigureCanvasAgg(drawn).print_png(temporary, pil_kwargs={"compress_level": 2})
+        else:
+            drawn.savefig(temporary, dpi=DPI)
 
 
 def in_house_style(draw: Callable[..., Figure]) -> Callable[..., Figure]:

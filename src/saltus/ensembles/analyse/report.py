@@ -93,10 +93,11 @@ class Summary:
 
     def save_figure(self, path: str | os.PathLike) -> None:
         """Write histograms and exceedance curves as a picture."""
-        from saltus.views.ensemble import save_figure
+        from saltus.views.ensemble import figure
+        from saltus.views.style import save
 
         title = f"{Path(self.facts['store']).name}: {self.facts['done']} of {self.facts['samples']} samples"
-        save_figure(self.curves, path, {row["outcome"]: row["count"] for row in self.outcomes}, title)
+        save(figure(self.curves, {row["outcome"]: row["count"] for row in self.outcomes}, title), path)
 
 
 def summarize(

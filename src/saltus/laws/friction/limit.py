@@ -11,6 +11,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float
 
 from saltus.laws.friction.pressure import Pressure
 from saltus.laws.friction.spot import coupling
+from saltus.numerics.roots import bisect
 
 if TYPE_CHECKING:
     Number = Tangent = Array
@@ -115,14 +116,8 @@ def _angle(pressure: Pressure, force: Number, torque: Number) -> Number:
         share = coupling(pressure, slip * slip, rim)
         return force * share.twist - torque * share.drag * slip
 
-    def halve(_, ends):
-        low, high = ends
-        middle = 0.5 * (low + high)
-        above = excess(middle) > 0.0
-        return jnp.where(above, low, middle), jnp.where(above, middle, high)
-
     ends = jnp.zeros_like(force + torque), jnp.full_like(force + torque, jnp.pi / 2)
-    low, _ = jax.lax.fori_loop(0, _HALVINGS, halve, ends)
+    low, _ = bisect(lambda angle: ~(excess(angle) > 0.0), *ends, _HALVINGS)
     # The ends themselves are never reached by halving.
     low = jnp.where(torque <= 0.0, 0.0, low)
     return jnp.where(force <= 0.0, jnp.pi / 2, low)

@@ -9,6 +9,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from saltus.laws.impact.base import AbstractRoughImpactLaw
+from saltus.numerics.roots import bisect
 from saltus.numerics.runge_kutta import RK4
 
 # Steps of the slip phase, in units of its fastest rate; the error of a whole impact is about 1e-10.
@@ -91,13 +92,7 @@ class Contact(eqx.Module):
         low = angles[jnp.argmax(jnp.where(crossing, grow[:-1], -jnp.inf))]
         high = low + (angles[1] - angles[0])
 
-        def halve(_, bounds):
-            low, high = bounds
-            middle = 0.5 * (low + high)
-            before = turning(middle)[0] >= 0.0
-            return jnp.where(before, middle, low), jnp.where(before, high, middle)
-
-        low, high = jax.lax.fori_loop(0, BISECTIONS, halve, (low, high))
+        low, high = bisect(lambda angle: turning(angle)[0] >= 0.0, low, high, BISECTIONS)
         return _polar(_with_slope(lambda angle: turning(angle)[0], 0.5 * (low + high)))[0]
 
 

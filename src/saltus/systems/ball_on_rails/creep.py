@@ -15,6 +15,7 @@ from jaxtyping import Array
 
 from saltus.contacts.ball_contact import ContactMotion
 from saltus.laws.friction import Reaction
+from saltus.numerics.roots import bisect
 from saltus.programs import program
 from saltus.systems.ball_common import spot_law
 from saltus.systems.ball_on_rails.forces import (
@@ -106,15 +107,8 @@ def refine_angle(ball: BallOnRails, angle: Scalar, forward: Scalar) -> Scalar:
 
 def creep_angle(ball: BallOnRails, forward: Scalar) -> Scalar:
     """The angle of self-similar creep in this direction of spin, from nothing: slip and spin of the same sign."""
-
-    def halve(_, ends):
-        low, high = ends
-        middle = 0.5 * (low + high)
-        above = turning_of_ray(ball, middle, forward) > 0.0
-        return jnp.where(above, low, middle), jnp.where(above, middle, high)
-
     ends = jnp.asarray(0.0), jnp.asarray(jnp.pi / 2)
-    low, high = jax.lax.fori_loop(0, _HALVINGS, halve, ends)
+    low, high = bisect(lambda angle: ~(turning_of_ray(ball, angle, forward) > 0.0), *ends, _HALVINGS)
     return refine_angle(ball, jax.lax.stop_gradient(0.5 * (low + high)), forward)
 
 
@@ -147,13 +141,7 @@ def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
         drag, _, twist = shares(angle)
         return mu * (drag * ball.radius * C - radius * twist * S) - resistance
 
-    def halve(_, ends):
-        low, high = ends
-        middle = 0.5 * (low + high)
-        above = excess(middle) > 0.0
-        return jnp.where(above, middle, low), jnp.where(above, high, middle)
-
-    low, high = jax.lax.fori_loop(0, _HALVINGS, halve, (jnp.asarray(0.0), jnp.asarray(jnp.pi / 2)))
+    low, high = bisect(lambda angle: excess(angle) > 0.0, jnp.asarray(0.0), jnp.asarray(jnp.pi / 2), _HALVINGS)
     angle = 0.5 * (low + high)
     drag, lift, _ = shares(angle)
     shift = law.rolling_shift + law.sliding_shift

@@ -227,7 +227,9 @@ def _meetings(system, first, second, wall, normal, arm1, arm2, state1, state2) -
         pull = jnp.where(at_wall, system.gravity, 0.0)
         motion = meet(free, body_side(two, two.center + arm2, -n, none, pull), n, none)
         size = two.shape.radius() + jnp.where(at_wall, 0.0, one.shape.radius())
-        turning = jnp.maximum(_length(two.angular_velocity), jnp.where(at_wall, 0.0, _length(one.angular_velocity)))
+        turning = jnp.maximum(
+            jnp.linalg.norm(two.angular_velocity), jnp.where(at_wall, 0.0, jnp.linalg.norm(one.angular_velocity))
+        )
         return motion, tolerances_of(motion, turning, size, LENGTH_ERROR * size)
 
     def told(given):
@@ -241,7 +243,3 @@ def _meetings(system, first, second, wall, normal, arm1, arm2, state1, state2) -
 
 def _first(tree):
     return jax.tree.map(lambda leaf: leaf[0], tree)
-
-
-def _length(vector: Array) -> Array:
-    return jnp.sqrt(jnp.sum(vector * vector))

@@ -101,7 +101,7 @@ def _encounter(shape1, shape2, key: Array, numbers: Array, law: AbstractImpactLa
     one, two, offset = _approaching(shape1, shape2, key, numbers)
     reach = shape1.radius() + shape2.radius()
     relative = two.velocity - one.velocity
-    speed = _length(relative)
+    speed = jnp.linalg.norm(relative)
     found = first_contact(one, two, 4.0 * reach / speed)
     before = found.body1, found.body2
     *after, _ = collide(*before, found.separation, law)
@@ -113,7 +113,7 @@ def _encounter(shape1, shape2, key: Array, numbers: Array, law: AbstractImpactLa
     spins = change(Body.angular_momentum)
     energies, turning = change(Body.kinetic_energy), change(_rotation_energy)
     away = jnp.where(hit, after[1].velocity - after[0].velocity, relative)
-    cosine = relative @ away / (speed * jnp.maximum(_length(away), 1e-300))
+    cosine = relative @ away / (speed * jnp.maximum(jnp.linalg.norm(away), 1e-300))
     return Scattering(
         hit=hit,
         impact_parameter=offset,
@@ -136,9 +136,9 @@ def _approaching(shape1, shape2, key: Array, numbers: Array) -> tuple[Body, Body
     velocities = speed * jax.random.normal(parts[1], (2, 3))
     spins = spin * jax.random.normal(parts[2], (2, 3))
     relative = velocities[1] - velocities[0]
-    along = relative / _length(relative)
+    along = relative / jnp.linalg.norm(relative)
     across = jnp.cross(along, jax.random.normal(parts[3], (3,)))
-    across = across / _length(across)
+    across = across / jnp.linalg.norm(across)
     reach = shape1.radius() + shape2.radius()
     offset = reach * jnp.sqrt(jax.random.uniform(parts[4]))
     one = Body(shape1, density=density).moved(jnp.zeros(3), velocities[0], turns[0], spins[0])
@@ -148,7 +148,3 @@ def _approaching(shape1, shape2, key: Array, numbers: Array) -> tuple[Body, Body
 
 def _rotation_energy(body: Body) -> Array:
     return body.kinetic_energy() - 0.5 * body.mass * jnp.sum(body.velocity**2)
-
-
-def _length(vector: Array) -> Array:
-    return jnp.sqrt(jnp.sum(vector * vector))

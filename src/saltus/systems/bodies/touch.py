@@ -47,12 +47,12 @@ def meeting(first: Body | Wall, second: Body, separation: Separation, gravity: A
         side = body_side(second, separation.point2, -n, jnp.zeros(()), gravity)
         motion = meet(fixed_side(), side, n, separation.gap)
         mobility = body_mobility(second, separation.point2)
-        size, turning = second.shape.radius(), _length(second.angular_velocity)
+        size, turning = second.shape.radius(), jnp.linalg.norm(second.angular_velocity)
     else:
         motion = local_motion(first, second, separation)
         mobility = body_mobility(first, separation.point1) + body_mobility(second, separation.point2)
         size = first.shape.radius() + second.shape.radius()
-        turning = jnp.maximum(_length(first.angular_velocity), _length(second.angular_velocity))
+        turning = jnp.maximum(jnp.linalg.norm(first.angular_velocity), jnp.linalg.norm(second.angular_velocity))
     return Meeting(separation, motion, mobility, tolerances_of(motion, turning, size, LENGTH_ERROR * size))
 
 
@@ -64,10 +64,6 @@ def face(first: Body | Wall, second: Body, gravity: Array) -> Meeting:
     """How two partners face each other; compiled once per kind of shape."""
     apart = wall_gap_of(first, second) if isinstance(first, Wall) else separation(first, second)
     return _meeting(first, second, apart, gravity)
-
-
-def _length(vector: Array) -> Array:
-    return jnp.sqrt(jnp.sum(vector * vector))
 
 
 def push(first: Body | Wall, second: Body, at: Separation, impulse: Array) -> tuple[Body | Wall, Body]:
@@ -172,7 +168,7 @@ def escape_time(motion: LocalMotion, gap_now: Array) -> Array:
 
     What comes after is left to the search for the next contact.
     """
-    scale = jnp.maximum(_length(motion.w) + _length(motion.u), 1.0)
+    scale = jnp.maximum(jnp.linalg.norm(motion.w) + jnp.linalg.norm(motion.u), 1.0)
     unit = jnp.exp2(-30.0 + jnp.arange(24.0)) / scale
     opened = gap_now + unit * (motion.v + unit * (motion.a_eff / 2.0 + unit * motion.gap3 / 6.0))
     enough = opened > 1e-12

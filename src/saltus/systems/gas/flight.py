@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.numerics.components import Sym, Turn, Vec
+from saltus.numerics.rotation import product
 
 # Columns of a row.
 CLOCK = 0
@@ -95,7 +96,7 @@ class RoundFlight:
         symmetry = self._symmetry(row)
         first = _axis_turn(symmetry, row[self.TWIST] * since)
         second = _axis_turn(vector(row, self.POLE), row[self.RATE] * since)
-        return _unit(_product(_product(second, tuple(row[QUATERNION])), first))
+        return _unit(product(product(second, tuple(row[QUATERNION])), first))
 
     def _symmetry(self, row: Array) -> Vec:
         """The axis of revolution in the body's frame: the one whose square differs from the others."""
@@ -142,7 +143,7 @@ class SeriesFlight:
     def pose(self, row: Array, t: Array, gravity: Vec) -> Pose:
         """The body of a row (or of many) at time `t`."""
         since = t - row[..., CLOCK]
-        turn = _turn_of(*self._quaternion(row, since))
+        turn = Turn.of_parts(*self._quaternion(row, since))
         spin = turn.to_body(vector(row, MOMENTUM)).times(vector(row, FREEDOM))
         return Pose(*_carry(row, since, gravity), turn.spread(vector(row, SQUARES)), turn.to_lab(spin), turn)
 
@@ -235,18 +236,6 @@ def _reach(series: Array) -> Array:
     return jnp.minimum(jnp.minimum(reaches[0], reaches[1]), reaches[2])
 
 
-def _product(p, q):
-    """Product of two quaternions given by their components."""
-    a, b, c, d = p
-    w, x, y, z = q
-    return (
-        a * w - b * x - c * y - d * z,
-        a * x + b * w + c * z - d * y,
-        a * y + c * w + d * x - b * z,
-        a * z + d * w + b * y - c * x,
-    )
-
-
 def _axis_turn(axis: Vec, angle: Array):
     sin = jnp.sin(0.5 * angle)
     return jnp.cos(0.5 * angle), axis.x * sin, axis.y * sin, axis.z * sin
@@ -255,15 +244,6 @@ def _axis_turn(axis: Vec, angle: Array):
 def _unit(q):
     scale = 1.0 / jnp.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return tuple(part * scale for part in q)
-
-
-def _turn_of(w, x, y, z) -> Turn:
-    """The rotation of a quaternion given by its components."""
-    return Turn(
-        Vec(1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)),
-        Vec(2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)),
-        Vec(2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)),
-    )
 
 
 Flight = RoundFlight | SeriesFlight

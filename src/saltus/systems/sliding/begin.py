@@ -65,7 +65,7 @@ def _prepare(system: SlidingMasses, position, velocity, project: bool) -> tuple[
         where = system.places(state)
         stretching = rod.direction.dot(system.rods.between(where.velocity))
     margin = system.surface.margin(position[:, 0], position[:, 1])
-    seen = _Seen(margin, rod.length, stretching, where.speed, where.normal.stack(), rod.direction.stack())
+    seen = _Seen(margin, rod.length, stretching, where.speed, where.normal.array(), rod.direction.array())
     return system.project(state), seen
 
 

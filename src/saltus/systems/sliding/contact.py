@@ -14,7 +14,8 @@ from jaxtyping import Array, Bool, Float
 
 from saltus.hybrid import Parts, part
 from saltus.links import Mobility, Rods
-from saltus.numerics.vectors import Vectors, zeros
+from saltus.numerics import components
+from saltus.numerics.components import Vec
 from saltus.surfaces.base import AbstractSurface
 
 PerMass = Float[Array, " n"]
@@ -43,9 +44,9 @@ class RodLedger(Parts):
 class Places(eqx.Module):
     """Positions and velocities in space, and the surface under each mass."""
 
-    position: Vectors
-    velocity: Vectors
-    normal: Vectors
+    position: Vec
+    velocity: Vec
+    normal: Vec
     bend: PerMass  # kappa: the acceleration along the normal that keeps a mass on the surface
 
     @property
@@ -54,11 +55,11 @@ class Places(eqx.Module):
         return self.velocity.length()
 
     @property
-    def heading(self) -> Vectors:
+    def heading(self) -> Vec:
         """Unit velocity of each mass; zero at rest."""
         return self.velocity * self.velocity.inverse_length()
 
-    def along_surface(self, vectors: Vectors) -> Vectors:
+    def along_surface(self, vectors: Vec) -> Vec:
         """The tangential parts of vectors."""
         return vectors - self.normal * self.normal.dot(vectors)
 
@@ -73,10 +74,10 @@ def places(surface: AbstractSurface, q, v, free: Bool[Array, " n"] | None) -> Pl
     z, vz = surface.height(x, y), fx * vx + fy * vy
     if free is not None:
         z, vz = jnp.where(free, q[:, 2], z), jnp.where(free, v[:, 2], vz)
-    normal = Vectors(*surface.unit_normal(x, y))
+    normal = Vec(*surface.unit_normal(x, y))
     return Places(
-        position=Vectors(x, y, z),
-        velocity=Vectors(vx, vy, vz),
+        position=Vec(x, y, z),
+        velocity=Vec(vx, vy, vz),
         normal=normal,
         bend=(vx**2 * fxx + 2.0 * vx * vy * fxy + vy**2 * fyy) * normal.z,
     )
@@ -88,21 +89,21 @@ class Forces(eqx.Module):
     Args:
         rod_force: Force in each rod, > 0 pushes its ends apart; 0 for a rod between held masses [N].
         normal_force: Reaction of the surface along its upward normal [N].
-        motion: Acceleration of each mass, as `Vectors` [m s-2].
+        motion: Acceleration of each mass, as a `Vec` [m s-2].
         load: Force that a held mass must be held against, tangential [N].
         denominator: D of each rod; the problem is well posed while all are > 0 [1/kg].
     """
 
     rod_force: PerRod
     normal_force: PerMass
-    motion: Vectors
-    load: Vectors
+    motion: Vec
+    load: Vec
     denominator: PerRod
 
     @property
     def acceleration(self) -> Float[Array, "n 3"]:
         """Acceleration of each mass [m s-2]."""
-        return self.motion.stack()
+        return self.motion.array()
 
 
 class Rod(eqx.Module):
@@ -110,10 +111,10 @@ class Rod(eqx.Module):
 
     length: PerRod
     inverse_length: PerRod
-    direction: Vectors
+    direction: Vec
 
 
-def rod_geometry(rods: Rods, position: Vectors) -> Rod:
+def rod_geometry(rods: Rods, position: Vec) -> Rod:
     """Length and direction of each rod."""
     difference = rods.between(position)
     inverse = jax.lax.rsqrt(difference.square())
@@ -128,7 +129,7 @@ def forces(
     mass: PerMass,
     mu_signed: PerMass,
     gravity,
-    applied: Vectors | None = None,
+    applied: Vec | None = None,
     tangent: bool = False,
 ) -> Forces:
     """Rod forces, reactions and accelerations from the corrected equations.
@@ -144,11 +145,11 @@ def forces(
         tangent: Part 1 of the paper: normal parts of the rod forces neglected.
     """
     held, free = (mode == STICK) | (mode == GONE), mode >= FREE
-    none = zeros(mass.shape)
-    n = none.where(free, where.normal)
-    c = none.where(free, where.normal - where.heading * mu_signed)
+    none = components.zeros(mass.shape)
+    n = components.where(free, none, where.normal)
+    c = components.where(free, none, where.normal - where.heading * mu_signed)
     inverse_mass = jnp.where(held, 0.0, 1.0 / mass)
-    weight = Vectors(none.x, none.y, none.x - gravity)
+    weight = Vec(none.x, none.y, none.x - gravity)
     support = where.bend + gravity * where.normal.z
     other = weight if applied is None else weight + applied * (1.0 / mass)  # but for the reaction
 
@@ -168,20 +169,20 @@ def forces(
     return Forces(
         rod_force=h,
         normal_force=jnp.where(free, 0.0, reaction),
-        motion=none.where(held, other + (pull + c * reaction) * inverse_mass),
+        motion=components.where(held, none, other + (pull + c * reaction) * inverse_mass),
         load=downhill * mass + where.along_surface(pull),
         denominator=denominator,
     )
 
 
 @eqx.filter_jit
-def constrained_change(where: Places, rods: Rods, mode, mass: PerMass, mismatch: Float[Array, "r k"]) -> list[Vectors]:
+def constrained_change(where: Places, rods: Rods, mode, mass: PerMass, mismatch: Float[Array, "r k"]) -> list[Vec]:
     """Smallest changes (mass-weighted) of the masses, along the surface, that change the rods by `-mismatch`.
 
     Returns:
         One set of vectors per column of `mismatch`.
     """
-    n = zeros(mass.shape).where(mode == FREE, where.normal)
+    n = components.where(mode == FREE, components.zeros(mass.shape), where.normal)
     mobility = Mobility(jnp.where(mode == STICK, 0.0, 1.0 / mass), n, n)
     rod = rod_geometry(rods, where.position)
     h = rods.solve(rod.direction, mobility, -mismatch)

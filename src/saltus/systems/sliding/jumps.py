@@ -176,7 +176,7 @@ def landing(system: SlidingMasses, state: State, index) -> State:
     time at which their row ends, without friction, since blows are normal; from there on it slips.
     """
     where = system.places(state)
-    normal, restitution = where.normal.stack()[index], system.restitution
+    normal, restitution = where.normal.array()[index], system.restitution
     falls = (where.bend - where.normal.dot(system.forces(state, where).motion))[index]
     depth = hair(state)[index] * normal[2]
     closing = -where.velocity.dot(where.normal)[index]
@@ -227,7 +227,7 @@ def land(system: SlidingMasses, state: State, index, blow) -> State:
     v = v.map(lambda part: jnp.where(held & ~hit, 0.0, part))
     mode = jnp.where(hit, SLIP, state.mode)
     lost = 0.5 * jnp.sum(system.mass * (where.velocity.square() - v.square()))
-    lying = State(state.t, state.q, v.stack(), state.ledger.lose(lost), mode.at[index].set(SLIP))
+    lying = State(state.t, state.q, v.array(), state.ledger.lose(lost), mode.at[index].set(SLIP))
     pressed = system.forces(lying).normal_force[index] >= 0.0
     return eqx.tree_at(lambda s: s.mode, lying, mode.at[index].set(jnp.where(pressed, SLIP, FREE)))
 

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from saltus.links import Rods
-from saltus.numerics.vectors import Vectors, zeros
+from saltus.numerics import components
+from saltus.numerics.components import Vec
 from saltus.systems.sliding.contact import SLIP, STICK, Forces, Places, forces, rod_geometry
 
 PerMass = Float[Array, " n"]
@@ -21,7 +22,7 @@ class Onset(eqx.Module):
     """How masses at rest go on: held, or with this acceleration."""
 
     held: Bool[Array, " n"]
-    motion: Vectors
+    motion: Vec
 
 
 def onset(
@@ -36,15 +37,15 @@ def onset(
     """
     moving_mode = jnp.where(resting, SLIP, mode)
     scale = jnp.max(mass) * gravity
-    none = zeros(mass.shape)
+    none = components.zeros(mass.shape)
 
-    def answer(friction: Vectors) -> Forces:
+    def answer(friction: Vec) -> Forces:
         return forces(where, rods, moving_mode, mass, mu_signed, gravity, applied=friction)
 
-    def improved(friction: Vectors) -> Vectors:
+    def improved(friction: Vec) -> Vec:
         now = answer(friction)
         disc = _into_disc(friction - now.motion * mass, mu * jnp.abs(now.normal_force))
-        return disc.where(resting, none)
+        return components.where(resting, disc, none)
 
     def going_on(carry):
         _, _, _, change, n = carry
@@ -66,7 +67,7 @@ def onset(
     return Onset(held=resting & (motion.length() <= STILL * gravity), motion=motion)
 
 
-def _into_disc(force: Vectors, radius: PerMass) -> Vectors:
+def _into_disc(force: Vec, radius: PerMass) -> Vec:
     """Each force, shortened to the radius where it is longer."""
     size = force.length()
     too_long = size > radius
@@ -99,7 +100,7 @@ def held_margin(where: Places, rods: Rods, mode, mass: PerMass, mu: PerMass, gra
     return jax.lax.cond(locked.any(), shared, lambda _: margin, None)
 
 
-def _margin(mass, mu, gravity, normal_force, load: Vectors) -> PerMass:
+def _margin(mass, mu, gravity, normal_force, load: Vec) -> PerMass:
     return (mu * jnp.abs(normal_force) - load.length()) / (mass * gravity)
 
 

@@ -18,7 +18,7 @@ from saltus.hybrid.state import on_host
 from saltus.laws.friction import AbstractFrictionLaw
 from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
-from saltus.numerics.vectors import Vectors
+from saltus.numerics.components import Vec
 from saltus.programs import program
 from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
@@ -171,9 +171,9 @@ class SlidingMasses(AbstractSystem):
         """Positions and velocities in space, and the surface under each mass."""
         return places(self.surface, state.q, state.v, None if self.adhesion else state.mode >= FREE)
 
-    def columns(self, vectors: Vectors) -> Float[Array, "n d"]:
+    def columns(self, vectors: Vec) -> Float[Array, "n d"]:
         """Vectors as they are kept in a state: x and y, and z where masses can fly."""
-        return jnp.stack(vectors.parts[: 2 if self.adhesion else 3], axis=-1)
+        return jnp.stack([*vectors][: 2 if self.adhesion else 3], axis=-1)
 
     @property
     def mu(self) -> Float[Array, " n"]:
@@ -249,7 +249,7 @@ class SlidingMasses(AbstractSystem):
         if self.adhesion:
             return moved
         where = self.places(moved)
-        return state.replace(q=where.position.stack(), v=where.velocity.stack())
+        return state.replace(q=where.position.array(), v=where.velocity.array())
 
     # ---- events -------------------------------------------------------------------------------
 
@@ -385,8 +385,8 @@ class SlidingMasses(AbstractSystem):
         at_locked = jnp.zeros(state.mode.shape, bool).at[self.rods.first].max(locked).at[self.rods.second].max(locked)
         reaction_unknown = at_locked & (not self.surface.flat)
         return {
-            "position": where.position.stack(),
-            "velocity": where.velocity.stack(),
+            "position": where.position.array(),
+            "velocity": where.velocity.array(),
             "normal_force": jnp.where(reaction_unknown, jnp.nan, now.normal_force),
             "rod_force": jnp.where(locked, jnp.nan, now.rod_force),
             "rod_force_defined": (~locked).astype(int),

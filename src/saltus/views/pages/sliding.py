@@ -59,11 +59,11 @@ def scene(dataset: xr.Dataset, rows: np.ndarray) -> Scene:
     return drawn
 
 
-def rod_ends(dataset: xr.Dataset) -> list[list[int]]:
+def rod_ends(dataset: xr.Dataset) -> list[tuple[int, int]]:
     """The masses that each rod joins, from its label such as "0-1"."""
     if "rod" not in dataset.coords:
         return []
-    return [[int(end) for end in str(label).split("-")] for label in dataset["rod"].values]
+    return [tuple(int(end) for end in str(label).split("-")) for label in dataset["rod"].values]  # type: ignore[misc]
 
 
 def _largest(force: np.ndarray) -> float:
