@@ -5,8 +5,8 @@ stays in the cache while it goes through its steps. A run that ends, or has an e
 its lane to another, so that none waits for the slowest. What a run gives depends neither on its
 lane nor on its neighbours.
 
-Systems whose rate is long and whose modes have little in common (`AbstractSystem.apart`) go sorted by mode: each mode
-has its own programs for the flow and the search, with nothing of the others in them.
+Systems whose rate is long and whose modes have little in common (`AbstractSystem.apart`) go one by one, each from
+event to event in one program, which has a part for each mode with nothing of the others in it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from jaxtyping import Array
 from saltus.engines import steppers
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import Searched, judge_step
-from saltus.engines.batch_block import LaneSystem
 from saltus.engines.batch_lane import (
     Lanes,
     Watch,
@@ -34,11 +33,12 @@ from saltus.engines.batch_lane import (
     end_at_limit,
     fire_in_lane,
     first_carry,
+    flat_of,
     flow_one,
-    in_mode,
     larger,
     locate_in_lane,
     put,
+    run_lane,
     search_lane,
     take,
 )
@@ -61,7 +61,7 @@ LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough
 LANES_WITH_TABLES = 8  # the same for long rates that look up tables: a block costs no more than one run alone
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
 PATIENCE = 64  # steps between two looks at who has ended
-ROOM = 128  # runs in one mode that flow in one call, whatever their number: it is compiled once
+ROOM = 32  # runs that go one by one in one call, whatever their number: it is compiled once
 LOOKS = 64  # doubtful steps that are looked into in one call
 LOOKS_ON_GPU = 1 << 14
 FEW = 16  # a GPU takes fewer lanes at once when only this part of them is left
@@ -113,7 +113,7 @@ def run(
         goes: Which of them to run; the others stay where they are.
         look: Called after so many steps (`every`), and after every event, of some runs with their rows, their states
             before and all lanes. It changes nothing for them: the steps are the same. For systems that go by mode
-            (`goes_by_mode`) alone.
+            (`goes_apart`) alone.
         every: Steps between two looks.
 
     Returns:
@@ -139,41 +139,41 @@ def _begin(varying, shared, start: State, until: np.ndarray, plan: Plan) -> Lane
 
 
 def _drive(
-    lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | None, look: Look | None, patience: int
+    lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | None, look: Look | None, every: int
 ) -> None:
-    """Move the lanes that go to their ends, all in one loop or those of each mode in turn."""
+    """Move the lanes that go to their ends."""
     on_cpu = jax.default_backend() == "cpu"
-    apart = goes_by_mode(shared, lanes.state, plan)
-    size = -(-len(lanes.number) // LANES) * LANES
-    room, looks = (ROOM if apart else size), (LOOKS if on_cpu else min(size, LOOKS_ON_GPU))
-    fixed = (plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu, shared.eventful)
-    prepared = False
-    while (lanes.status == Status.going).any():
-        count = int((lanes.status == Status.going).sum())
-        for mode in np.unique(lanes.state.mode[lanes.status == Status.going]) if apart else [None]:
-            going = lanes.status == Status.going
-            rows = np.flatnonzero(going if mode is None else going & (lanes.state.mode == mode))
-            if mode is not None and mode not in shared.apart:  # nothing moves there
-                lanes.status[rows], lanes.state.t[rows] = Status.reached, lanes.until[rows]
-                continue
-            programs = _programs(*fixed, *_own_modes(shared, mode))
-            if not prepared and on_cpu and ahead.under_way():
-                programs.prepare(take(lanes, _pad(rows[:1], looks), 1), shared, plan.control)
-            prepared = True
-            before = None if look is None else jax.tree.map(lambda x, rows=rows: x[rows], lanes.state)
-            _move(programs.flow, lanes, rows, room, shared, plan, np.asarray(patience))
-            _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, plan)
-            if look is not None:
-                look(rows, before, lanes)
+    move = _move_apart if goes_apart(shared, lanes.state, plan) else _move_together
+    programs = _programs(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu, shared.eventful)
+    while (going := lanes.status == Status.going).any():
+        before = None if look is None else jax.tree.map(lambda x, going=going: x[going], lanes.state)
+        move(programs, lanes, np.flatnonzero(going), shared, plan, look is not None, every)
+        if look is not None:
+            look(np.flatnonzero(going), before, lanes)
         if progress is not None:
-            progress(count - int((lanes.status == Status.going).sum()))
+            progress(int(going.sum()) - int((lanes.status == Status.going).sum()))
 
 
-def _own_modes(shared, mode: int | None) -> tuple[int | None, int | None, bool]:
-    """The mode that the flow knows, the one that the search knows, if any, and whether runs go sorted by mode."""
-    if mode is None:
-        return None, None, False
-    return int(mode), int(mode) if mode in shared.searched_apart else None, True
+def _move_together(
+    programs: _Programs, lanes: Lanes, rows: np.ndarray, shared, plan: Plan, looked_at: bool, every: int
+) -> None:
+    """Some steps of these lanes, and the events that they come to."""
+    on_cpu = jax.default_backend() == "cpu"
+    size = -(-len(lanes.number) // LANES) * LANES
+    looks = LOOKS if on_cpu else min(size, LOOKS_ON_GPU)
+    if on_cpu and ahead.under_way():
+        programs.prepare(take(lanes, _pad(rows[:1], looks), 1), shared, plan.control)
+    _move(programs.flow, lanes, rows, size, shared, plan, np.asarray(PATIENCE))
+    _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, plan)
+
+
+def _move_apart(
+    programs: _Programs, lanes: Lanes, rows: np.ndarray, shared, plan: Plan, looked_at: bool, every: int
+) -> None:
+    """These lanes to their ends, one by one; where they are looked at, some steps of each or to its next event."""
+    limits = (every, 1) if looked_at else (plan.max_steps, plan.max_steps)
+    some = rows if looked_at else rows[:ROOM]
+    _move(programs.apart, lanes, some, ROOM, shared, plan, *(np.asarray(limit) for limit in limits))
 
 
 def _move(part: Callable[..., Lanes], lanes: Lanes, rows: np.ndarray, most: int, shared, plan: Plan, *more) -> None:
@@ -195,8 +195,8 @@ def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
     return not _looks_up(shared) and _fits_scalars(shared, state, plan.stepper) and _smooth(some, state, shared)
 
 
-def goes_by_mode(shared, start: State, plan: Plan) -> bool:
-    """Whether each mode has programs of its own."""
+def goes_apart(shared, start: State, plan: Plan) -> bool:
+    """Whether runs go one by one, with a part of the program for each mode."""
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), start)
     explicit = isinstance(plan.stepper, ExplicitStepper) and isinstance(plan.control, AdaptiveSteps)
     apart = jax.default_backend() == "cpu" and bool(shared.apart)
@@ -239,10 +239,11 @@ def _pad(rows: np.ndarray, size: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class _Programs:
-    """The compiled parts of a batch, of all modes or of one."""
+    """The compiled parts of a batch: flow and search of many runs, or whole runs one by one."""
 
     flow: Callable[..., Lanes]
     search: Callable[..., Lanes]
+    apart: Callable[..., Lanes]
     prepare: Callable[..., None] = lambda lanes, shared, control: None  # has the search made by a second thread
 
 
@@ -268,8 +269,7 @@ def _begin_program(watch, one_by_one: bool) -> Callable[..., Lanes]:
 
 @functools.lru_cache(maxsize=64)
 def _programs(
-    stepper, watch, max_events: int, max_steps: int, one_by_one: bool, eventful: bool, mode: int | None,
-    searched: int | None, sorted_by_mode: bool,
+    stepper, watch, max_events: int, max_steps: int, one_by_one: bool, eventful: bool
 ) -> _Programs:  # fmt: skip
     """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
 
@@ -280,7 +280,7 @@ def _programs(
             if width is None:
                 block = flow_one(some, shared, control, stepper, watch, patience)
             else:
-                block = _flow_together(some, shared, control, (stepper, watch, mode), patience)
+                block = _flow_together(some, shared, control, (stepper, watch), patience)
             return end_at_limit(block, max_steps)
 
         if width is None:
@@ -308,44 +308,34 @@ def _programs(
 
         return each(until_calm if one_by_one else one, lanes, one_by_one)
 
+    def apart(lanes, shared, control, patience, rounds):
+        def one(lane):
+            return run_lane(lane, shared, control, stepper, watch, max_events, max_steps, patience, rounds)
+
+        return each(one, lanes, one_by_one)
+
     quick = plain_program if one_by_one else program
-    if not sorted_by_mode and (eventful or not one_by_one):
-        return _Programs(_keep(flow, quick), _keep(search, quick))
-    return _Programs(_keep(flow, quick), *_search_in_parts(stepper, watch, max_events, searched, sorted_by_mode))
-
-
-def _flat(lane: Lanes, shared) -> FlatSystem:
-    return FlatSystem(eqx.combine(lane.varying, shared), lane.state)
+    if eventful or not one_by_one:
+        return _Programs(_keep(flow, quick), _keep(search, quick), _keep(apart, quick))
+    search_parts, make_ready = _search_in_parts(stepper, watch, max_events)
+    return _Programs(_keep(flow, quick), search_parts, _keep(apart, quick), make_ready)
 
 
 @functools.lru_cache(maxsize=64)
-def _search_in_parts(stepper, watch, max_events: int, mode: int | None, sorted_by_mode: bool) -> tuple:
-    """The search in steps of one mode (or of all), and the jumps, whose program is that of all modes: they lead to
-    others. Also what prepares both.
-    """
+def _search_in_parts(stepper, watch, max_events: int) -> tuple:
+    """The search and the jumps as two programs, and what prepares both."""
 
     def locate(lanes, shared, control):
         def one(lane):
-            flat = LaneSystem.of(lane, shared, mode) if sorted_by_mode else _flat(lane, shared)
-            return locate_in_lane(lane, flat, control, stepper, watch)
+            return locate_in_lane(lane, flat_of(lane, shared), control, stepper, watch)
 
         def nothing(lane):
-            return lane, Searched.nothing(_flat(lane, shared), lane.signs)
+            return lane, Searched.nothing(flat_of(lane, shared), lane.signs)
 
-        if not sorted_by_mode:
-            return each(lambda lane: jax.lax.cond(lane.status == Status.doubtful, one, nothing, lane), lanes, True)
+        return each(lambda lane: jax.lax.cond(lane.status == Status.doubtful, one, nothing, lane), lanes, True)
 
-        def block(some):
-            doubtful = (some.status == Status.doubtful).any()
-            return jax.lax.cond(doubtful, jax.vmap(one), jax.vmap(nothing), some)
-
-        count, width = lanes.number.size, LANES_WITH_TABLES
-        blocks = jax.tree.map(lambda x: x.reshape(count // width, width, *x.shape[1:]), lanes)
-        return jax.tree.map(lambda x: x.reshape(count, *x.shape[2:]), jax.lax.map(block, blocks))
-
-    # Jumps take a small part of the time, unless runs go sorted by mode, and are most of what there is to compile.
-    located = _keep(locate, plain_program)
-    fire = _fire_program(watch, max_events, plain_program if sorted_by_mode else brief_program)
+    # Jumps take a small part of the time, and are most of what there is to compile.
+    located, fire = _keep(locate, plain_program), _fire_program(watch, max_events)
 
     def search(lanes, shared, control):
         lanes, found = located(lanes, shared, control)
@@ -357,7 +347,7 @@ def _search_in_parts(stepper, watch, max_events: int, mode: int | None, sorted_b
         if begun:
             return
         begun.append(True)
-        like = eqx.filter_eval_shape(jax.vmap(lambda lane: Searched.nothing(_flat(lane, shared), lane.signs)), lanes)
+        like = eqx.filter_eval_shape(jax.vmap(lambda lane: Searched.nothing(flat_of(lane, shared), lane.signs)), lanes)
         located.prepare(lanes, shared, control)
         fire.prepare(lanes, jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), like), shared, control)
 
@@ -365,7 +355,7 @@ def _search_in_parts(stepper, watch, max_events: int, mode: int | None, sorted_b
 
 
 @functools.lru_cache(maxsize=64)
-def _fire_program(watch, max_events: int, compiled: Callable) -> Callable[..., Lanes]:
+def _fire_program(watch, max_events: int) -> _Kept:
     def fire(lanes, found, shared, control):
         def one(value):
             lane, event = value
@@ -373,7 +363,7 @@ def _fire_program(watch, max_events: int, compiled: Callable) -> Callable[..., L
 
         return each(one, (lanes, found), True)
 
-    return _keep(fire, compiled)
+    return _keep(fire, brief_program)
 
 
 def _keep(function: Callable, compiled: Callable = program) -> _Kept:
@@ -450,7 +440,7 @@ def _sizes(shared) -> list[int]:
 
 def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, patience: Array) -> Lanes:
     """A few steps of a block of lanes, side by side: here every leaf has the lanes as its last axis."""
-    stepper, watch, mode = fixed
+    stepper, watch = fixed
     numbers, rest = eqx.partition(shared, eqx.is_array)
 
     def together(function):
@@ -458,7 +448,7 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
 
         def one(lane, numbers):
             varying, like, arguments = lane
-            return function(FlatSystem(eqx.combine(varying, numbers, rest), in_mode(like, mode)), *arguments)
+            return function(FlatSystem(eqx.combine(varying, numbers, rest), like), *arguments)
 
         name = type(shared).__name__
         return lambda *arguments: side_by_side(one, (lanes.varying, lanes.state, arguments), numbers, name)
@@ -467,8 +457,6 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
     flat = FlatSystem(eqx.combine(first[0], shared), first[1])
     owner, marks = flat.guard_numbers()[0], flat.marks()
     armed = together(lambda flat, t: flat.armed())(lanes.state.t)
-    separate = mode is None or not (control.project and shared.entwined(mode))
-    try_together = _try_separately if separate else _try_at_once
 
     def decide(trial, carry, armed, until):
         return judge_step(trial, carry, armed, marks, stepper.order, control, until, 0)
@@ -479,7 +467,7 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
 
     def step(value):
         carry, largest, count = value
-        trial, seen = try_together(carry, lanes.until, together, control, stepper, watch)
+        trial, seen = _try_together(carry, lanes.until, together, control, stepper, watch)
         after = jax.vmap(decide, in_axes=-1, out_axes=-1)(trial, carry, armed, lanes.until)
         going = carry.status == Status.going
         after = jax.tree.map(lambda new, old: jnp.where(going, new, old), after, carry)
@@ -492,7 +480,7 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
     return accept_flow(lanes, dataclasses.replace(state, mode=lanes.state.mode), end, owner, largest)
 
 
-def _try_separately(carry: Carry, until, together, control: AbstractSteps, stepper, watch) -> tuple[Trial, Array]:
+def _try_together(carry: Carry, until, together, control: AbstractSteps, stepper, watch) -> tuple[Trial, Array]:
     """One step of a block of lanes and the looks along it; what is watched, there."""
 
     def looks(flat, t, y):
@@ -508,17 +496,3 @@ def _try_separately(carry: Carry, until, together, control: AbstractSteps, stepp
     vectors = jax.lax.optimization_barrier(vectors)
     guards, seen = jax.lax.map(lambda look: together(looks)(*look), (times, vectors))
     return Trial(t_new, y_new, step, times, vectors, guards), seen
-
-
-def _try_at_once(carry: Carry, until, together, control: AbstractSteps, stepper, watch) -> tuple[Trial, Array]:
-    """The same for systems whose rate, projection and guards have much in common."""
-
-    def evaluate(flat, t, y):
-        rate, projected, guards = flat.at_once(t, y)
-        return rate, projected, (guards, jnp.nan_to_num(watch(flat.system, flat.state(t, y))))
-
-    t_new = control.target(carry.t, carry.h, until)
-    h = t_new - carry.t
-    looked = stepper.with_looks(lambda t, y, asked: together(evaluate)(t, y), carry.t, carry.y, h, GLANCES)
-    guards, seen = looked.looks
-    return Trial(t_new, looked.end, looked.step, carry.t + GLANCES[:, None] * h, looked.places, guards), seen

@@ -98,11 +98,14 @@ def first_carry(lanes: Lanes, y, control: AbstractSteps) -> Carry:
 
 
 def flow_one(
-    lane: Lanes, shared, control: AbstractSteps, stepper, watch, patience: int, unrisen: bool = False
-) -> Lanes:
-    """A few steps of one lane by itself; with `unrisen` only until guards that have fired rise, but one in any case."""
-    system = eqx.combine(lane.varying, shared)
-    flat = FlatSystem(system, lane.state)
+    lane: Lanes, shared, control: AbstractSteps, stepper, watch, patience: int, unrisen: bool = False,
+    mode: int | None = None,
+) -> Lanes:  # fmt: skip
+    """A few steps of one lane by itself; with `unrisen` only until guards that have fired rise, but one in any case.
+
+    With `mode` the program knows that the lane is in that mode, and holds nothing of the others.
+    """
+    flat = flat_of(lane, shared, mode)
     armed, marks = flat.armed(), flat.marks()
 
     def going_on(carry):
@@ -144,9 +147,65 @@ def end_at_limit(lanes: Lanes, max_steps: int) -> Lanes:
     return dataclasses.replace(lanes, status=jnp.where(full, Status.full, lanes.status))
 
 
-def in_mode(state: State, mode: int | None) -> State:
-    """A state in a mode that the program knows, so that nothing of the others is left in it; None: as it is."""
-    return state if mode is None else dataclasses.replace(state, mode=jnp.asarray(mode, state.mode.dtype))
+def flat_of(lane: Lanes, shared, mode: int | None = None) -> FlatSystem:
+    """The system of a lane in its state; in a mode that the program knows, nothing of the others is left in it."""
+    system, state = eqx.combine(lane.varying, shared), lane.state
+    if mode is not None:
+        state = dataclasses.replace(state, mode=jnp.asarray(mode, state.mode.dtype))
+    return FlatSystem(system, state, mode)
+
+
+def run_lane(
+    lane: Lanes, shared, control: AbstractSteps, stepper, watch, max_events: int, max_steps: int, patience, rounds
+) -> Lanes:
+    """One lane from event to event, in the program of the mode it is in (`AbstractSystem.apart`).
+
+    Args:
+        lane: The lane.
+        shared: What its system has in common with the others.
+        control: How long steps are.
+        stepper: The method.
+        watch: `watch(system, state)`: what to keep the largest values of.
+        max_events: Events after which it stops.
+        max_steps: Steps after which it does.
+        patience: Steps after which a flow stops without an event.
+        rounds: Flows and events after which it comes back.
+    """
+
+    def in_mode(mode: int, lane: Lanes) -> tuple[Lanes, Searched]:
+        flown = flow_one(lane, shared, control, stepper, watch, patience, mode=mode)
+        flown = end_at_limit(flown, max_steps)
+        flat = flat_of(flown, shared, mode)
+        return jax.lax.cond(
+            flown.status == Status.doubtful,
+            lambda: locate_in_lane(flown, flat, control, stepper, watch),
+            lambda: (flown, Searched.nothing(flat, flown.signs)),
+        )
+
+    def still(lane: Lanes) -> tuple[Lanes, Searched]:
+        """In a mode in which nothing moves the end is reached."""
+        rests = dataclasses.replace(lane.state, t=lane.until)
+        ended = dataclasses.replace(lane, state=rests, status=jnp.full_like(lane.status, Status.reached))
+        return ended, Searched.nothing(flat_of(lane, shared), lane.signs)
+
+    branches = [functools.partial(in_mode, mode) for mode in shared.apart] + [still]
+    places = jnp.asarray([shared.apart.index(n) if n in shared.apart else len(branches) - 1
+                          for n in range(len(shared.mode_names))])  # fmt: skip
+
+    def on(carry):
+        lane, count = carry
+        lane, found = jax.lax.switch(places[lane.state.mode], branches, lane)
+        lane = jax.lax.cond(
+            lane.status == Status.doubtful,
+            lambda: fire_in_lane(lane, found, shared, control, watch, max_events, True),
+            lambda: lane,
+        )
+        return lane, count + 1
+
+    def goes_on(carry):
+        return (carry[0].status == Status.going) & (carry[1] < rounds)
+
+    return jax.lax.while_loop(goes_on, on, (lane, jnp.asarray(0)))[0]
 
 
 def search_lane(

@@ -116,10 +116,17 @@ def _count_guards(system: AbstractSystem, like: State) -> tuple[int, ...]:
 
 
 class FlatSystem(eqx.Module):
-    """A system in the mode of `like`, with its flowing parts packed into one vector."""
+    """A system in the mode of `like`, with its flowing parts packed into one vector.
+
+    Args:
+        system: The system.
+        like: A state in the mode in which it is.
+        mode: That mode, where the program knows it.
+    """
 
     system: AbstractSystem
     like: State
+    mode: int | None = eqx.field(static=True, default=None)
 
     def state(self, t: Scalar, y: Flat) -> State:
         """The state with these flowing parts."""
@@ -147,7 +154,7 @@ class FlatSystem(eqx.Module):
 
     def entwined(self) -> bool:
         """Whether these three have much in common, which is computed once (`AbstractSystem.entwined`)."""
-        return jax.default_backend() == "cpu" and self.system.entwined()  # a GPU goes all ways at once
+        return jax.default_backend() == "cpu" and self.system.entwined(self.mode)  # a GPU goes all ways at once
 
     def at_once(self, t: Scalar, y: Flat, asked: Int[Array, ""] | None = None) -> tuple[Flat, Flat, Float[Array, " g"]]:
         """Rate, projection and guard values by what they have in common; if only one is asked for, no more is right."""
