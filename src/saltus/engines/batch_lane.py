@@ -24,6 +24,7 @@ from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps
 from saltus.engines.trial import Carry, Status
 from saltus.hybrid import AbstractSystem, State
+from saltus.numerics.loops import in_pieces
 from saltus.numerics.peaks import highest
 from saltus.numerics.runge_kutta import cubic
 
@@ -194,6 +195,7 @@ def run_lane(
 
     def on(carry):
         lane, count = carry
+        lane = dataclasses.replace(lane, until=in_pieces(lane.until))
         lane, found = jax.lax.switch(places[lane.state.mode], branches, lane)
         lane = jax.lax.cond(
             lane.status == Status.doubtful,

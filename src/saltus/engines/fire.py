@@ -21,6 +21,7 @@ from saltus.hybrid.guard import Staged
 from saltus.hybrid.parts import as_array
 from saltus.hybrid.state import same_types
 from saltus.hybrid.system import jump_of, settle_of
+from saltus.numerics.loops import in_pieces
 
 SHORT = 1e-8  # share of the time over which a guard is seen to rise or fall
 PASSES = 1e-6  # share of its fall that a guard keeps after a jump that does not turn it back
@@ -158,6 +159,8 @@ def fire(
     def one_more(now: Fired) -> Fired:
         which = jnp.argmax(now.due)
         owner, index, before = found.owner[which], found.element[which], now.state
+        if system.apart:  # its jumps are long, too
+            before = at_time(before, in_pieces(before.t))
         remembered, limit = now.pile_up.with_event(which, before.t, sinks)
         piles = ~jnp.isnan(limit)
         after = jump_or_settle(system, before, owner, index, limit, one_by_one)

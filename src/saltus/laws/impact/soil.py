@@ -8,6 +8,7 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.laws.impact.base import AbstractRoughImpactLaw
+from saltus.numerics.components import Sym, Vec
 from saltus.programs.arrays import numbers
 
 REFERENCE_SPEED = 9.144  # [m/s], 30 ft/s
@@ -59,7 +60,7 @@ class Soil(AbstractRoughImpactLaw):
         mass = 1.0 / (normal @ mobility @ normal)
         # Without friction and rebound; and with all motion of the contact stopped.
         plain = mass * closing * normal
-        stopping = -jnp.linalg.solve(mobility, velocity)
+        stopping = -Sym.of(mobility).solve(Vec.of(velocity)).array()
         pushed = (1.0 + self.restitution_of(closing, mass)) * plain
         rub = stopping - plain
         share = jnp.minimum(1.0 + self.tangential_restitution, self._share(pushed @ normal, rub, normal))
