@@ -54,6 +54,7 @@ HAIR = 1e-13  # of its coordinates [m]; how deep a body that hardly falls may be
 RELEASE_PATH = 1e-9  # [m]; at least
 RELEASE_SHARE = 0.01  # of the settle height; who takes bounces less exactly has no use for more here
 SMALL_TURN = 0.4  # [rad]; no more may happen in such a moment: one step of fourth order follows it
+SMALL_CHANGE = 0.1  # of a motion that goes on beside, within such a moment
 MOMENTS = 4  # that are tried
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
 BURSTS, BURST = 20, 15  # rounds of the search for the direction in which a motion begins, at most
@@ -397,7 +398,9 @@ def release(system: BodyOnGround, state: State, index: Array, variant: Array) ->
     roams = size(sight.facing.place_rate - state.v.velocity[:2]) / system.solid.radius()
     quickness = jnp.maximum(jnp.maximum(size(state.v.turning), roams), 1e-3)
 
-    pressed = wrench(system, sight, state.mode).load
+    before = wrench(system, sight, state.mode)
+    pressed = before.load
+    longest = jnp.minimum(SMALL_TURN / quickness, SMALL_CHANGE * _time_of_change(system, sight, before, less))
 
     def try_moment(i, carry):
         moment = carry[0]
@@ -408,7 +411,7 @@ def release(system: BodyOnGround, state: State, index: Array, variant: Array) ->
         growth = size(gained.velocity) / moment
         growth = jnp.maximum(growth, 1e-9)
         longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
-        longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, SMALL_TURN / quickness))
+        longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, longest))
         # No longer than the ground presses: what holds on to it beyond that would be pulled.
         shorter = moment * pressed / jnp.maximum(pressed - now.load, 1e-300)
         coming = jnp.where(now.load > 0.0, jnp.where(i == 0, longer, moment), shorter)
@@ -417,7 +420,7 @@ def release(system: BodyOnGround, state: State, index: Array, variant: Array) ->
 
     # First for a short time, which tells how long the moment may be, then for that moment, and for shorter ones if need
     # be; a fixed number of them, so that derivatives of any kind go through.
-    short = jnp.minimum(PROBE, SMALL_TURN / quickness)
+    short = jnp.minimum(PROBE, longest)
     start = (short, state, short, Wrench.nothing(), jnp.zeros(()))
     _, later, moment, now, use = jax.lax.fori_loop(0, MOMENTS, try_moment, start)
     begun = replace_parts(later, mode=jnp.broadcast_to(mode, state.mode.shape))
@@ -426,6 +429,24 @@ def release(system: BodyOnGround, state: State, index: Array, variant: Array) ->
     # What was lost may be found again within the moment.
     after = choose((use <= 1.0) & (now.load > 0.0), later, _book(system, later, after))
     return after, jnp.asarray(False), Contact.over()
+
+
+def _time_of_change(system: BodyOnGround, sight: Sight, now: Wrench, less: tuple[Array, Array]) -> Array:
+    """Time in which what goes on while the contact loses its hold would turn round: slip, or else turning [s].
+
+    Friction is against it, so that a moment must be short against this time.
+
+    Args:
+        system: The system.
+        sight: The contact.
+        now: Its forces.
+        less: Whether it has no slip, and whether it does not turn.
+    """
+    slip = size(sight.slip) / jnp.maximum(size(now.gain[1:3]), 1e-300)
+    gain = now.gain[3:6] if system.point else now.gain[3:5]
+    turning = size(system.turning(sight)) / jnp.maximum(size(gain), 1e-300)
+    turns = ~less[1] & system.resisted
+    return jnp.minimum(jnp.where(less[0], jnp.inf, slip), jnp.where(turns, turning, jnp.inf))
 
 
 def _accelerations(now: Wrench) -> GroundMotion:
