@@ -7,20 +7,20 @@ import pytest
 from saltus.contacts.ground import GroundTouch
 from saltus.ensembles.compute.building import sample_values
 from saltus.ensembles.compute.task import ScenarioWork
+from saltus.numerics.components import Plane, zeros
 from saltus.scenarios.keys import with_values
 from saltus.scenarios.loader import load
 from saltus.systems.ground_body.mechanics import SLIDE
 
 
 def touching(bend, radii):
-    zeros = jnp.zeros(3)
-    return GroundTouch(zeros[:2], zeros[0], zeros, zeros, jnp.zeros((2, 3)), jnp.asarray(bend), jnp.asarray(radii))
+    zero = zeros(())
+    return GroundTouch(jnp.zeros(2), jnp.zeros(()), zero, zero, (zero, zero), Plane(*bend), Plane(*radii))
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-17, -1e-17, 1e-16])
 def test_equal_curvatures_are_a_single_contact_whatever_the_rounding(noise):
-    bend = np.eye(2) + noise * np.array([[0.0, 1.0], [-1.0, 0.0]])
-    assert float(touching(bend, 0.1 * np.eye(2)).singleness) == pytest.approx(0.9, abs=1e-7)
+    assert float(touching((1.0, noise, 1.0), (0.1, 0.0, 0.1)).singleness) == pytest.approx(0.9, abs=1e-7)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from saltus.numerics.components import Vec, tangent_basis
+from saltus.numerics.components import Plane, Turn, Vec, tangent_basis
 from saltus.shapes.base import AbstractShape
 from saltus.surfaces.base import AbstractSurface
 
@@ -34,40 +34,62 @@ class GroundTouch(eqx.Module):
         height: Height of the body's point over the ground's, along z; negative inside the ground [m].
         point: The body's point [m].
         normal: Unit normal out of the ground.
-        tangents: Unit vectors e1, e2 as rows.
+        tangents: Unit vectors e1, e2.
         bend: S, curvature of the ground in the frame of the tangents, positive in a hollow [1/m].
         radii: W, radii of curvature of the body in the same frame [m].
     """
 
     place: Float[Array, " 2"]
     height: Array
-    point: Float[Array, " 3"]
-    normal: Float[Array, " 3"]
-    tangents: Float[Array, "2 3"]
-    bend: Float[Array, "2 2"]
-    radii: Float[Array, "2 2"]
+    point: Vec
+    normal: Vec
+    tangents: tuple[Vec, Vec]
+    bend: Plane
+    radii: Plane
 
     @property
     def gap(self) -> Array:
         """Distance of the body's point from the tangent plane of the ground below it [m]; at a plane, the distance."""
-        return self.height * self.normal[2]
+        return self.height * self.normal.z
+
+    def follow(self, aside: tuple[Array, Array]) -> tuple[Array, Array]:
+        """The solution of (1 - W S) x = `aside`: how much the facing point follows."""
+        a, b, c, d = self._follow()
+        determinant = a * d - b * c
+        return (d * aside[0] - b * aside[1]) / determinant, (a * aside[1] - c * aside[0]) / determinant
+
+    def _follow(self) -> tuple[Array, Array, Array, Array]:
+        """1 - W S, row by row."""
+        w, s = self.radii, self.bend
+        return (
+            1.0 - w.xx * s.xx - w.xy * s.xy,
+            -w.xx * s.xy - w.xy * s.yy,
+            -w.xy * s.xx - w.yy * s.xy,
+            1.0 - w.xy * s.xy - w.yy * s.yy,
+        )
 
     @property
-    def follow(self) -> Float[Array, "2 2"]:
-        """1 - W S: how much the facing point follows."""
-        return jnp.eye(2) - self.radii @ self.bend
+    def follow_determinant(self) -> Array:
+        """Determinant of 1 - W S."""
+        a, b, c, d = self._follow()
+        return a * d - b * c
 
     @property
     def singleness(self) -> Array:
         """1 less the largest eigenvalue of W S: positive where the body curves more than the ground."""
-        product = self.radii @ self.bend
-        half = 0.5 * (product[0, 0] + product[1, 1])
+        a, _, _, d = self._follow()
+        half = 0.5 * ((1.0 - a) + (1.0 - d))
+        product = self.radii.determinant() * self.bend.determinant()
         # No question of its sign: a compiler may compute it twice, with other roundings, and get two answers.
-        return 1.0 - half - jnp.sqrt(jnp.maximum(half * half - determinant(product), 1e-300))
+        return 1.0 - half - jnp.sqrt(jnp.maximum(half * half - product, 1e-300))
 
-    def in_space(self, tangential: Float[Array, " 2"]) -> Float[Array, " 3"]:
+    def in_space(self, along: Array | tuple[Array, Array]) -> Vec:
         """A tangential vector in the lab."""
-        return tangential @ self.tangents
+        return self.tangents[0] * along[0] + self.tangents[1] * along[1]
+
+    def tangential(self, vector: Vec) -> tuple[Array, Array]:
+        """The parts of a vector along the tangents."""
+        return self.tangents[0].dot(vector), self.tangents[1].dot(vector)
 
 
 class FacingMotion(eqx.Module):
@@ -80,22 +102,12 @@ class FacingMotion(eqx.Module):
     """
 
     place_rate: Float[Array, " 2"]
-    normal_rate: Float[Array, " 3"]
-    arm_rate: Float[Array, " 3"]
-
-
-def determinant(m: Float[Array, "2 2"]) -> Array:
-    """Determinant of a 2 x 2 matrix."""
-    return m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
-
-
-def solve_pair(m: Float[Array, "2 2"], b: Float[Array, " 2"]) -> Float[Array, " 2"]:
-    """Solution of a 2 x 2 system."""
-    return jnp.stack([m[1, 1] * b[0] - m[0, 1] * b[1], m[0, 0] * b[1] - m[1, 0] * b[0]]) / determinant(m)
+    normal_rate: Vec
+    arm_rate: Vec
 
 
 def ground_touch(
-    surface: AbstractSurface, shape: AbstractShape, center: Array, turn: Float[Array, "3 3"], place: Array,
+    surface: AbstractSurface, shape: AbstractShape, center: Vec, turn: Turn, place: Array,
     newton_steps: int = NEWTON_STEPS, afar: Array | bool = False,
 ) -> GroundTouch:  # fmt: skip
     """The facing points, by Newton's method from a place nearby; on a plane from anywhere.
@@ -104,7 +116,7 @@ def ground_touch(
         surface: The ground.
         shape: The body's shape.
         center: Centre of the shape [m].
-        turn: Rotation matrix, shape to lab.
+        turn: Rotation, shape to lab.
         place: x, y near which to look [m].
         newton_steps: Steps of Newton's method.
         afar: Whether the place is only about as near as the body is large, so that more steps are needed.
@@ -128,49 +140,62 @@ def ground_touch(
 
 def _newton(touch: GroundTouch) -> Float[Array, " 2"]:
     """The way in x and y to where the points face each other."""
-    over = touch.point - jnp.append(touch.place, touch.point[2] - touch.height)
-    aside = touch.tangents @ over - over_vertical(touch, over)
-    return (solve_pair(touch.follow, aside) @ touch.tangents)[:2]
+    x, y = touch.place[0], touch.place[1]
+    way = touch.in_space(touch.follow(_aside(touch, Vec(touch.point.x - x, touch.point.y - y, touch.height))))
+    return jnp.stack([way.x, way.y])
 
 
-def over_vertical(touch: GroundTouch, over: Array) -> Float[Array, " 2"]:
-    """Tangential part of the vertical vector that has the same normal part as `over`."""
-    return (touch.normal @ over) / touch.normal[2] * touch.tangents[:, 2]
+def _aside(touch: GroundTouch, over: Vec) -> tuple[Array, Array]:
+    """Tangential part of a vector, less that of the vertical one with the same normal part."""
+    e1, e2 = touch.tangents
+    vertical = touch.normal.dot(over) / touch.normal.z
+    return e1.dot(over) - vertical * e1.z, e2.dot(over) - vertical * e2.z
 
 
-def _faced(surface: AbstractSurface, shape: AbstractShape, center: Array, turn: Array, place: Array) -> GroundTouch:
+def _faced(surface: AbstractSurface, shape: AbstractShape, center: Vec, turn: Turn, place: Array) -> GroundTouch:
     x, y = place[0], place[1]
     fx, fy = surface.gradient(x, y)
     upward = jax.lax.rsqrt(1.0 + fx * fx + fy * fy)
-    normal = jnp.stack([-fx * upward, -fy * upward, upward])
-    tangents = jnp.stack([one.array() for one in tangent_basis(Vec.of(normal))])
-
-    def support(direction):
-        return shape.supported(Vec.of(direction))[1].array()
-
-    inward = -(normal @ turn)
-    arm, push = jax.linearize(support, inward)
-    radii = tangents @ turn @ jax.vmap(push)(tangents @ turn).T
-    radii = _bound_radii(0.5 * (radii + radii.T), shape)
-    point = center + turn @ arm
+    normal = Vec(-fx * upward, -fy * upward, upward)
+    e1, e2 = tangent_basis(normal)
+    own = turn.to_body(e1), turn.to_body(e2)
+    arm, bulge = _bulge(shape, -turn.to_body(normal), own)
+    both = 0.5 * (own[0].dot(bulge[1]) + own[1].dot(bulge[0]))
+    radii = _bound_radii(Plane(own[0].dot(bulge[0]), both, own[1].dot(bulge[1])), shape)
+    point = center + turn.to_lab(arm)
     if surface.flat:
-        bend = jnp.zeros((2, 2))
+        bend = Plane(*[jnp.zeros_like(upward)] * 3)
     else:
         fxx, fxy, fyy = surface.curvature(x, y)
-        second = jnp.stack([jnp.stack([fxx, fxy]), jnp.stack([fxy, fyy])])
-        bend = upward * (tangents[:, :2] @ second @ tangents[:, :2].T)
+
+        def bending(a: Vec, b: Vec) -> Array:
+            return upward * (a.x * (fxx * b.x + fxy * b.y) + a.y * (fxy * b.x + fyy * b.y))
+
+        bend = Plane(bending(e1, e1), bending(e1, e2), bending(e2, e2))
     # Along the normal first: so the height is right to second order in the error of the place.
-    over = point - jnp.stack([x, y, surface.height(x, y)])
-    return GroundTouch(place, normal @ over / upward, point, normal, tangents, bend, radii)
+    over = point - Vec(x, y, surface.height(x, y))
+    return GroundTouch(place, normal.dot(over) / upward, point, normal, (e1, e2), bend, radii)
 
 
-def _bound_radii(radii: Array, shape: AbstractShape) -> Array:
+def _bulge(shape: AbstractShape, inward: Vec, tangents: tuple[Vec, Vec]) -> tuple[Vec, list[Vec]]:
+    """The support point of a direction, and how it moves as the direction turns along two tangents; in its frame."""
+
+    def support(direction: Vec) -> Vec:
+        return shape.supported(direction)[1]
+
+    moved = [jax.jvp(support, (inward,), (tangent,)) for tangent in tangents]
+    return moved[0][0], [move for _, move in moved]
+
+
+def _bound_radii(radii: Plane, shape: AbstractShape) -> Plane:
     """Radii of curvature kept finite where the body is flat."""
     most = WIDEST * shape.radius()
-    return jnp.clip(jnp.nan_to_num(radii, nan=most, posinf=most, neginf=-most), -most, most)
+    return jax.tree.map(
+        lambda part: jnp.clip(jnp.nan_to_num(part, nan=most, posinf=most, neginf=-most), -most, most), radii
+    )
 
 
-def facing_motion(touch: GroundTouch, arm: Array, velocity: Array, angular_velocity: Array) -> FacingMotion:
+def facing_motion(touch: GroundTouch, arm: Vec, velocity: Vec, angular_velocity: Vec) -> FacingMotion:
     """How the facing points move with the body.
 
     Args:
@@ -179,13 +204,14 @@ def facing_motion(touch: GroundTouch, arm: Array, velocity: Array, angular_veloc
         velocity: Of the centre of mass [m/s].
         angular_velocity: In the lab [rad/s].
     """
-    drift = velocity + jnp.cross(angular_velocity, arm)
-    tilt = touch.tangents @ jnp.cross(angular_velocity, touch.normal)
-    aside = touch.tangents @ drift - over_vertical(touch, drift)
-    along = solve_pair(touch.follow, aside + touch.radii @ tilt)
+    carried = angular_velocity.cross(arm)
+    tilt = touch.tangential(angular_velocity.cross(touch.normal))
+    aside, rolled = _aside(touch, velocity + carried), touch.radii @ tilt
+    along = touch.follow((aside[0] + rolled[0], aside[1] + rolled[1]))
     turned = touch.bend @ along
+    way = touch.in_space(along)
     return FacingMotion(
-        place_rate=touch.in_space(along)[:2],
+        place_rate=jnp.stack([way.x, way.y]),
         normal_rate=-touch.in_space(turned),
-        arm_rate=jnp.cross(angular_velocity, arm) + touch.in_space(touch.radii @ (turned + tilt)),
+        arm_rate=carried + touch.in_space(touch.radii @ (turned[0] + tilt[0], turned[1] + tilt[1])),
     )

@@ -150,20 +150,54 @@ class Sym:
             self.xz * v.x + self.yz * v.y + self.zz * v.z,
         )
 
-    def blend(self, other: Sym, weight: Array) -> Sym:
-        """(1 - weight) self + weight other."""
-        return jax.tree.map(lambda a, b: (1.0 - weight) * a + weight * b, self, other)
+    def trace(self) -> Any:
+        """Sum of the diagonal."""
+        return self.xx + self.yy + self.zz
 
-    def solve(self, b: Vec) -> Vec:
-        """The solution of self @ x = b by cofactors."""
+    def cofactors(self) -> tuple[Sym, Any]:
+        """The matrix of cofactors, which is the inverse times the determinant, and the determinant."""
         xx = self.yy * self.zz - self.yz * self.yz
         xy = self.xz * self.yz - self.xy * self.zz
         xz = self.xy * self.yz - self.xz * self.yy
         yy = self.xx * self.zz - self.xz * self.xz
         yz = self.xy * self.xz - self.xx * self.yz
         zz = self.xx * self.yy - self.xy * self.xy
-        determinant = self.xx * xx + self.xy * xy + self.xz * xz
-        return (Sym(xx, xy, xz, yy, yz, zz) @ b) / determinant
+        return Sym(xx, xy, xz, yy, yz, zz), self.xx * xx + self.xy * xy + self.xz * xz
+
+    def inverse(self) -> Sym:
+        """Inverse, by cofactors."""
+        cofactors, determinant = self.cofactors()
+        return jax.tree.map(lambda part: part / determinant, cofactors)
+
+    def blend(self, other: Sym, weight: Array) -> Sym:
+        """(1 - weight) self + weight other."""
+        return jax.tree.map(lambda a, b: (1.0 - weight) * a + weight * b, self, other)
+
+    def solve(self, b: Vec) -> Vec:
+        """The solution of self @ x = b by cofactors."""
+        cofactors, determinant = self.cofactors()
+        return (cofactors @ b) / determinant
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Plane:
+    """A symmetric 2 x 2 matrix, in the plane of two tangents."""
+
+    xx: Any
+    xy: Any
+    yy: Any
+
+    def determinant(self) -> Any:
+        """Determinant."""
+        return self.xx * self.yy - self.xy * self.xy
+
+    def largest(self) -> Array:
+        """The largest of its numbers."""
+        return jnp.maximum(jnp.maximum(self.xx, self.yy), self.xy)
+
+    def __matmul__(self, v: tuple[Any, Any]) -> tuple[Any, Any]:
+        return self.xx * v[0] + self.xy * v[1], self.xy * v[0] + self.yy * v[1]
 
 
 @jax.tree_util.register_dataclass
@@ -196,6 +230,12 @@ class Turn:
     def to_body(self, v: Vec) -> Vec:
         """Body components of a vector given in the lab."""
         return Vec(self.e1.dot(v), self.e2.dot(v), self.e3.dot(v))
+
+    def tensor_to_lab(self, s: Sym) -> Sym:
+        """Lab components of a tensor given in the body's frame."""
+        x, y, z = (Vec(getattr(self.e1, i), getattr(self.e2, i), getattr(self.e3, i)) for i in "xyz")
+        sy, sz = s @ y, s @ z
+        return Sym(x.dot(s @ x), x.dot(sy), x.dot(sz), y.dot(sy), y.dot(sz), z.dot(sz))
 
     def spread(self, d: Vec) -> Sym:
         """Lab components of the tensor that is diagonal in the body's frame."""

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.numerics import rotation
+from saltus.numerics.components import Sym, Turn
 from saltus.programs import program
 from saltus.programs.arrays import numbers
 from saltus.shapes.alike import alike
@@ -88,9 +89,10 @@ class Solid(eqx.Module):
         """Radius of a ball about the centre of mass that holds the body [m]."""
         return _radius(self)
 
-    def lab_inertia(self, turn: Float[Array, "3 3"]) -> tuple[Float[Array, "3 3"], Float[Array, "3 3"]]:
-        """Inertia tensor in the lab and its inverse, for a rotation matrix body to lab."""
-        return turn @ self.inertia @ turn.T, turn @ inverse_symmetric(self.inertia) @ turn.T
+    def lab_inertia(self, turn: Turn) -> tuple[Sym, Sym]:
+        """Inertia tensor in the lab and its inverse, for a rotation body to lab."""
+        own = Sym.of(self.inertia)
+        return turn.tensor_to_lab(own), turn.tensor_to_lab(own.inverse())
 
 
 @program
@@ -115,12 +117,3 @@ def _difference(a, b) -> Array:
     if known[0] is None or known[1] is None:
         return jnp.asarray(a, float) - jnp.asarray(b, float)
     return numbers(np.asarray(known[0], float) - np.asarray(known[1], float))
-
-
-def inverse_symmetric(m: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
-    """Inverse of a symmetric 3 x 3 matrix, by cofactors."""
-    a, b, c, d, e, f = m[0, 0], m[0, 1], m[0, 2], m[1, 1], m[1, 2], m[2, 2]
-    xx, xy, xz = d * f - e * e, c * e - b * f, b * e - c * d
-    yy, yz, zz = a * f - c * c, b * c - a * e, a * d - b * b
-    rows = [jnp.stack([xx, xy, xz]), jnp.stack([xy, yy, yz]), jnp.stack([xz, yz, zz])]
-    return jnp.stack(rows) / (a * xx + b * xy + c * xz)

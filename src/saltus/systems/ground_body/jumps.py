@@ -14,6 +14,7 @@ from saltus.hybrid import Rate, State
 from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
+from saltus.numerics.components import Vec
 from saltus.systems.ball_common import choose, replace_parts, size
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
@@ -34,6 +35,7 @@ from saltus.systems.ground_body.mechanics import (
     point_mobility,
     see,
     turn_use,
+    turned_by,
     with_velocity,
     wrench,
 )
@@ -124,7 +126,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
             * system.law_under(load, sight.touch).capacity(load)
             * (1.0 / system.solid.mass + _spread(system, sight))
         )
-        turn_scale = 4.0 * load * system.resistance(load, sight.touch) * jnp.trace(sight.mobility)
+        turn_scale = 4.0 * load * system.resistance(load, sight.touch) * sight.mobility.trace()
         slipping = jnp.append(now.gain[1:3], radius * now.gain[5])
         turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
         return _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn), load, now
@@ -150,7 +152,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
 
 def _spread(system: BodyOnGround, sight: Sight) -> Array:
     """Largest possible acceleration of the contact by turning, per force there [1/kg]."""
-    return jnp.trace(sight.mobility) * jnp.sum(sight.arm**2)
+    return sight.mobility.trace() * sight.arm.square()
 
 
 def _unit(vector: Array) -> Array:
@@ -316,9 +318,9 @@ def _on_both(system: BodyOnGround, contact: Contact, after: State) -> State:
 
 def _strike(system: BodyOnGround, state: State, sight: Sight, index: Array) -> State:
     """Just after the impulse of an impact at a piece, which is put right onto the ground."""
-    impulse = system.impact_at(sight.touch).impulse(sight.drift, sight.touch.normal, point_mobility(system, sight))
-    turned = sight.mobility @ jnp.cross(sight.arm, impulse)
-    v = state.v.add(impulse / system.solid.mass, turned)
+    drift, normal = sight.drift.array(), sight.touch.normal.array()
+    impulse = system.impact_at(sight.touch).impulse(drift, normal, point_mobility(system, sight))
+    v = state.v.add(impulse / system.solid.mass, turned_by(sight, Vec.of(impulse)).array())
     ledger = state.ledger.replace(piece=jnp.asarray(index, float))
     # In flight the facing points have only gone with the centre; where they are, and how that depends on the start, is
     # known here.

@@ -8,6 +8,8 @@ friction are right together.
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -20,6 +22,7 @@ from saltus.contacts.ground import FacingMotion, GroundTouch, facing_motion, gro
 from saltus.laws.friction import PointLimit
 from saltus.laws.friction.base import direction
 from saltus.numerics import rotation
+from saltus.numerics.components import Sym, Turn, Vec
 from saltus.systems.ball_common import size
 from saltus.systems.ground_body.state import GroundMotion
 
@@ -56,37 +59,37 @@ class Sight(eqx.Module):
     """
 
     touch: GroundTouch
-    arm: Float[Array, " 3"]
+    arm: Vec
     facing: FacingMotion
-    drift: Float[Array, " 3"]
-    omega: Float[Array, " 3"]
-    inertia: Float[Array, "3 3"]
-    mobility: Float[Array, "3 3"]
+    drift: Vec
+    omega: Vec
+    inertia: Sym
+    mobility: Sym
 
     @property
     def slip(self) -> Float[Array, " 2"]:
         """Slip along e1, e2 [m/s]."""
-        return self.touch.tangents @ self.drift
+        return jnp.stack(self.touch.tangential(self.drift))
 
     @property
     def rolling(self) -> Float[Array, " 2"]:
         """Angular velocity along e1, e2 [rad/s]."""
-        return self.touch.tangents @ self.omega
+        return jnp.stack(self.touch.tangential(self.omega))
 
     @property
     def spin(self) -> Array:
         """Angular velocity about the normal [rad/s]."""
-        return self.touch.normal @ self.omega
+        return self.touch.normal.dot(self.omega)
 
     @property
     def motion(self) -> GroundMotion:
         """Velocity of the centre of mass, and angular velocity."""
-        return GroundMotion(self.drift - jnp.cross(self.omega, self.arm), self.omega)
+        return GroundMotion((self.drift - self.omega.cross(self.arm)).array(), self.omega.array())
 
     @property
     def closing(self) -> Array:
         """Rate of the gap [m/s]."""
-        return self.touch.normal @ self.drift
+        return self.touch.normal.dot(self.drift)
 
 
 class Motion(eqx.Module):
@@ -130,14 +133,13 @@ def look(system: BodyOnGround, state: State, piece: Array | int | None = None, n
     """Where the body faces the ground, with the piece that touches or a given one."""
     index = active_piece(state) if piece is None else piece
     shape, offset = system.solid.piece(index)
-    center = state.q.centre
-    turn = rotation.matrix(rotation.normalise(state.q.quaternion))
+    center, turn = Vec.of(state.q.centre), Turn.of_quaternion(rotation.normalise(state.q.quaternion))
     place = state.q.facing.reshape(-1, 2)[0 if system.solid.n_pieces == 1 else index]
     # In flight the place has only gone with the centre.
     flies = state.mode == FLIGHT
-    touch = ground_touch(system.surface, shape, center + turn @ offset, turn, place, newton_steps, flies)
-    arm = touch.point - center
-    return _sight(touch, arm, state.v, *system.solid.lab_inertia(turn))
+    middle = center + turn.to_lab(Vec.of(offset))
+    touch = ground_touch(system.surface, shape, middle, turn, place, newton_steps, flies)
+    return _sight(touch, touch.point - center, state.v, *system.solid.lab_inertia(turn))
 
 
 class Seen(eqx.Module):
@@ -170,10 +172,10 @@ def with_velocity(sight: Sight, v: GroundMotion) -> Sight:
     return _sight(sight.touch, sight.arm, v, sight.inertia, sight.mobility)
 
 
-def _sight(touch: GroundTouch, arm: Array, v: GroundMotion, inertia: Array, mobility: Array) -> Sight:
-    velocity, omega = v.velocity, v.turning
+def _sight(touch: GroundTouch, arm: Vec, v: GroundMotion, inertia: Sym, mobility: Sym) -> Sight:
+    velocity, omega = Vec.of(v.velocity), Vec.of(v.turning)
     facing = facing_motion(touch, arm, velocity, omega)
-    return Sight(touch, arm, facing, velocity + jnp.cross(omega, arm), omega, inertia, mobility)
+    return Sight(touch, arm, facing, velocity + omega.cross(arm), omega, inertia, mobility)
 
 
 def active_piece(state: State) -> Array:
@@ -181,25 +183,35 @@ def active_piece(state: State) -> Array:
     return jnp.maximum(state.ledger.piece, 0.0).astype(int)
 
 
-def rows(sight: Sight) -> tuple[Float[Array, "6 3"], Float[Array, "6 3"]]:
-    """For unit forces and moments of the six rows: the force, and the moment about the centre of mass."""
-    pushes = jnp.concatenate([sight.touch.normal[None], sight.touch.tangents])
-    turns = jnp.concatenate([sight.touch.tangents, sight.touch.normal[None]])
-    return jnp.concatenate([pushes, jnp.zeros((3, 3))]), jnp.concatenate([jnp.cross(sight.arm, pushes), turns])
+def rows(sight: Sight) -> tuple[list[Vec], list[Vec]]:
+    """For unit forces of the first three rows the force; and for all six the moment about the centre of mass."""
+    pushes = [sight.touch.normal, *sight.touch.tangents]
+    return pushes, [*(sight.arm.cross(push) for push in pushes), *sight.touch.tangents, sight.touch.normal]
 
 
 def row_mobility(system: BodyOnGround, sight: Sight) -> Float[Array, "6 6"]:
     """Accelerations of the rows per force in the rows; symmetric and positive."""
-    pushes, turns = rows(sight)
-    return pushes @ pushes.T / system.solid.mass + turns @ sight.mobility @ turns.T
+    _, turns = rows(sight)
+    turned = [sight.mobility @ turn for turn in turns]
+    lower = [[turn.dot(other) for other in turned[: i + 1]] for i, turn in enumerate(turns)]
+    for i in range(3):  # the first three pushes are orthogonal unit vectors
+        lower[i][i] = lower[i][i] + 1.0 / system.solid.mass
+    return jnp.stack([jnp.stack([lower[max(i, j)][min(i, j)] for j in range(6)]) for i in range(6)])
 
 
 def point_mobility(system: BodyOnGround, sight: Sight) -> Float[Array, "3 3"]:
     """Change of the velocity at the contact per impulse there, in the lab [1/kg]."""
     x, y, z = sight.arm
     zero = jnp.zeros_like(x)
-    cross = jnp.stack([jnp.stack([zero, -z, y]), jnp.stack([z, zero, -x]), jnp.stack([-y, x, zero])])
-    return jnp.eye(3) / system.solid.mass - cross @ sight.mobility @ cross
+    columns = [Vec(zero, z, -y), Vec(-z, zero, x), Vec(y, -x, zero)]  # the arm times the axes
+    turned = [sight.mobility @ column for column in columns]
+    spread = jnp.stack([jnp.stack([column.dot(other) for other in turned]) for column in columns])
+    return jnp.eye(3) / system.solid.mass + spread
+
+
+def turned_by(sight: Sight, impulse: Vec) -> Vec:
+    """Change of the angular velocity by an impulse at the contact [rad/s]."""
+    return sight.mobility @ sight.arm.cross(impulse)
 
 
 def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> Float[Array, " 6"]:
@@ -272,42 +284,51 @@ def free_gain(system: BodyOnGround, sight: Sight) -> Float[Array, " 6"]:
     """Accelerations of the rows without the ground."""
     weight, gyro = free_acceleration(system, sight)
     pushes, turns = rows(sight)
-    carried = jnp.cross(sight.omega, sight.facing.arm_rate)
-    turning = sight.facing.normal_rate @ sight.drift
-    frame = pushes[:3] @ carried
-    return pushes @ weight + turns @ gyro + jnp.concatenate([(frame[0] + turning)[None], frame[1:], jnp.zeros(3)])
+    carried = sight.omega.cross(sight.facing.arm_rate)
+    frame = [push.dot(weight + carried) for push in pushes] + [jnp.zeros_like(weight.z)] * 3
+    frame[0] = frame[0] + sight.facing.normal_rate.dot(sight.drift)
+    return jnp.stack([turn.dot(gyro) + part for turn, part in zip(turns, frame, strict=True)])
 
 
-def free_acceleration(system: BodyOnGround, sight: Sight) -> tuple[Array, Array]:
+def free_acceleration(system: BodyOnGround, sight: Sight) -> tuple[Vec, Vec]:
     """Acceleration and angular acceleration in flight."""
-    weight = jnp.stack([jnp.zeros_like(system.gravity), jnp.zeros_like(system.gravity), -system.gravity])
-    return weight, -sight.mobility @ jnp.cross(sight.omega, sight.inertia @ sight.omega)
+    nothing = jnp.zeros_like(system.gravity)
+    spin = sight.omega.cross(sight.inertia @ sight.omega)
+    return Vec(nothing, nothing, -system.gravity), -(sight.mobility @ spin)
 
 
 def _solve(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> Wrench:
     """All forces at once, from the rows that are held and those that obey a law."""
     normal_rate = sight.facing.normal_rate
     # What is held stays so while the normal turns: an angular velocity along the normal, or one across it.
-    turning = sight.spin * (sight.touch.tangents @ normal_rate)
-    target = jnp.concatenate([jnp.zeros(3), turning, -(normal_rate @ sight.omega)[None]])
+    turning = sight.spin * jnp.stack(sight.touch.tangential(normal_rate))
+    target = jnp.concatenate([jnp.zeros(3), turning, -normal_rate.dot(sight.omega)[None]])
     n = 6 if system.resisted or not system.point else 3
     lawful = jnp.eye(n) - jnp.outer(share[:n] * (jnp.arange(n) > 0), jnp.eye(n)[0])
     matrix = jnp.where(held[:n, None], mobility[:n, :n], lawful)
     wanted = jnp.stack([jnp.where(held, target - free, 0.0)[:n], jnp.eye(n)[0]], axis=-1)
     answer = solve_backwards(matrix, wanted)
     forces = jnp.concatenate([answer[:, 0], jnp.zeros(6 - n)])
-    pushes, turns = rows(sight)
+    force, moment = sum_rows(sight, forces)
     weight, gyro = free_acceleration(system, sight)
     return Wrench(
         load=forces[0],
         force=forces[1:3],
         moment=forces[3:5],
         torque=forces[5],
-        acceleration=weight + forces @ pushes / system.solid.mass,
-        angular_acceleration=gyro + sight.mobility @ (forces @ turns),
-        gain=free + mobility @ forces,
+        acceleration=(weight + force / system.solid.mass).array(),
+        angular_acceleration=(gyro + sight.mobility @ moment).array(),
+        gain=free + jnp.sum(mobility * forces, axis=1),
         stiffness=1.0 / answer[0, 1],
     )
+
+
+def sum_rows(sight: Sight, forces: Float[Array, " 6"]) -> tuple[Vec, Vec]:
+    """The force, and the moment about the centre of mass, of the rows' forces."""
+    pushes, turns = rows(sight)
+    n, e1, e2 = (push * forces[i] for i, push in enumerate(pushes))
+    first, *more = (turn * forces[i] for i, turn in enumerate(turns))
+    return n + e1 + e2, functools.reduce(operator.add, more, first)
 
 
 def solve_backwards(matrix: Float[Array, "n n"], wanted: Float[Array, "n k"]) -> Float[Array, "n k"]:
@@ -346,9 +367,8 @@ def hold(system: BodyOnGround, sight: Sight, held: Array, speeds: Array | None =
     matrix = jnp.where(held[:, None] & held[None, :], mobility, jnp.eye(n))
     missing = -turning if speeds is None else speeds[:n] - turning
     wanted = jnp.where(held, missing, 0.0)[:, None]
-    impulse = solve_backwards(matrix, wanted)[:, 0]
-    pushes, turns = rows(sight)
-    return impulse @ pushes[:n] / system.solid.mass, sight.mobility @ (impulse @ turns[:n])
+    impulse, moment = sum_rows(sight, jnp.concatenate([solve_backwards(matrix, wanted)[:, 0], jnp.zeros(6 - n)]))
+    return (impulse / system.solid.mass).array(), (sight.mobility @ moment).array()
 
 
 def grip_use(system: BodyOnGround, now: Wrench, sight: Sight) -> Array:

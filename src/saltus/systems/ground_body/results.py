@@ -55,21 +55,21 @@ def observe(system: BodyOnGround, state: State) -> dict[str, Array]:
     touches = state.mode != FLIGHT
     touch = sight.touch
     kinetic, potential = energies(system, state)
-    torque = touch.in_space(now.moment) + now.torque * touch.normal
+    torque = (touch.in_space(now.moment) + touch.normal * now.torque).array()
     height = jnp.where(touches, 0.0, jnp.maximum(touch.height, 0.0))
     return {
         "position": state.q.centre,
         "velocity": state.v.velocity,
         "quaternion": state.q.quaternion,
         "angular_velocity": state.v.turning,
-        "contact_point": touch.point,
-        "contact_normal": touch.normal,
+        "contact_point": touch.point.array(),
+        "contact_normal": touch.normal.array(),
         "gap": touch.gap,
         "jump_height": height,
-        "slip": jnp.where(touches, touch.in_space(sight.slip), 0.0),
+        "slip": jnp.where(touches, touch.in_space(sight.slip).array(), 0.0),
         "spin": sight.spin,
         "normal_force": jnp.where(touches, now.load, 0.0),
-        "friction_force": jnp.where(touches, touch.in_space(now.force), 0.0),
+        "friction_force": jnp.where(touches, touch.in_space(now.force).array(), 0.0),
         "friction_torque": jnp.where(touches, torque, 0.0),
         "kinetic_energy": kinetic,
         "potential_energy": potential,
@@ -129,7 +129,7 @@ def _stop_time(system: BodyOnGround, before: State, of_slip: bool):
 def _blow(system: BodyOnGround, before: State, after: State, index):
     sight = look(system, before, index)
     impulse = system.solid.mass * (after.v.velocity - before.v.velocity)
-    return sight.touch.point, sight.touch.normal, impulse, sight.closing
+    return sight.touch.point.array(), sight.touch.normal.array(), impulse, sight.closing
 
 
 def at_rest(state: State) -> bool:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from saltus import checks
-from saltus.contacts.ground import GroundTouch, determinant
+from saltus.contacts.ground import GroundTouch
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.hybrid.guard import Staged, once
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
@@ -178,7 +178,7 @@ class BodyOnGround(AbstractSystem):
     def hertz_radius(load: Array, touch: GroundTouch, modulus: Array) -> Array:
         """Radius of the circle with the area of Hertz's ellipse, nearly: from the geometric mean of the curvatures."""
         # Curvature of the body less that of the hollow, K = W^-1 - S = W^-1 (1 - W S).
-        product = determinant(touch.follow) / jnp.maximum(determinant(touch.radii), 1e-300)
+        product = touch.follow_determinant / jnp.maximum(touch.radii.determinant(), 1e-300)
         return jnp.cbrt(0.75 * load / modulus * jax.lax.rsqrt(jnp.maximum(product, 1e-300)))
 
     def spot_radius(self, load: Array, touch: GroundTouch) -> Array:
@@ -228,14 +228,15 @@ class BodyOnGround(AbstractSystem):
         sight, now = seen.sight, seen.forces
         flies, rests = state.mode == FLIGHT, state.mode == REST
         weight, gyro = free_acceleration(self, sight)
-        turning = rotation.rate_of_quaternion(state.q.quaternion, sight.omega)
+        turning = rotation.rate_of_quaternion(state.q.quaternion, state.v.turning)
         # In contact the way of the facing points; in flight that of the centre, from where they are found anew.
         carried = jnp.concatenate([state.v.velocity[:2]] * self.solid.n_pieces)
         places = jnp.where(flies, carried, seen.sights.facing.place_rate.ravel())
         rate = Rate(
             q=GroundPlace(state.v.velocity, turning, places),
             v=GroundMotion(
-                jnp.where(flies, weight, now.acceleration), jnp.where(flies, gyro, now.angular_acceleration)
+                jnp.where(flies, weight.array(), now.acceleration),
+                jnp.where(flies, gyro.array(), now.angular_acceleration),
             ),
             ledger=GroundLedger(jnp.where(flies, 0.0, power(sight, now)), jnp.zeros(())),
         )
@@ -349,7 +350,7 @@ class BodyOnGround(AbstractSystem):
             ]  # fmt: skip
         if isinstance(self.solid.pieces, Disc):
             borders.append(
-                Guard("lies_flat", lambda s: 1.0 - jnp.max(seen(s).sight.touch.radii) / (FLAT * self.solid.radius()),
+                Guard("lies_flat", lambda s: 1.0 - seen(s).sight.touch.radii.largest() / (FLAT * self.solid.radius()),
                       lambda s: s.mode != REST, ends="lies_flat",
                       message=f"At {where} the disc has come down onto its face: tilted by less than {1 / FLAT:g} rad, "
                       "it touches with more than its rim.")
@@ -407,8 +408,8 @@ class BodyOnGround(AbstractSystem):
         return jnp.append(sight.rolling, sight.spin) if self.point else sight.rolling
 
     def _uniqueness(self, sight: Sight, now: Wrench) -> Array:
-        n, arm = sight.touch.normal, jnp.cross(sight.arm, sight.touch.normal)
-        smooth = n @ n / self.solid.mass + arm @ sight.mobility @ arm
+        arm = sight.arm.cross(sight.touch.normal)
+        smooth = 1.0 / self.solid.mass + arm.dot(sight.mobility @ arm)
         return now.stiffness / smooth - ILL_POSED
 
     # ---- results --------------------------------------------------------------------------------------
