@@ -128,7 +128,7 @@ def run(
             warn_of_slow_path(type(shared).__name__, error)
     lanes = _begin(varying, shared, start, until, plan)
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
-    _drive(lanes, shared, plan, progress, look, PATIENCE if look is None else every)
+    _drive(lanes, shared, plan, progress, look, every)
     return lanes
 
 
@@ -142,21 +142,29 @@ def _drive(
     lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | None, look: Look | None, every: int
 ) -> None:
     """Move the lanes that go to their ends."""
-    on_cpu = jax.default_backend() == "cpu"
-    move = _move_apart if goes_apart(shared, lanes.state, plan) else _move_together
-    programs = _programs(plan.stepper, plan.watch, plan.max_events, plan.max_steps, on_cpu, shared.eventful)
+    programs = _programs(
+        plan.stepper, plan.watch, plan.max_events, plan.max_steps, jax.default_backend() == "cpu", shared.eventful
+    )
+    apart = goes_apart(shared, plan)
+    if look is not None and not apart:
+        raise ValueError(f"Runs of {type(shared).__name__} go together: none of them can be looked at on its way.")
+    # Steps without an event, and events, after which a run that goes by itself comes back.
+    limits = (plan.max_steps, plan.max_steps) if look is None else (every, 1)
     while (going := lanes.status == Status.going).any():
-        before = None if look is None else jax.tree.map(lambda x, going=going: x[going], lanes.state)
-        move(programs, lanes, np.flatnonzero(going), shared, plan, look is not None, every)
+        rows = np.flatnonzero(going)
+        before = None if look is None else jax.tree.map(lambda x, rows=rows: x[rows], lanes.state)
+        if apart:
+            some = rows[:ROOM] if look is None else rows
+            _move(programs.apart, lanes, some, ROOM, shared, plan, *(np.asarray(limit) for limit in limits))
+        else:
+            _move_together(programs, lanes, rows, shared, plan)
         if look is not None:
-            look(np.flatnonzero(going), before, lanes)
+            look(rows, before, lanes)
         if progress is not None:
-            progress(int(going.sum()) - int((lanes.status == Status.going).sum()))
+            progress(rows.size - int((lanes.status == Status.going).sum()))
 
 
-def _move_together(
-    programs: _Programs, lanes: Lanes, rows: np.ndarray, shared, plan: Plan, looked_at: bool, every: int
-) -> None:
+def _move_together(programs: _Programs, lanes: Lanes, rows: np.ndarray, shared, plan: Plan) -> None:
     """Some steps of these lanes, and the events that they come to."""
     on_cpu = jax.default_backend() == "cpu"
     size = -(-len(lanes.number) // LANES) * LANES
@@ -165,15 +173,6 @@ def _move_together(
         programs.prepare(take(lanes, _pad(rows[:1], looks), 1), shared, plan.control)
     _move(programs.flow, lanes, rows, size, shared, plan, np.asarray(PATIENCE))
     _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, plan)
-
-
-def _move_apart(
-    programs: _Programs, lanes: Lanes, rows: np.ndarray, shared, plan: Plan, looked_at: bool, every: int
-) -> None:
-    """These lanes to their ends, one by one; where they are looked at, some steps of each or to its next event."""
-    limits = (every, 1) if looked_at else (plan.max_steps, plan.max_steps)
-    some = rows if looked_at else rows[:ROOM]
-    _move(programs.apart, lanes, some, ROOM, shared, plan, *(np.asarray(limit) for limit in limits))
 
 
 def _move(part: Callable[..., Lanes], lanes: Lanes, rows: np.ndarray, most: int, shared, plan: Plan, *more) -> None:
@@ -195,12 +194,10 @@ def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
     return not _looks_up(shared) and _fits_scalars(shared, state, plan.stepper) and _smooth(some, state, shared)
 
 
-def goes_apart(shared, start: State, plan: Plan) -> bool:
+def goes_apart(shared, plan: Plan) -> bool:
     """Whether runs go one by one, with a part of the program for each mode."""
-    one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), start)
     explicit = isinstance(plan.stepper, ExplicitStepper) and isinstance(plan.control, AdaptiveSteps)
-    apart = jax.default_backend() == "cpu" and bool(shared.apart)
-    return apart and explicit and _fits_scalars(shared, one, plan.stepper)
+    return jax.default_backend() == "cpu" and bool(shared.apart) and explicit
 
 
 def _by_kernel(

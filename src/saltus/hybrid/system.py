@@ -106,16 +106,11 @@ class AbstractSystem(HybridSystem):
 
     @property
     def apart(self) -> tuple[int, ...]:
-        """The modes in which something moves, if each is worth a program of its own where many runs go at once.
+        """The modes in which something moves, if each is worth its own part of a program where many runs go at once.
 
-        For long rates of which a mode needs but a part. Empty: one program serves all modes.
+        For long rates of which a mode needs but a part. Such runs go one by one. Empty: all modes go together.
         """
         return ()
-
-    @property
-    def searched_apart(self) -> tuple[int, ...]:
-        """Those of them whose search for events is worth a program of its own, too; one serves the others."""
-        return self.apart
 
     def guards(self) -> tuple[Guard, ...]:
         """All guards of the system, in any order; the same list for every mode."""

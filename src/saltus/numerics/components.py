@@ -13,13 +13,17 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Vec:
-    """A vector (x, y, z); the components are numbers or arrays of one shape, of JAX or NumPy."""
+    """A vector (x, y, z); the components are numbers or arrays of one shape, of JAX or NumPy.
+
+    JAX and NumPy take it for the array whose last axis has length 3.
+    """
 
     x: Any
     y: Any
@@ -34,6 +38,12 @@ class Vec:
     def array(self) -> Array:
         """As an array whose last axis has length 3."""
         return jnp.stack([self.x, self.y, self.z], axis=-1)
+
+    def __jax_array__(self) -> Array:
+        return self.array()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.array(), dtype)
 
     def __iter__(self):
         return iter((self.x, self.y, self.z))

@@ -204,7 +204,7 @@ class _Work:
         count = len(next(iter(values.values())))
         stack = builder.build(np.stack([self._fill(column) for column in values.values()], axis=1))
         plan = self._plan(self.scenario)
-        if not batch.goes_apart(stack.shared, stack.start, plan):
+        if not batch.goes_apart(stack.shared, plan):
             return None
         good = building.valid(self.scenario, values) & stack.good[:count]
         moments = Moments(stack.varying, stack.shared, plan, times, stack.start)

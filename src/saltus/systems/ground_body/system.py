@@ -262,11 +262,6 @@ class BodyOnGround(AbstractSystem):
         """All modes but rest: the forces of one are a part of what they are together."""
         return (FLIGHT, SLIDE, *((SKID,) if self.resisted else ()), ROLL) if self.solid.n_pieces == 1 else ()
 
-    @property
-    def searched_apart(self) -> tuple[int, ...]:
-        """Flight, which has most of the events and no forces."""
-        return (FLIGHT,)
-
     def entwined(self, mode: int | None = None) -> bool:
         """In contact: all ask for the facing points and the forces."""
         return mode != FLIGHT
