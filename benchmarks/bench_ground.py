@@ -13,7 +13,7 @@ import numpy as np
 from stamp import Report
 
 GOAL = 2000.0 / 2  # stones per second of one core
-SIZES = (64, 128, 192)
+SIZES = (64, 256, 1024)
 TIMES = (5.0, 10.0, 20.0)
 RELEASE = "[[1190.0, 1445.0], [1210.0, 1440.0], [1215.0, 1455.0], [1195.0, 1460.0]]"
 FLOOR = "[[1096.0, 880.0], [1116.0, 880.0], [1116.0, 890.0], [1096.0, 890.0]]"  # of the valley: few impacts there

@@ -1,6 +1,6 @@
 """Real rocks (Tschamut 2014) against ellipsoids of their mass and size: one number calibrated, the rest judged.
 
-    python benchmarks/tschamut.py FOLDER [--copies 3] [--levers 0.08 0.09 0.10]
+    python benchmarks/tschamut.py FOLDER [--copies 40] [--levers 0.08 0.09 0.10]
 
 FOLDER holds `terrain.asc`, `blocks.csv` and `runs.csv`, made from the measurements of WSL/SLF (EnviDat, doi
 10.16904/envidat.34, ODbL with DbCL). Every observed run is computed with several random poses at the start and ground
@@ -118,7 +118,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description="Real rocks (Tschamut 2014) against ellipsoids.")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--copies", type=int, default=3)
+    parser.add_argument("--copies", type=int, default=40)
     parser.add_argument("--levers", type=float, nargs="+", default=LEVERS)
     given = parser.parse_args()
     saltus.configure()
