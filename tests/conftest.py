@@ -68,7 +68,12 @@ ALIKE = {
     "chain": ("exact/test_chain", "exact/test_derivatives", "exact/test_reference_chain", "unit/test_chain"),
     "rails": ("exact/test_ball_on_rails", "exact/test_reference_friction", "unit/test_friction_scenarios"),
     "sliding": ("exact/test_reference_sliding", "exact/test_sliding_masses", "exact/test_terrain"),
-    "bodies": ("exact/test_reference_impact", "properties/test_contacts", "unit/test_bodies"),
+    "bodies": (
+        "exact/test_bodies_ahead_of_the_queue",
+        "exact/test_reference_impact",
+        "properties/test_contacts",
+        "unit/test_bodies",
+    ),
 }
 GROUP_OF = {f"tests/{name}.py": group for group, names in ALIKE.items() for name in names}
 
