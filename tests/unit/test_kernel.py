@@ -17,7 +17,6 @@ from saltus.engines.trial import Status
 from saltus.hybrid import State
 from saltus.numerics.scalars import CannotScalariseError
 
-pytestmark = pytest.mark.optimised
 STEP = 0.03
 
 
