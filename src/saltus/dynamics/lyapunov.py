@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus import checks
-from saltus.dynamics.tangent import vector_of, with_derivative
+from saltus.dynamics.tangent import with_derivative
+from saltus.engines.flat import pack
 from saltus.hybrid import AbstractSystem, State
 
 
@@ -87,7 +88,7 @@ def _along(system: AbstractSystem, start: State, window: float, windows: int, bo
     The axes are made orthogonal by NumPy, between two calls of one program: compiled for a CPU, a loop that holds the
     QR of LAPACK beside other loops did not find it ("No registered implementation for untyped custom call").
     """
-    state, axes, growth, complete = start, np.eye(vector_of(start).size), [], True
+    state, axes, growth, complete = start, np.eye(pack(start).size), [], True
     for _ in range(windows):
         state, slope, whole = _window(system, state, jnp.asarray(window), tuple(bounds.items()))
         axes, stretch = np.linalg.qr(np.asarray(slope) @ axes)
@@ -99,6 +100,6 @@ def _along(system: AbstractSystem, start: State, window: float, windows: int, bo
 @eqx.filter_jit
 def _window(system: AbstractSystem, state: State, window, bounds: tuple):
     """The state after a window, its derivative by the state before, and whether the window is complete."""
-    vector, until = vector_of(state), state.t + window
+    vector, until = pack(state), state.t + window
     run, slope = with_derivative(system, state, state.t, vector, state.mode, until, **dict(bounds))
     return run.end, slope, run.complete

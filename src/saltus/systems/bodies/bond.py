@@ -308,7 +308,7 @@ class Bond:
             guards.append(at.resistance - LEAST_RESISTANCE)
         if self.face is not None:
             row, mark = rows_in(y, self.k)[0], marks_in(y, self.k)[0, 1]
-            energy = self.face.rocking(row[CENTRE], row[VELOCITY], row[TURNING])
+            energy = self.face.rocking_energy(row[CENTRE], row[VELOCITY], row[TURNING])
             guards.append([energy / self.face.limit - 1.0, 1.0 if self.inside else self.face.outside(mark)])
         return np.concatenate(guards)
 

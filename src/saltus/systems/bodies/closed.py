@@ -123,13 +123,16 @@ def _side(body: Body, mark: Array, gravity: Array) -> _Side:
     )
 
 
-def _fixed(normal: Array) -> _Side:
+def _fixed_side(normal: Array) -> _Side:
     zero, none = jnp.zeros(3), jnp.zeros(())
     return _Side(normal, jnp.zeros((3, 3)), zero, none, zero, zero, zero, zero, jnp.eye(3), none, jnp.zeros((3, 3)))
 
 
-def _closed(one: _Side, two: _Side, apart: Array, normal: Array, flatness: Array) -> Array:
-    """`apart` leads from the first's point to the second's; `flatness` is over the size [m-1]."""
+def _contact_row(one: _Side, two: _Side, apart: Array, normal: Array, flatness: Array) -> Array:
+    """A contact as one row of numbers, in the order of `Closed`.
+
+    `apart` leads from the first's point to the second's; `flatness` is over the size [m-1].
+    """
     n, slip = normal, two.velocity - one.velocity
     across = jnp.stack([vector.array() for vector in tangent_basis(Vec.of(n))])
     turning = jnp.cross(one.omega, n)
@@ -198,7 +201,7 @@ def _of_pair(first: Body, second: Body, rows, gravity, flatness) -> Array:
     one, two = _side(_place(first, row1), mark1, gravity), _side(_place(second, row2), mark2, gravity)
     apart = row2[CENTRE] + two.arm - row1[CENTRE] - one.arm
     normal = one.normal - two.normal
-    return _closed(one, two, apart, normal / jnp.sqrt(jnp.sum(normal * normal)), flatness)
+    return _contact_row(one, two, apart, normal / jnp.sqrt(jnp.sum(normal * normal)), flatness)
 
 
 def _of_wall(plane, second: Body, rows, gravity, flatness) -> Array:
@@ -206,7 +209,7 @@ def _of_wall(plane, second: Body, rows, gravity, flatness) -> Array:
     two = _side(_place(second, row2), mark2, gravity)
     normal, offset = plane[:3], plane[3]
     apart = (normal @ (row2[CENTRE] + two.arm) - offset) * normal
-    return _closed(_fixed(normal), two, apart, normal, flatness)
+    return _contact_row(_fixed_side(normal), two, apart, normal, flatness)
 
 
 @brief_program
@@ -238,10 +241,10 @@ def closed_walls(parts: tuple[Any, Any], rows: np.ndarray, gravity, flatness) ->
 
 def fill_rows(rows: np.ndarray) -> np.ndarray:
     """Rows with the last repeated, up to the next number that is compiled."""
-    return rows[_filling(len(rows))]
+    return rows[_places_to_fill(len(rows))]
 
 
 @functools.lru_cache
-def _filling(count: int) -> np.ndarray:
+def _places_to_fill(count: int) -> np.ndarray:
     size = next((size for size in SIZES if size >= count), count)
     return np.minimum(np.arange(size), count - 1)

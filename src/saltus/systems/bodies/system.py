@@ -245,9 +245,9 @@ class RigidBodies(AbstractQueuedSystem):
         }
 
     def observe_rows(self, states: State) -> dict[str, np.ndarray] | None:
-        from saltus.systems.bodies.rows import shown
+        from saltus.systems.bodies.rows import observe_rows
 
-        return shown(self, states)
+        return observe_rows(self, states)
 
     def _smallest_gap(self, state: State, i: Array) -> Array:
         body = self.body(state, i)
