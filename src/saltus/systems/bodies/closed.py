@@ -29,7 +29,7 @@ SIZES = (8, 16, 32, 64, 128)  # numbers of contacts that are compiled; the least
 
 
 @dataclasses.dataclass(frozen=True)
-class Closed:
+class ClosedContacts:
     """Closed contacts of two partners each, along the first axis; what is marked (kappa) is given times kappa.
 
     Args:
@@ -63,10 +63,10 @@ class Closed:
     spin: np.ndarray
 
     @staticmethod
-    def of(rows: np.ndarray) -> Closed:
+    def of(rows: np.ndarray) -> ClosedContacts:
         """From rows of numbers, as the compiled programs give them."""
         parts = {name: rows[:, begin:end].reshape(-1, *shape) for name, (begin, end, shape) in _PLACES.items()}
-        return Closed(**parts)
+        return ClosedContacts(**parts)
 
 
 _SHAPES = {
@@ -129,7 +129,7 @@ def _fixed_side(normal: Array) -> _Side:
 
 
 def _contact_row(one: _Side, two: _Side, apart: Array, normal: Array, flatness: Array) -> Array:
-    """A contact as one row of numbers, in the order of `Closed`.
+    """A contact as one row of numbers, in the order of `ClosedContacts`.
 
     `apart` leads from the first's point to the second's; `flatness` is over the size [m-1].
     """
