@@ -470,6 +470,7 @@ def _piling_up(rule: Guard, index: int, limit: float, state: State, sinks: bool)
 
 
 def _trajectory(system, start, record: _Record, events, outcome, stepper, control) -> Trajectory:
+    """The trajectory of a run: states at the ends of its steps, and how to move on from them or take them again."""
     vectors = np.concatenate(record.vectors)
     nq, nv = start.q.size, start.v.size
     count = len(vectors)

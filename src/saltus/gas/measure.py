@@ -118,6 +118,7 @@ class Gas:
                 return
 
     def _slice(self, done, duration: float) -> None:
+        """What a slice of time adds to the averages."""
         translation, rotation, order = self._sample()
         n_turning = self.freedoms - self.translations
         heat = (translation * self.translations + rotation * n_turning) / self.freedoms

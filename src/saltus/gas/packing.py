@@ -91,6 +91,7 @@ def compress(
 
 
 def _packing(hard: HardBodies, edge: float, factor: float, jammed: bool) -> Packing:
+    """The packing that the bodies have come to, at their own size again."""
     size, bodies = hard.scale, hard.snapshot()
     near = gaps(bodies, hard.box, size)
     small = TOUCHING / factor * float(np.mean(np.prod(bodies.axes * size, axis=1) ** (1 / 3)))

@@ -203,6 +203,12 @@ class Bond:
         return self._contact_forces(self.closed_contacts(y))
 
     def _contact_forces(self, closed: ClosedContacts) -> ContactForces:
+        """Forces such that the gaps stay closed, and that what sticks does not slip.
+
+        One linear system for the normal forces and the friction of contacts that stick; friction of those that slip is
+        mu times the normal force against the slip. A gap and a rate left by errors are driven back to zero at the rate
+        `HOLD`. Where a contact creeps, the direction of its slip follows from the forces themselves.
+        """
         contacts, count = self.contacts, len(self.contacts.names)
         kappa, hold = float(np.prod(closed.kappa)), HOLD * self.pace
         others = np.array([np.prod(np.delete(closed.kappa, c)) for c in range(count)]) if count > 1 else np.ones(1)
@@ -285,6 +291,7 @@ class Bond:
         return [self._rate(self._contact_forces(closed), y) for closed, y in zip(found, ys, strict=True)]
 
     def _rate(self, at: ContactForces, y: np.ndarray) -> np.ndarray:
+        """How all variables change: time and energy lost, then rows of the bodies, then marks of the contacts."""
         rows = self._unpack(y)[0]
         closed, kappa, contacts = at.closed, at.kappa, self.contacts
         spin = np.empty((self.k, 3))
@@ -301,6 +308,7 @@ class Bond:
         return np.concatenate([[kappa, lost], change.ravel(), marks.ravel()])
 
     def _guards(self, at: ContactForces, y: np.ndarray) -> np.ndarray:
+        """The guards in the order of `names`: release (twice), slip or stick, jam, and those of a face."""
         guards = [at.normal, at.normal + at.kappa * self.contacts.slack]
         if self.mu > 0.0:
             speed, size = (np.sqrt(np.sum(x * x, axis=1)) for x in (at.along, at.tangent))
@@ -336,6 +344,7 @@ class Bond:
         return [self._rows(y, closed) for y, closed in zip(ys, known, strict=True)]
 
     def _rows(self, y: np.ndarray, closed: ClosedContacts | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See `rows`; without the contacts the forces are left zero."""
         rows, _ = self._unpack(y)
         on = np.zeros(self.k)
         if closed is not None:

@@ -98,6 +98,7 @@ class _Side(eqx.Module):
 
 
 def _side(body: Body, mark: Array, gravity: Array) -> _Side:
+    """One body as its contact point sees it: shape, motion and inertia there, in the frame of the laboratory."""
     value, gradient, second = body.shape.level_parts(Vec.of(mark))
     steepness = gradient.norm()
     normal = gradient.array() / steepness

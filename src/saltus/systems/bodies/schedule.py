@@ -391,6 +391,7 @@ class Schedule:
         return placed_pair(self.system, first, second, q, v, self.shift(q[first], q[second]))
 
     def _data(self, contact: Contact, came, stays: bool, lost: float) -> dict:
+        """What the event of a touch tells (`event_quantities`)."""
         motion, at = came.before.motion, came.before.separation
         lossless = isinstance(self.system.law, Elastic)
         return {

@@ -250,6 +250,7 @@ class RigidBodies(AbstractQueuedSystem):
         return observe_rows(self, states)
 
     def _smallest_gap(self, state: State, i: Array) -> Array:
+        """The gap between a body and the nearest of the others and of the walls [m]."""
         body = self.body(state, i)
         found = [jnp.asarray(jnp.inf)]
         if self.n > 1:

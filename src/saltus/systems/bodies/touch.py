@@ -134,6 +134,10 @@ def _strike(first, second, before: Meeting, law: AbstractImpactLaw):
 def _conclude(
     partners, hit, code, impulse, before: Meeting, after: Meeting, settle_speed, sustain: bool
 ) -> TouchResult:
+    """What comes of a touch after its impulse: do the partners part, or stay in contact?
+
+    They stay where they hardly move apart and are pressed together, in a paradox, or move along together.
+    """
     n, motion = before.separation.normal, after.motion
     paradox = jnp.any(code == jnp.asarray(PARADOXES))
     slow = jnp.abs(motion.v) <= jnp.maximum(settle_speed, after.tolerances.v)
