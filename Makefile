@@ -25,6 +25,9 @@ demo: $(VENV)/.run  ## masses in a bowl (figure, animation) and the papers recom
 	@echo "Look at demo/bowl.png and demo/bowl.gif; the numbers are in demo/bowl.nc (xarray reads it)."
 	@echo "Open demo/papers/report.html in a browser: four papers, claim by claim."
 
+# Each of the dozens of processes that tests start would compile all of saltus anew.
+test test-all: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(VENV)/.test  ## the tests, without the slow ones
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q -m "not slow"
 

@@ -25,7 +25,8 @@ hypothesis.settings.register_profile("thorough", max_examples=300, deadline=None
 hypothesis.settings.load_profile(PROFILE)
 
 gc.set_threshold(200_000, 20, 100)  # tracing makes many objects that live on: looking at them often takes time
-ROOMY = 2e9  # bytes that a process may keep for compiled programs and traces
+# Bytes that a process may keep for compiled programs and traces.
+ROOMY = max(2e9, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 8 if hasattr(os, "sysconf") else 0.0)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -68,9 +69,33 @@ ALIKE = {
     "chain": ("exact/test_chain", "exact/test_derivatives", "exact/test_reference_chain", "unit/test_chain"),
     "rails": ("exact/test_ball_on_rails", "exact/test_reference_friction", "unit/test_friction_scenarios"),
     "sliding": ("exact/test_reference_sliding", "exact/test_sliding_masses", "exact/test_terrain"),
-    "bodies": ("exact/test_reference_impact", "properties/test_contacts", "unit/test_bodies"),
+    "bodies": (
+        "exact/test_bodies_ahead_of_the_queue",
+        "exact/test_reference_impact",
+        "properties/test_contacts",
+        "unit/test_bodies",
+    ),
 }
 GROUP_OF = {f"tests/{name}.py": group for group, names in ALIKE.items() for name in names}
+
+
+# Files that take longest (half a minute), beside those of the groups: begun first, so that no process ends alone.
+LONG = tuple(
+    f"tests/{name}.py"
+    for name in (
+        "properties/test_fuzz",
+        "unit/test_calibration",
+        "unit/test_gas",
+        "unit/test_ground_body",
+        "unit/test_kernel",
+        "unit/test_run_samples",
+    )
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Long files first, else in their order."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
 @pytest.hookimpl(optionalhook=True)

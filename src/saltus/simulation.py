@@ -75,7 +75,7 @@ class Run(Generic[System]):
             return self.trajectory.outcome
         knots = self.trajectory.knots
         rows = np.linspace(0, len(knots.t) - 1, LOOKS).astype(int)
-        observed = _telling(self.system, jax.tree.map(lambda x: np.asarray(x)[rows], knots))
+        observed = _accuracy_figures(self.system, jax.tree.map(lambda x: np.asarray(x)[rows], knots))
         observed = {name: np.asarray(column) for name, column in observed.items()}
         return assess(self.trajectory.outcome, observed, self.promise)
 
@@ -164,7 +164,7 @@ class Run(Generic[System]):
 
 
 @brief_program
-def _telling(system: HybridSystem, states: State) -> dict[str, Array]:
+def _accuracy_figures(system: HybridSystem, states: State) -> dict[str, Array]:
     """What of the results of many states tells their accuracy; the rest is not computed."""
 
     def one(state):

@@ -106,7 +106,7 @@ def test_particles_do_not_jump_at_a_crossing_and_links_keep_their_length(three):
         before, after = (np.asarray(observe(three, state)["position"]) for state in (event.before, event.after))
         np.testing.assert_allclose(after, before, atol=1e-14)
     times = np.linspace(0.0, float(run.end.t), 50)
-    lengths = np.asarray(jax.vmap(three.observe)(run.states(times))["link_length"])
+    lengths = np.asarray(jax.jit(jax.vmap(three.observe))(run.states(times))["link_length"])
     np.testing.assert_allclose(lengths, 1.0, atol=1e-14)
 
 

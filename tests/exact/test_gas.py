@@ -8,7 +8,7 @@ from saltus import gas as gases
 from saltus import scenarios, shapes
 from saltus.ensembles import gas_boxes
 from saltus.gas import Gas, HardBodies, Species
-from saltus.gas.packing import compressed
+from saltus.gas.packing import compress
 from saltus.systems import RigidBodies
 from saltus.systems.gas.bodies import matrices
 from saltus.systems.gas.overlap import gaps
@@ -151,9 +151,9 @@ def test_the_event_queue_finds_the_same_impacts(periodic):
 
 
 def test_spheres_and_ellipsoids_jam_where_they_should():
-    balls = compressed([Species([0.5] * 3, 256, mass=1.0)], seed=1, compressibility=2000.0)
+    balls = compress([Species([0.5] * 3, 256, mass=1.0)], seed=1, compressibility=2000.0)
     assert 0.63 < balls.volume_fraction < 0.65 and 5.5 < balls.contacts_per_body < 6.7
-    eggs = compressed([Species(sized((1.25, 1, 0.8)), 128, mass=1.0)], seed=1, compressibility=2000.0)
+    eggs = compress([Species(sized((1.25, 1, 0.8)), 128, mass=1.0)], seed=1, compressibility=2000.0)
     assert 0.72 < eggs.volume_fraction < 0.75 and 9.0 < eggs.contacts_per_body < 12.5
 
 

@@ -8,7 +8,7 @@ import saltus
 from saltus import gas as gases
 from saltus import scenarios, shapes
 from saltus.gas import Gas, HardBodies, Species
-from saltus.gas.packing import compressed
+from saltus.gas.packing import compress
 from saltus.laws.impact import Stronge
 from saltus.systems import RigidBodies
 from saltus.systems.bodies import ahead
@@ -107,7 +107,7 @@ def test_eggs_given_by_a_function_fly_and_collide():
 
 def test_rounded_cubes_are_compressed_and_measured():
     cube = shapes.Superellipsoid([0.5, 0.5, 0.5], 6.0)
-    packed = compressed([Species(cube, 32, mass=1.0)], seed=1, rate=0.2, compressibility=100.0)
+    packed = compress([Species(cube, 32, mass=1.0)], seed=1, rate=0.2, compressibility=100.0)
     assert packed.jammed and 0.6 < packed.volume_fraction < 0.85
     text = """
         kind = "bodies"

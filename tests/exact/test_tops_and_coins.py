@@ -1,5 +1,6 @@
 """Rattleback, coin, tippe top, spinning discs and balls on the ground against other derivations and closed forms."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -42,7 +43,7 @@ def rolling(support, inertia, mass, start, until):
 def start_rolling(system, quaternion, omega):
     """A start whose contact does not slip."""
     flying = system.start([0.0, 0.0], quaternion=quaternion, height=1.0)
-    arm = system.contact_and_forces(flying)[0].arm
+    arm = eqx.filter_jit(lambda system, state: system.contact_and_forces(state)[0].arm)(system, flying)
     return system.start([0.0, 0.0], velocity=-jnp.cross(omega, arm), quaternion=quaternion, angular_velocity=omega)
 
 

@@ -11,7 +11,7 @@ from saltus.numerics import rotation
 from saltus.shapes import Body, Ellipsoid, Superellipsoid
 
 UNTIL = 4.0
-SAMPLES = 200
+SAMPLES = 100
 
 
 def random_pairs(n, seed, exponents=None):

@@ -65,7 +65,7 @@ SWITCHES = ("mu", "spot_radius", "half_angle", "table_friction")
 def test_any_numbers_end_with_a_named_outcome(kind):
     rng = random.Random(f"quick {kind}")
     wrong = {}
-    for number in range(FEWER.get(kind, 40)):
+    for number in range(FEWER.get(kind, 16)):
         scenario = mutant(BASES[kind], rng, SWITCHES)
         if found := faults(scenario):
             wrong[number] = found, scenario

@@ -11,7 +11,7 @@ import saltus
 from saltus import contacts, scenarios
 from saltus.errors import ScenarioError
 from saltus.laws.impact import Newton
-from saltus.shapes import Body, Ellipsoid, Superellipsoid
+from saltus.shapes import Ball, Body, Ellipsoid, Superellipsoid
 from saltus.systems import RigidBodies
 from saltus.systems.bodies import scatter
 
@@ -83,7 +83,7 @@ def test_a_run_stops_at_a_paradox_if_asked_to():
 
 def test_a_dropped_ball_bounces_at_the_exact_times_and_comes_to_rest():
     height, restitution, g = 0.5, 0.5, 9.81
-    ball = [Body(Ellipsoid([0.1, 0.1, 0.1]), center=[0.0, 0.0, height + 0.1])]
+    ball = [Body(Ball(0.1), center=[0.0, 0.0, height + 0.1])]
     fall = np.sqrt(2.0 * height / g)
     run = run_of(ball, 1.5, gravity=(0.0, 0.0, -g), walls=[((0, 0, 1), 0.0)], law=Newton(restitution))
     wanted = fall + np.concatenate([[0.0], np.cumsum(2.0 * fall * restitution ** np.arange(1, 10))])
@@ -112,10 +112,10 @@ def test_a_box_is_filled_with_bodies_of_the_mass_that_is_given():
 def box():
     text = """
         kind = "bodies"
-        box = { size = [5.0, 5.0, 5.0] }
-        fill = { shape = { axes = [0.9, 0.6, 0.45] }, count = 8, seed = 4 }
+        box = { size = [6.0, 6.0, 6.0] }
+        fill = { shape = { axes = [0.9, 0.6, 0.45] }, count = 16, seed = 4 }
         solve = { until = 1.5 }
-    """
+    """  # as many bodies as in the box of the catalogue: one program for both
     scenario = scenarios.loads(text)
     return scenario, scenario.simulate()
 

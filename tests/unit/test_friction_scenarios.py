@@ -92,8 +92,9 @@ def test_every_pressure_model_and_option_builds_its_law():
     def law(**friction):
         table = ", ".join(f"{key} = {value}" for key, value in {"mu": 0.25, "spot_radius": 0.05, **friction}.items())
         text = RAILS.replace("{ mu = 0.25, spot_radius = 0.05 }", f"{{ {table} }}")
-        return scenarios.loads(text).build()[0].law
+        return scenarios.loads(text).friction.build()
 
+    assert type(scenarios.loads(RAILS).build()[0].law) is type(law())
     assert float(law().pressure.gamma) == 2.5
     assert float(law(pressure="'punch'").pressure.gamma) == 1.5
     assert float(law(pressure=40.0).pressure.gamma) == 40.0

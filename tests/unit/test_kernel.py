@@ -17,7 +17,6 @@ from saltus.engines.trial import Status
 from saltus.hybrid import State
 from saltus.numerics.scalars import CannotScalariseError
 
-pytestmark = pytest.mark.optimised
 STEP = 0.03
 
 
@@ -180,7 +179,14 @@ def test_a_system_that_cannot_be_written_out_in_another_mode_is_refused_before_t
         run_lanes(*one, height, until=0.1, step=STEP)
 
 
-@pytest.mark.parametrize("engine", [FixedStep(STEP), FixedStep(STEP, project=True), EventDriven()])
+@pytest.mark.parametrize(
+    "engine",  # drivers with constant steps are compared with single runs by tests/conformance/test_engines.py, too
+    [
+        pytest.param(FixedStep(STEP), marks=pytest.mark.slow),
+        pytest.param(FixedStep(STEP, project=True), marks=pytest.mark.slow),
+        EventDriven(),
+    ],
+)
 def test_balls_of_a_batch_bounce_as_in_single_runs(engine):
     # As a builder of samples hands them over: numpy arrays, None where a number is common to all.
     one = BouncingBall(jnp.asarray(0.5), jnp.asarray(9.81), True)

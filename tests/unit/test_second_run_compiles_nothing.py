@@ -3,8 +3,10 @@
 import contextlib
 
 import jax
+import jax.numpy as jnp
 import pytest
 
+from saltus.programs import brief_program
 from saltus.scenarios import load
 
 COMPILED = "/jax/core/compile/backend_compile_duration"
@@ -54,3 +56,11 @@ def test_other_numbers_compile_nothing(name):
     with compilations() as again:
         run(name, [*OTHER[name], *EVERYWHERE])
     assert not again
+
+
+def test_a_program_that_is_not_kept_compiles_nothing_but_itself():
+    """Sums of constants belong to the program; once each of them was compiled and run while the program was traced."""
+    x = jnp.linspace(0.0, 1.0, 37)
+    with compilations() as seen:
+        brief_program(lambda y: y * jnp.cumsum(jnp.arange(37.0)))(x)
+    assert len(seen) == 1

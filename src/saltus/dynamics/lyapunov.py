@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from saltus import checks
-from saltus.dynamics.tangent import vector_of, with_derivative
+from saltus.dynamics.tangent import with_derivative
+from saltus.engines.flat import pack
 from saltus.hybrid import AbstractSystem, State
 
 
@@ -55,7 +55,7 @@ def lyapunov(
     """The Lyapunov spectrum along one motion, by the derivative of the flow through its events.
 
     The run goes in windows; in each the derivative of the end by the start is taken, with the saltation at each
-    event, and the axes are made orthogonal again (QR). All windows are one compiled program. Accuracy is
+    event, and the axes are made orthogonal again (QR). All windows use one compiled program. Accuracy is
     that of the mean over a chaotic motion: the error falls with the root of the time, see `errors`.
 
     Args:
@@ -71,29 +71,35 @@ def lyapunov(
     """
     checks.positive("window", window)
     bounds = {"max_events": max_events, "max_steps": max_steps, "rtol": rtol, "atol": atol}
-    growth, end, complete = _along(system, start, jnp.asarray(float(window)), windows + discard, tuple(bounds.items()))
-    growth = np.asarray(growth)[discard:]
+    growth, end, complete = _along(system, start, float(window), windows + discard, bounds)
+    growth = growth[discard:]
     groups = np.array([part.mean(axis=0) for part in np.array_split(growth, min(10, len(growth)))])
     mean = growth.mean(axis=0) / window
     scatter = (
         groups.std(axis=0, ddof=1) / np.sqrt(len(groups)) / window if len(groups) > 1 else np.full_like(mean, np.nan)
     )
     order = np.argsort(-mean)
-    return Spectrum(mean[order], scatter[order], growth[:, order], float(window), end, bool(complete))
+    return Spectrum(mean[order], scatter[order], growth[:, order], float(window), end, complete)
+
+
+def _along(system: AbstractSystem, start: State, window: float, windows: int, bounds: dict):
+    """Growth of each axis in each window, the last state, and whether all windows were complete.
+
+    The axes are made orthogonal by NumPy, between two calls of one program: compiled for a CPU, a loop that holds the
+    QR of LAPACK beside other loops did not find it ("No registered implementation for untyped custom call").
+    """
+    state, axes, growth, complete = start, np.eye(pack(start).size), [], True
+    for _ in range(windows):
+        state, slope, whole = _window(system, state, jnp.asarray(window), tuple(bounds.items()))
+        axes, stretch = np.linalg.qr(np.asarray(slope) @ axes)
+        growth.append(np.log(np.abs(np.diagonal(stretch))))
+        complete = complete and bool(whole)
+    return np.array(growth), state, complete
 
 
 @eqx.filter_jit
-def _along(system, start: State, window, windows: int, bounds):
-    """Growth of each axis in each window, the last state, and whether all windows were complete."""
-    size = vector_of(start).size
-
-    def one(carry, _):
-        state, axes = carry
-        run, slope = with_derivative(
-            system, state, state.t, vector_of(state), state.mode, state.t + window, **dict(bounds)
-        )
-        axes, stretch = jnp.linalg.qr(slope @ axes)
-        return (run.end, axes), (jnp.log(jnp.abs(jnp.diagonal(stretch))), run.complete)
-
-    (end, _), (growth, complete) = jax.lax.scan(one, (start, jnp.eye(size)), None, length=windows)
-    return growth, end, complete.all()
+def _window(system: AbstractSystem, state: State, window, bounds: tuple):
+    """The state after a window, its derivative by the state before, and whether the window is complete."""
+    vector, until = pack(state), state.t + window
+    run, slope = with_derivative(system, state, state.t, vector, state.mode, until, **dict(bounds))
+    return run.end, slope, run.complete

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.dynamics.tangent import flow, state_of, vector_of
+from saltus.dynamics.tangent import flow, state_of
+from saltus.engines.flat import pack
 from saltus.hybrid import AbstractSystem, State
 
 
@@ -76,7 +77,7 @@ def periodic_orbit(
     if (period is None) == (events is None):
         raise ValueError("Give either `period`, for a system that is driven, or `events`, for one that is not.")
     bounds = (("max_events", events or max_events), ("max_steps", max_steps), ("rtol", rtol), ("atol", atol))
-    x, t, mode = vector_of(guess), guess.t, guess.mode
+    x, t, mode = pack(guess), guess.t, guess.mode
     span = jnp.asarray(float(period if period is not None else horizon))
     for step in range(max_newton + 1):
         after, slope, duration, ok = _turn(system, guess, t, x, mode, span, events, bounds)
@@ -101,7 +102,7 @@ def _turn(system, like: State, t, x, mode, span, events: int | None, bounds):
         run = flow(system, like, t, x, mode, t + span, **dict(bounds))
         last: State = run.end if events is None else jax.tree.map(lambda leaf: leaf[place], run.after)
         ok = run.complete if events is None else run.n_events >= events
-        return vector_of(last), (vector_of(last), jnp.subtract(last.t, t), ok)
+        return pack(last), (pack(last), jnp.subtract(last.t, t), ok)
 
     slope, (after, duration, ok) = jax.jacfwd(turned, has_aux=True)(x)
     return after, slope, duration, ok

@@ -13,11 +13,6 @@ Vector = Float[Array, " n"]
 Mode = Int[Array, "..."]
 
 
-def vector_of(state: State) -> Vector:
-    """All that flows, in one vector."""
-    return pack(state)
-
-
 def state_of(like: State, t, vector: Vector, mode: Mode) -> State:
     """A state of the form of `like` with these flowing parts."""
     return unpack(like.replace(mode=mode), t, vector)
@@ -33,7 +28,7 @@ def with_derivative(system: AbstractSystem, like: State, t, vector: Vector, mode
 
     def end(x):
         run = flow(system, like, t, x, mode, until, **bounds)
-        return vector_of(run.end), run
+        return pack(run.end), run
 
     jacobian, run = jax.jacfwd(end, has_aux=True)(vector)
     return run, jacobian

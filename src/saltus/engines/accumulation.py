@@ -55,11 +55,11 @@ class PileUp(eqx.Module):
         known = isinstance(self.last, np.ndarray)  # of a single run, for which nothing need be compiled
         xp: Any = np if known else jnp
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            new, limit = self._judged(xp, which, t, sinks)
+            new, limit = self._judge(xp, which, t, sinks)
         old = (self.last, self.interval, self.longest, self.ratio, self.row, self.still)
         return PileUp(*(_put(x, which, y) for x, y in zip(old, new, strict=True))), limit
 
-    def _judged(self, xp, which, t: Scalar, sinks) -> tuple[tuple, Scalar]:
+    def _judge(self, xp, which, t: Scalar, sinks) -> tuple[tuple, Scalar]:
         """What is remembered of a guard after one more event, and the time at which its events end."""
         before = self.interval[which]
         interval = t - self.last[which]

@@ -38,6 +38,11 @@ def _method() -> ExplicitStepper:
 class Leg:
     """One step of a band.
 
+    Guards are tested as in every step (`guard_test.may_pass`), but at the stages alone and without a margin: their
+    values come with the rates, a dozen in a step and no two farther apart than 0.28 of it, while looks between them
+    would cost as many rates again. A guard that is down at a stage and up at the end halves the step. A dip that begins
+    and ends between two stages is overlooked; a contact that lets go for so short a time is taken to last.
+
     Args:
         band: What moves.
         begin: Time at its start [s].

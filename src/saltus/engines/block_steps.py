@@ -31,7 +31,7 @@ TURNS = 16  # steps between two looks at whether any lane of a block still goes
 ON_GRID = 1e-10  # share of a step by which rounding may keep a lane off its grid
 
 
-class Moving(eqx.Module):
+class MovingBlock(eqx.Module):
     """A block of lanes on its way: lists of vectors over the lanes.
 
     Times are counted in constant steps: `n` of them lie behind; the next one is halved `depth` times.
@@ -64,7 +64,7 @@ def block_flow(
         resting = still & (status == Status.going)
         t, status = jnp.where(resting, until, t), jnp.where(resting, int(Status.reached), status)
     n = (t - origin) / step
-    start = Moving(y, rate, guards, t, n, jnp.zeros_like(status), status, largest, jnp.zeros_like(status))
+    start = MovingBlock(y, rate, guards, t, n, jnp.zeros_like(status), status, largest, jnp.zeros_like(status))
     turns = -(-max_steps // TURNS)
 
     def going_on(carry):
@@ -81,7 +81,7 @@ def block_flow(
     return end.y, end.t, t_next, end.status, end.largest, end.steps
 
 
-def _next(moving: Moving):
+def _next(moving: MovingBlock):
     """The next point of the grid, in constant steps."""
     whole = jnp.floor((moving.n + ON_GRID) * _power(moving.depth))
     return (whole + 1.0) * _power(-moving.depth)
@@ -96,7 +96,7 @@ def _all(conditions: list, true):
     return functools.reduce(lambda a, b: a & b, conditions, true)
 
 
-def _one_step(scalar: ScalarSystem, values: Values, times, moving: Moving, operations, roll: bool) -> Moving:
+def _one_step(scalar: ScalarSystem, values: Values, times, moving: MovingBlock, operations, roll: bool) -> MovingBlock:
     """One step of `RK4`, whose stages each follow from the one before; kept where nothing may happen in it."""
     until, step, origin = times
     t, y, flowing = moving.t, moving.y, scalar.flowing
@@ -146,7 +146,7 @@ def _one_step(scalar: ScalarSystem, values: Values, times, moving: Moving, opera
     def chosen(new, old):
         return [jnp.where(accept, a, b) if a is not b else b for a, b in zip(new, old, strict=True)]
 
-    return Moving(
+    return MovingBlock(
         y=chosen(whole, y),
         rate=chosen(rate, moving.rate),
         guards=chosen(guards, moving.guards),

@@ -51,7 +51,7 @@ class Budget:
         return f"the last {taken} steps covered {gone:.2g} s, and {left:.3g} s are left"
 
 
-def crawling(
+def crawl_outcome(
     reason: str, t: float, where: str, last_event: str | None, recent: tuple[np.ndarray, np.ndarray, int]
 ) -> Outcome:
     """The outcome of a run that its budget ends, with what it is that changes so quickly.

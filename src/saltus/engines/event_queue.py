@@ -186,6 +186,7 @@ class _Crowd:
     # ---- members that move together -----------------------------------------------------------
 
     def _end_of_leg(self, leg: Leg) -> None:
+        """A step of members in contact is over: the next one begins, or the event at its end happens."""
         members = self._end_leg(leg, self.t)
         if leg.event is None:
             if self.t < self.until:
@@ -209,6 +210,7 @@ class _Crowd:
         return members
 
     def _set_off(self, leg: Leg) -> None:
+        """Members begin a step together; its end is an event of the queue."""
         members = list(leg.band.members)
         self.memory.add_leg(leg.begin, members, self.mode[members], leg)
         self.legs.update(dict.fromkeys(members, leg))
@@ -218,6 +220,7 @@ class _Crowd:
         self.outcome = self.outcome or leg.outcome
 
     def _apply(self, change: Change, q: np.ndarray, v: np.ndarray) -> None:
+        """What an event did is recorded, and the motion of those it concerns is foreseen anew."""
         members = list(change.members)
         if change.name is None:
             self._foresee(members)

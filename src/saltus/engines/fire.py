@@ -205,10 +205,12 @@ def apply_rule(rules: list[Callable], which, state: State, index, one_by_one: bo
     """The state after one of several jumps, in a program that holds stages which they share only once."""
     staged = [rule for rule in rules if isinstance(rule, Staged)]
     firsts = [rule.begin if isinstance(rule, Staged) else rule for rule in rules]
-    alike = list(dict.fromkeys(firsts))
+    # Told apart by identity: a method of a system whose numbers are traced has no hash.
+    alike = {id(first): first for first in firsts}
+    places = {name: place for place, name in enumerate(alike)}
     branch, variant = (
         jnp.asarray(numbers)[which]
-        for numbers in ([alike.index(first) for first in firsts], [getattr(rule, "variant", 0) for rule in rules])
+        for numbers in ([places[id(first)] for first in firsts], [getattr(rule, "variant", 0) for rule in rules])
     )
     nothing = None
     if staged:
@@ -216,12 +218,12 @@ def apply_rule(rules: list[Callable], which, state: State, index, one_by_one: bo
         nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), like)
 
     def begin(first, state, index, variant):
-        if first in {rule.begin for rule in staged}:
+        if any(first is rule.begin for rule in staged):
             after, more, known = first(staged[0].system, state, index, variant)
             return same_types(state, after), jnp.asarray(more), known
         return same_types(state, first(state, index)), jnp.asarray(False), nothing
 
-    branches = [functools.partial(begin, first) for first in alike]
+    branches = [functools.partial(begin, first) for first in alike.values()]
     if one_by_one:
         after, more, known = jax.lax.switch(branch, branches, state, index, variant)
     else:  # Under `vmap` a switch does all of them too, and makes a copy of the system for every lane.

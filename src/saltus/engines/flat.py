@@ -93,6 +93,7 @@ def guard_sizes(system: AbstractSystem, like: State) -> tuple[int, ...]:
 
 
 def _sizes_of_form(system: AbstractSystem, like: State) -> tuple[int, ...]:
+    """How many values each guard has, remembered for systems and states of the same form."""
     leaves, form = jax.tree.flatten((system, like))
     key = form, tuple(shape_of(leaf) if is_data(leaf) else (type(leaf), leaf) for leaf in leaves)
     try:

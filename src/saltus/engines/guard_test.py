@@ -2,8 +2,13 @@
 
 Every driver asks it in the same form (`may_pass`, or its opposite `stays`): the lowest and the highest value that was
 looked at, and how far beyond them the guard may go between two looks. Where the looks are depends on what a step
-offers: five equal ones on its cubic (one run, many runs), or its stages (constant steps as one program; steps driven
-from Python).
+offers at no further cost:
+
+- five equal ones on the cubic through its ends, where an adaptive step has come to an end (`may_fall`);
+- three stages of a constant step, where it is one program and each evaluation counts (`bound_by_stages`);
+- all stages of a step driven from Python, which are a dozen and need no margin (`band_step.Leg`).
+
+`tests/unit/test_guard_test.py` holds them against each other: none overlooks a zero that a step resolves.
 """
 
 from __future__ import annotations
@@ -41,8 +46,8 @@ def may_fall(g: Float[Array, "5 g"], armed: Bool[Array, " g"]) -> Bool[Array, " 
 def bound_by_stages(before, middle, fourth, after):
     """Lowest and highest look at a guard at the stages of a step of `RK4`, and how far it may go beyond them.
 
-    The looks are the start, the second stage (near the middle) and the end; the fourth stage differs from the end by
-    the error of the step.
+    The looks are the start, the second stage (near the middle, along the slope at the start: what the guard bends until
+    the middle counts twice) and the end; the fourth stage differs from the end by the error of the step.
     """
     doubt = CAUTION * jnp.abs((before + after) - 2.0 * middle) + jnp.abs(after - fourth)
     lowest = jnp.minimum(jnp.minimum(before, middle), after)

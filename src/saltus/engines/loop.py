@@ -14,7 +14,7 @@ import numpy as np
 
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import FEW_NUMBERS, Flow, Searched, flow, search
-from saltus.engines.budget import Budget, crawling
+from saltus.engines.budget import Budget, crawl_outcome
 from saltus.engines.fire import (
     apply_jump,
     apply_settle,
@@ -138,7 +138,7 @@ class _Found:
     def of(told: Searched) -> _Found:
         due, sunk = np.array(told.due), np.array(told.sunk)
         plain = (np.asarray(x) for x in (told.owner, told.element))
-        return _Found(told.state, bool(_known(told.event)), due, np.asarray(told.unsure), sunk, told.signs, *plain)
+        return _Found(told.state, bool(_as_numpy(told.event)), due, np.asarray(told.unsure), sunk, told.signs, *plain)
 
 
 def run(
@@ -160,7 +160,7 @@ def run(
     record.add(start.t, vector, start.mode)
     events: list[Event] = []
     memory = _Memory.empty(sum(guard_sizes(system, start)))
-    state, h, t_segment = start, np.zeros(()), float(_known(start.t))
+    state, h, t_segment = start, np.zeros(()), float(_as_numpy(start.t))
     budget = Budget(until, max_steps, t_segment)
     if not np.isfinite(vector).all():
         undefined = Outcome("not_finite", _undefined(t_segment, "the start is"))
@@ -171,13 +171,13 @@ def run(
             system, state, h, np.asarray(end_time), memory, stepper, control, capacity, record
         )  # fmt: skip
         state, h = found.state if found else went.state, went.h
-        t = float(_known(state.t))
+        t = float(_as_numpy(state.t))
         if progress is not None:
             progress(t, len(events))
         if found is not None and (found.event or found.sunk.any()):
             count = len(events)
             outcome, state = _fire(system, found, events, memory, record)
-            t = float(_known(state.t))
+            t = float(_as_numpy(state.t))
             if len(events) > count:
                 h = np.asarray(control.after_jump(h, t - t_segment))
                 t_segment = t
@@ -186,7 +186,7 @@ def run(
         if outcome is None and len(events) >= max_events:
             outcome = Outcome("too_many_events", _too_many(events, max_events))
         if outcome is None and (reason := budget.judge(t, record.effort)):
-            outcome = crawling(
+            outcome = crawl_outcome(
                 reason, t, _modes(system, state), events[-1].name if events else None, record.last(start)
             )
         if outcome is not None:
@@ -219,7 +219,7 @@ def _advance(system, state, h, until, memory: _Memory, stepper, control, capacit
         Where the flow went, and what was found in the doubtful step; None if there was none.
     """
     went = _flow(system, state, h, until, memory.signs, stepper, control, capacity)
-    count, steps, status = (int(_known(x)) for x in (went.count, went.steps, went.status))
+    count, steps, status = (int(_as_numpy(x)) for x in (went.count, went.steps, went.status))
     memory.signs = went.signs
     record.add(np.asarray(went.times)[:count], np.asarray(went.vectors)[:count], state.mode)
     record.steps += steps
@@ -261,7 +261,7 @@ def _leave_out_passages(system, start: State, found: _Found, memory: _Memory) ->
         return
     fired: Any = np.array(found.signs.fired)
     for which in np.flatnonzero(found.sunk).tolist():
-        passed = bool(_turn(system, *memory.last[which], _known(which)).passes)
+        passed = bool(_turn(system, *memory.last[which], _as_numpy(which)).passes)
         found.sunk[which], fired[which] = not passed, not passed
     found.signs = Signs(found.signs.last, fired)
     if found.sunk.any():
@@ -280,7 +280,7 @@ def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
         number, index = int(found.owner[which]), int(found.element[which])
         rule, before = rules[number], state
         pile_up = memory.pile_up or _no_events(memory.count)
-        memory.pile_up, limit = pile_up.with_event(_known(which), _known(before.t), sinks)
+        memory.pile_up, limit = pile_up.with_event(_as_numpy(which), _as_numpy(before.t), sinks)
         piles = not math.isnan(limit)
         if piles:
             # Asked first: a program that gives nothing cannot be kept.
@@ -298,10 +298,10 @@ def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
         vector = _vector(after)
         if not np.isfinite(vector).all():
             return Outcome("not_finite", _undefined(float(before.t), f"the state after {rule.name!r} is")), before
-        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, _known(which)).rises)
+        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, _as_numpy(which)).rises)
         if not seems:
             name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
-            events.append(_event(system, name, index, float(_known(moment)), before, after))
+            events.append(_event(system, name, index, float(_as_numpy(moment)), before, after))
             record.add_jump(number, after, vector)
             state, memory.last[which] = after, (before, after)
             if rule.ends is not None:
@@ -309,7 +309,7 @@ def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
         if due.any() and not sinks:
             due = np.array(_still_due(system, state, due))
         if not due.any():
-            last: Any = np.where(went, 0.0, _known(memory.signs.last))
+            last: Any = np.where(went, 0.0, _as_numpy(memory.signs.last))
             memory.signs = Signs(last, fired)
             return None, state
         which = int(np.argmax(due))
@@ -358,7 +358,7 @@ def _with_types(start: State) -> State:
     return start if known else same_types(start, start)
 
 
-def _known(array: Any) -> Any:
+def _as_numpy(array: Any) -> Any:
     """Numbers as NumPy has them: programs take them as they are, and Python reads them five times as fast."""
     return np.asarray(array)
 
@@ -392,7 +392,7 @@ def _limit_of_approach(system: AbstractSystem, state: State, name: str, index) -
 
 def _ending(system, went: Flow, until: float, state: State, t: float, memory) -> Outcome | None:
     """The outcome of a segment that ended without an event, at time t; None if it goes on."""
-    status = Status(int(_known(went.status)))
+    status = Status(int(_as_numpy(went.status)))
     if status is Status.over:
         number, element = (int(x[int(went.over)]) for x in FlatSystem(system, state).guard_numbers())
         return _outcome_of(system.guards()[number], element, t)
@@ -470,6 +470,7 @@ def _piling_up(rule: Guard, index: int, limit: float, state: State, sinks: bool)
 
 
 def _trajectory(system, start, record: _Record, events, outcome, stepper, control) -> Trajectory:
+    """The trajectory of a run: states at the ends of its steps, and how to move on from them or take them again."""
     vectors = np.concatenate(record.vectors)
     nq, nv = start.q.size, start.v.size
     count = len(vectors)

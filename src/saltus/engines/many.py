@@ -119,6 +119,7 @@ def _partition(system: AbstractSystem, parameters: Mapping[str, Any], count: int
 
 
 def _outcomes(system: AbstractSystem, lanes) -> np.ndarray:
+    """The name of each run's outcome: of the guard that ended it, else of the limit that it met."""
     names = np.full(len(lanes.number), "finished", dtype=object)
     told = {Status.full: "too_many_events"}
     told |= {status: status.name for status in (Status.stalled, Status.not_finite, Status.accumulation)}

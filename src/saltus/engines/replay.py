@@ -162,6 +162,7 @@ def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper,
 
 @eqx.filter_jit
 def _take_steps(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps):
+    """The steps of a run again, one after the other, and the states asked for: each a shorter step from a knot."""
     flat = FlatSystem(system, state)
 
     def moved(t, y, t_new):

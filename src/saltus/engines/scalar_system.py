@@ -30,7 +30,7 @@ Values = dict[Node, Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class Guarded:
+class ScalarGuard:
     """A guard value that is watched.
 
     Args:
@@ -106,7 +106,7 @@ class ScalarSystem:
         self.rate: list[Node] = list(rate)
         self.watched: list[Node] = list(seen.ravel())
         self.guards = _drop_dominated(
-            [Guarded(*one) for one in zip(guards, armed, singular, strict=True) if not one[1].equals(0)]
+            [ScalarGuard(*one) for one in zip(guards, armed, singular, strict=True) if not one[1].equals(0)]
         )
 
     def constants(self) -> list[Node]:
@@ -132,11 +132,11 @@ class ScalarSystem:
         return evaluate(nodes, here, like, operations)
 
 
-def _drop_dominated(guards: list[Guarded]) -> list[Guarded]:
+def _drop_dominated(guards: list[ScalarGuard]) -> list[ScalarGuard]:
     """Drop guards g + c with c > 0 where g is always armed: g fires first."""
     always = {g.value for g in guards if g.armed.known}
 
-    def later(g: Guarded) -> bool:
+    def later(g: ScalarGuard) -> bool:
         if g.value.op != "add":
             return False
         return any(

@@ -75,6 +75,7 @@ class TimeStepping:
         return record.trajectory(system, step, events, outcome)
 
     def _ending(self, went: _March, until, step, start, n_done, events) -> Outcome | None:
+        """Why a run ends after these steps; None if it goes on."""
         t = float(went.state.t)
         if not bool(went.solved):
             text = "the motion of a step could not be solved, not even halved ten times. Give a smaller step."

@@ -73,7 +73,7 @@ class Gas:
         piece = max(self.hard.arena.n * 4, 2000)
         while self.equilibrated < contacts and self.outcome is None:
             before = self.hard.time
-            done = self._timed(contacts=min(piece, contacts - self.equilibrated))
+            done = self._advance(contacts=min(piece, contacts - self.equilibrated))
             self.equilibrated += int(done.contacts)
             self._set_step(int(done.contacts), self.hard.time - before)
             if report is not None:
@@ -86,7 +86,8 @@ class Gas:
         if contacts > 0 and duration > 0.0:
             self.step = duration * wanted / contacts
 
-    def _timed(self, *args, **kwargs):
+    def _advance(self, *args, **kwargs):
+        """Let the bodies collide (`HardBodies.advance`), and count the time that takes."""
         began = time.perf_counter()
         done = self.hard.advance(*args, **kwargs)
         self.wall_time += time.perf_counter() - began
@@ -109,7 +110,7 @@ class Gas:
             self._sample()
         while self.contacts < contacts and self.hard.time < until * (1.0 - 1e-12) and self.outcome is None:
             duration = min(self.step, until - self.hard.time)
-            done = self._timed(duration)
+            done = self._advance(duration)
             self._slice(done, duration)
             if report is not None:
                 report(self.hard.time, self.equilibrated + self.contacts)
@@ -117,6 +118,7 @@ class Gas:
                 return
 
     def _slice(self, done, duration: float) -> None:
+        """What a slice of time adds to the averages."""
         translation, rotation, order = self._sample()
         n_turning = self.freedoms - self.translations
         heat = (translation * self.translations + rotation * n_turning) / self.freedoms

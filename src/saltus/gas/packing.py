@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from saltus import checks
-from saltus.gas.states import Species, bodies_of, freedoms, lattice, scaled, thermal
+from saltus.gas.states import Species, bodies_of, freedoms, lattice, scale_velocities, thermal
 from saltus.systems.gas.bodies import Bodies
 from saltus.systems.gas.hard_bodies import HardBodies
 from saltus.systems.gas.overlap import gaps
@@ -44,7 +44,7 @@ class Packing:
     deepest: float
 
 
-def compressed(
+def compress(
     species: Sequence[Species],
     *,
     rate: float = 0.02,
@@ -84,13 +84,14 @@ def compressed(
         heat = 2.0 * sum(float(part.sum()) for part in snapshot.energies()) / count
         factor = 1.0 + float(done.virial) / (3.0 * bodies.n * heat * (hard.time - before))
         if heat > HOT * temperature:
-            hard.restart(scaled(snapshot, temperature, count))
+            hard.restart(scale_velocities(snapshot, temperature, count))
         if report is not None:
             report(bodies.volume * hard.scale**3 / edge**3, int(hard.fluid.tally.contacts))
     return _packing(hard, edge, factor, factor >= compressibility)
 
 
 def _packing(hard: HardBodies, edge: float, factor: float, jammed: bool) -> Packing:
+    """The packing that the bodies have come to, at their own size again."""
     size, bodies = hard.scale, hard.snapshot()
     near = gaps(bodies, hard.box, size)
     small = TOUCHING / factor * float(np.mean(np.prod(bodies.axes * size, axis=1) ** (1 / 3)))

@@ -186,6 +186,7 @@ class Checkpoint:
 
 
 def _fill(gas: Gas, numbers: dict[str, np.ndarray]) -> None:
+    """A gas as it was when its checkpoint was written."""
     hard = gas.hard
     room, cell_room = (int(size) for size in numbers["sizes"])
     hard.arena = dataclasses.replace(hard.arena, room=room, cell_room=cell_room)

@@ -115,10 +115,10 @@ def thermal(bodies: Bodies, temperature: float, seed: int, *, spins: bool = Fals
     spin = random.standard_normal((bodies.n, 3)) * np.sqrt(bodies.inertia) * turning
     momentum = np.einsum("nij,nj->ni", matrices(bodies.quaternion), spin)
     moving = dataclasses.replace(bodies, velocity=velocity, momentum=momentum)
-    return scaled(moving, temperature, count)
+    return scale_velocities(moving, temperature, count)
 
 
-def scaled(bodies: Bodies, temperature: float, count: int) -> Bodies:
+def scale_velocities(bodies: Bodies, temperature: float, count: int) -> Bodies:
     """The bodies with all velocities times the factor that gives this temperature."""
     energy = sum(float(part.sum()) for part in bodies.energies())
     factor = np.sqrt(0.5 * count * temperature / energy) if energy > 0.0 else 0.0
@@ -156,10 +156,10 @@ def random_start(
     begin = min(1.0, 0.49 * spacing / largest)
     if begin == 1.0:
         return bodies
-    return _grown(bodies, box, periodic, begin, temperature, freedoms(bodies, spins, kept)[1])
+    return _grow(bodies, box, periodic, begin, temperature, freedoms(bodies, spins, kept)[1])
 
 
-def _grown(bodies: Bodies, box: np.ndarray, periodic, begin: float, temperature: float, count: int) -> Bodies:
+def _grow(bodies: Bodies, box: np.ndarray, periodic, begin: float, temperature: float, count: int) -> Bodies:
     """The bodies at full size, grown from a part of it while they collide."""
     rate = GROWTH * float(np.sqrt(temperature / bodies.mass.mean())) / float(bodies.radius.max())
     hard = HardBodies(bodies, box, periodic=periodic, scale=begin, growth=rate, largest=1.0)
@@ -174,9 +174,9 @@ def _grown(bodies: Bodies, box: np.ndarray, periodic, begin: float, temperature:
                 f"The volume fraction {bodies.volume / float(np.prod(box)):.4g} was not reached from a random start: "
                 f"the bodies jam at about {reached:.3g}. Take a larger box or fewer bodies."
             )
-        hard.restart(scaled(hard.snapshot(), temperature, count), growth=rate)
+        hard.restart(scale_velocities(hard.snapshot(), temperature, count), growth=rate)
     # The last digits of the scale are rounding; nobody grows by more than that.
-    return scaled(hard.snapshot(), temperature, count)
+    return scale_velocities(hard.snapshot(), temperature, count)
 
 
 def check_box(bodies: Bodies, box: np.ndarray, periodic, factor: float = 1.0) -> None:

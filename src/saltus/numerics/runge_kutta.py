@@ -26,7 +26,7 @@ class Step(eqx.Module):
     rate_after: Flat
 
 
-class Looked(eqx.Module):
+class StepWithLooks(eqx.Module):
     """A step with looks along it: the step, its end after the projection, where the looks are and what they show."""
 
     step: Step
@@ -113,7 +113,7 @@ class ExplicitStepper(eqx.Module):
     def with_looks(
         self, evaluate: Callable[[Scalar, Flat, Array], tuple[Flat, Flat, Any]], t: Scalar, y: Flat, h: Scalar,
         fractions: np.ndarray | Array,
-    ) -> Looked:  # fmt: skip
+    ) -> StepWithLooks:  # fmt: skip
         """The step from (t, y) over h, projected, and looks at fractions of it, on the cubic through its ends.
 
         All in one loop, in which the system stands once.
@@ -154,7 +154,7 @@ class ExplicitStepper(eqx.Module):
             return put(k, rate, i, i < n), jnp.where(i == n, projected, end), put(places, here, at, looked), looks
 
         k, end, places, looks = jax.lax.fori_loop(0, len(x), go_on, (jnp.zeros((n, *y.shape)), y, places, looks))
-        return Looked(self._step(y, h, k[:stages], k), end, places, looks)
+        return StepWithLooks(self._step(y, h, k[:stages], k), end, places, looks)
 
     def _rolled(self) -> tuple[Array, Array]:
         """Coefficients and times of the stages, with one stage more where the last is not at the end of the step."""

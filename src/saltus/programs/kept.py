@@ -97,7 +97,7 @@ class Program:
         """The answer for known numbers, also while something else is traced: there options are not allowed."""
         if not self.options:
             return self.plain(*args, **kwargs)
-        with jax.ensure_compile_time_eval():
+        with jax.core.eval_context():
             return self.plain(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:

@@ -53,10 +53,11 @@ def surroundings() -> str:
 
 def settings() -> str:
     """The settings of JAX that may change while a process runs."""
-    return ", ".join(str(value) for value in (*(getattr(jax.config, name, None) for name in SETTINGS), _unoptimised()))
+    told = (getattr(jax.config, name, None) for name in SETTINGS)
+    return ", ".join(str(value) for value in (*told, _optimisations_are_off()))
 
 
-def _unoptimised() -> bool | None:
+def _optimisations_are_off() -> bool | None:
     try:
         return jax.config.read(UNOPTIMISED)
     except AttributeError:  # a version of JAX without it

@@ -33,7 +33,7 @@ def making() -> Iterator[None]:
         _worked[0] += time.process_time() - worked
 
 
-def worked() -> float:
+def time_spent() -> float:
     """Processor time that has gone into programs in this process [s]."""
     return _worked[0]
 

@@ -9,7 +9,7 @@ import pydantic
 
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Model, Nonnegative, Positive, Scenario, Triple, is_known
-from saltus.scenarios.gas import EQUILIBRATION, CompressTable, FillTable, MeasureTable, compressed, measured, start_of
+from saltus.scenarios.gas import EQUILIBRATION, CompressTable, FillTable, MeasureTable, compress, measure_gas, start_of
 from saltus.scenarios.shape import ShapeTable
 
 if TYPE_CHECKING:
@@ -195,8 +195,8 @@ class BodiesScenario(Scenario):
             return super().simulate(progress)
         try:
             if self.compress is not None:
-                return compressed(self, progress)
-            return measured(self, progress, checkpoint, resume, identity)
+                return compress(self, progress)
+            return measure_gas(self, progress, checkpoint, resume, identity)
         except ScenarioError:
             raise
         except ValueError as error:

@@ -140,13 +140,13 @@ def start_of(scenario: BodiesScenario) -> Bodies:
 
 def _stored(scenario: BodiesScenario, file: str, box: list[float], temperature: float) -> Bodies:
     """The bodies in the last state of a stored run, with velocities scaled to the temperature."""
-    from saltus.gas.states import bodies_of, freedoms, last_state, scaled
+    from saltus.gas.states import bodies_of, freedoms, last_state, scale_velocities
     from saltus.io import read
 
     fill = scenario.filling
     bodies = last_state(read(file), bodies_of(fill.species(), fill.seed), box, repr(file))
     kept = 3 if scenario.periodic and not scenario.walls else 0
-    return scaled(bodies, temperature, freedoms(bodies, _spins(scenario), kept)[1])
+    return scale_velocities(bodies, temperature, freedoms(bodies, _spins(scenario), kept)[1])
 
 
 def _spins(scenario: BodiesScenario) -> bool:
@@ -171,7 +171,7 @@ def gas_of(scenario: BodiesScenario) -> Gas:
     return Gas(hard, spins=scenario.impact.mu > 0.0)
 
 
-def measured(scenario: BodiesScenario, report, checkpoint: Path | None, resume: bool, identity: str) -> GasRun:
+def measure_gas(scenario: BodiesScenario, report, checkpoint: Path | None, resume: bool, identity: str) -> GasRun:
     """Run the gas of a scenario."""
     from saltus.gas.run import Checkpoint, run
 
@@ -190,17 +190,17 @@ def measured(scenario: BodiesScenario, report, checkpoint: Path | None, resume: 
     )
 
 
-def compressed(scenario: BodiesScenario, report: Callable[[float, int], None] | None) -> GasRun:
+def compress(scenario: BodiesScenario, report: Callable[[float, int], None] | None) -> GasRun:
     """Compress the bodies of a scenario until they jam."""
     from saltus.gas import Gas, HardBodies
-    from saltus.gas.packing import compressed
+    from saltus.gas.packing import compress
     from saltus.gas.run import GasRun
     from saltus.hybrid import Outcome
 
     began, table, fill = time.perf_counter(), scenario.compress, scenario.filling
     if table is None:
         raise ValueError("Nothing is compressed: give the table [compress].")
-    packing = compressed(
+    packing = compress(
         fill.species(),
         rate=table.rate,
         compressibility=table.compressibility,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pydantic
-
 from saltus.errors import ScenarioError
 from saltus.scenarios.kinds import model_of
 from saltus.scenarios.templates import template
@@ -134,10 +132,3 @@ def _fits(schema: dict, value: Any) -> bool:
         told = schema.get("properties", {}).get("type", {})
         return "const" not in told or told["const"] == value.get("type")
     return True
-
-
-def check(data: dict[str, Any]) -> pydantic.BaseModel:
-    """The scenario of plain data; `ScenarioError` in the words of the command line."""
-    from saltus.scenarios.loader import validate
-
-    return validate(data)

@@ -50,16 +50,6 @@ def split_at_jumps(dataset: xr.Dataset, values: np.ndarray) -> tuple[np.ndarray,
     return np.insert(times, after, times[after]), np.insert(values.astype(float), after, np.nan, axis=0)
 
 
-def over_time(axes: Axes, dataset: xr.Dataset, name: str, symbol: str, dim: str | None = None) -> None:
-    """A quantity over time, one line per entry of `dim`, broken at jumps."""
-    times, values = split_at_jumps(dataset, dataset[name].values)
-    columns = values[:, None] if dim is None else values
-    for index in range(columns.shape[1]):
-        label = symbol if columns.shape[1] == 1 else f"{symbol}$_{{{index}}}$"
-        axes.plot(times, columns[:, index], color=colour(index), label=label)
-    axes.set_xlim(times[0], max(times[-1], times[0] + 1e-12))
-
-
 def event_names(dataset: xr.Dataset) -> list[str]:
     """The names of the events of a run, in the order in which they first appear."""
     return list(dict.fromkeys(str(name) for name in dataset["event_name"].values))

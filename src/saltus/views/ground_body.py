@@ -144,10 +144,10 @@ def _path(scene, dataset: xr.Dataset, rows: int) -> None:
     scene.plot(*touched.T, color=colour(1), linewidth=1.0, zorder=5)
 
 
-def _body(scene, dataset: xr.Dataset, row: int, alpha: float, center: np.ndarray | None = None) -> None:
-    """The body as it is turned at this row, at its own place or another."""
+def _body(scene, dataset: xr.Dataset, row: int, alpha: float) -> None:
+    """The body as it is placed and turned at this row."""
     turn = rotation_matrix(dataset["quaternion"].values[row])
-    center = dataset["position"].values[row] if center is None else center
+    center = dataset["position"].values[row]
     for i, piece in enumerate(_meshes(dataset)):
         points = np.asarray(piece) @ turn.T + center
         scene.plot_surface(

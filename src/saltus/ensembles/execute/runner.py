@@ -324,7 +324,7 @@ def _worked() -> float:
     """Processor time of this process but for that which went into programs: other processes load those [s]."""
     from saltus.programs import waiting
 
-    return time.process_time() - waiting.worked()
+    return time.process_time() - waiting.time_spent()
 
 
 def _here(work: Work, store: Store, chunk: int, tally: Callable[[int, int], None]) -> None:

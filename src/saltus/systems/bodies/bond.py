@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.shapes.body import Body
-from saltus.systems.bodies.closed import WIDTH, Closed, closed_pairs, closed_walls, fill_rows
+from saltus.systems.bodies.closed import WIDTH, ClosedContacts, closed_pairs, closed_walls, fill_rows
 from saltus.systems.bodies.columns import (
     ARGUMENTS,
     CENTRE,
@@ -67,7 +67,7 @@ class Contacts:
 
 
 @dataclasses.dataclass(frozen=True)
-class Pressed:
+class ContactForces:
     """The contact forces at an instant, and what they come from; forces and accelerations are times kappa.
 
     Args:
@@ -82,7 +82,7 @@ class Pressed:
         moved: Accelerations of each body by all contact forces.
     """
 
-    closed: Closed
+    closed: ClosedContacts
     others: np.ndarray
     kappa: float
     along: np.ndarray
@@ -170,11 +170,11 @@ class Bond:
 
     # ---- contact forces -----------------------------------------------------------------------
 
-    def closed_contacts(self, y: np.ndarray, flatness: float | None = None) -> Closed:
+    def closed_contacts(self, y: np.ndarray, flatness: float | None = None) -> ClosedContacts:
         """All contacts as they are."""
         return self._closed_contacts_at([y], self.flatness if flatness is None else flatness)[0]
 
-    def _closed_contacts_at(self, ys: list[np.ndarray], flatness: float) -> list[Closed]:
+    def _closed_contacts_at(self, ys: list[np.ndarray], flatness: float) -> list[ClosedContacts]:
         """All contacts as they are in each of several places."""
         n, count = self.contacts.n_pairs, len(self.contacts.names)
         table = np.stack([self._table(y) for y in ys])
@@ -184,7 +184,7 @@ class Bond:
                 asked = table[:, rows].reshape(-1, table.shape[-1])
                 parts = _repeat(self.parts[part], rows.stop - rows.start, len(ys))
                 found[:, rows] = closed(parts, asked, self.gravity, flatness).reshape(len(ys), -1, WIDTH)
-        return [Closed.of(rows) for rows in found]
+        return [ClosedContacts.of(rows) for rows in found]
 
     def _table(self, y: np.ndarray) -> np.ndarray:
         """What the compiled programs are told of each contact."""
@@ -198,11 +198,17 @@ class Bond:
         table[:, 2 * ROW :] = marks.reshape(-1, 6)
         return table
 
-    def contact_forces(self, y: np.ndarray) -> Pressed:
+    def contact_forces(self, y: np.ndarray) -> ContactForces:
         """The forces that keep the contacts closed, and those that stick from slipping."""
         return self._contact_forces(self.closed_contacts(y))
 
-    def _contact_forces(self, closed: Closed) -> Pressed:
+    def _contact_forces(self, closed: ClosedContacts) -> ContactForces:
+        """Forces such that the gaps stay closed, and that what sticks does not slip.
+
+        One linear system for the normal forces and the friction of contacts that stick; friction of those that slip is
+        mu times the normal force against the slip. A gap and a rate left by errors are driven back to zero at the rate
+        `HOLD`. Where a contact creeps, the direction of its slip follows from the forces themselves.
+        """
         contacts, count = self.contacts, len(self.contacts.names)
         kappa, hold = float(np.prod(closed.kappa)), HOLD * self.pace
         others = np.array([np.prod(np.delete(closed.kappa, c)) for c in range(count)]) if count > 1 else np.ones(1)
@@ -234,7 +240,7 @@ class Bond:
             direction[c] = _steady(direction, c, lambda tried, c=c, sides=sides: (
                 lag[c] + np.tensordot(sides, under(tried)[3], axes=2)
             ))  # fmt: skip
-        return Pressed(closed, others, kappa, along, direction, *under(direction))
+        return ContactForces(closed, others, kappa, along, direction, *under(direction))
 
     def grip(self, c: int) -> Bond:
         """The band with the contact `c` sticking, and without the slip that it still has."""
@@ -251,7 +257,7 @@ class Bond:
         rows_in(y, self.k)[:, MOTION] += moved
         return dataclasses.replace(held, start=y)
 
-    def _held_directions(self, closed: Closed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _held_directions(self, closed: ClosedContacts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What is held: every normal, then what sticks along both ways across. Contact, levers and effects of each."""
         sticks, all_of_them = np.flatnonzero(self.contacts.sticks), np.arange(len(self.contacts.names))
         which = np.concatenate([all_of_them, sticks, sticks])
@@ -284,7 +290,8 @@ class Bond:
         found = self._closed_contacts_at(ys, self.flatness)
         return [self._rate(self._contact_forces(closed), y) for closed, y in zip(found, ys, strict=True)]
 
-    def _rate(self, at: Pressed, y: np.ndarray) -> np.ndarray:
+    def _rate(self, at: ContactForces, y: np.ndarray) -> np.ndarray:
+        """How all variables change: time and energy lost, then rows of the bodies, then marks of the contacts."""
         rows = self._unpack(y)[0]
         closed, kappa, contacts = at.closed, at.kappa, self.contacts
         spin = np.empty((self.k, 3))
@@ -300,7 +307,8 @@ class Bond:
         lost = -np.sum(at.tangent * at.along)
         return np.concatenate([[kappa, lost], change.ravel(), marks.ravel()])
 
-    def _guards(self, at: Pressed, y: np.ndarray) -> np.ndarray:
+    def _guards(self, at: ContactForces, y: np.ndarray) -> np.ndarray:
+        """The guards in the order of `names`: release (twice), slip or stick, jam, and those of a face."""
         guards = [at.normal, at.normal + at.kappa * self.contacts.slack]
         if self.mu > 0.0:
             speed, size = (np.sqrt(np.sum(x * x, axis=1)) for x in (at.along, at.tangent))
@@ -308,7 +316,7 @@ class Bond:
             guards.append(at.resistance - LEAST_RESISTANCE)
         if self.face is not None:
             row, mark = rows_in(y, self.k)[0], marks_in(y, self.k)[0, 1]
-            energy = self.face.rocking(row[CENTRE], row[VELOCITY], row[TURNING])
+            energy = self.face.rocking_energy(row[CENTRE], row[VELOCITY], row[TURNING])
             guards.append([energy / self.face.limit - 1.0, 1.0 if self.inside else self.face.outside(mark)])
         return np.concatenate(guards)
 
@@ -328,14 +336,15 @@ class Bond:
 
     def several_rows(self, ys: list[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """The same at several places: the compiled programs are called for as many at once as steps ask for."""
-        known: list[Closed] = []
+        known: list[ClosedContacts] = []
         whole = len(ys) - len(ys) % TOGETHER
         for k in range(0, whole, TOGETHER):
             known += self._closed_contacts_at(ys[k : k + TOGETHER], self.flatness)
         known += [self.closed_contacts(y) for y in ys[whole:]]
         return [self._rows(y, closed) for y, closed in zip(ys, known, strict=True)]
 
-    def _rows(self, y: np.ndarray, closed: Closed | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _rows(self, y: np.ndarray, closed: ClosedContacts | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See `rows`; without the contacts the forces are left zero."""
         rows, _ = self._unpack(y)
         on = np.zeros(self.k)
         if closed is not None:

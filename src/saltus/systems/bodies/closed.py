@@ -29,7 +29,7 @@ SIZES = (8, 16, 32, 64, 128)  # numbers of contacts that are compiled; the least
 
 
 @dataclasses.dataclass(frozen=True)
-class Closed:
+class ClosedContacts:
     """Closed contacts of two partners each, along the first axis; what is marked (kappa) is given times kappa.
 
     Args:
@@ -63,10 +63,10 @@ class Closed:
     spin: np.ndarray
 
     @staticmethod
-    def of(rows: np.ndarray) -> Closed:
+    def of(rows: np.ndarray) -> ClosedContacts:
         """From rows of numbers, as the compiled programs give them."""
         parts = {name: rows[:, begin:end].reshape(-1, *shape) for name, (begin, end, shape) in _PLACES.items()}
-        return Closed(**parts)
+        return ClosedContacts(**parts)
 
 
 _SHAPES = {
@@ -98,6 +98,7 @@ class _Side(eqx.Module):
 
 
 def _side(body: Body, mark: Array, gravity: Array) -> _Side:
+    """One body as its contact point sees it: shape, motion and inertia there, in the frame of the laboratory."""
     value, gradient, second = body.shape.level_parts(Vec.of(mark))
     steepness = gradient.norm()
     normal = gradient.array() / steepness
@@ -123,13 +124,16 @@ def _side(body: Body, mark: Array, gravity: Array) -> _Side:
     )
 
 
-def _fixed(normal: Array) -> _Side:
+def _fixed_side(normal: Array) -> _Side:
     zero, none = jnp.zeros(3), jnp.zeros(())
     return _Side(normal, jnp.zeros((3, 3)), zero, none, zero, zero, zero, zero, jnp.eye(3), none, jnp.zeros((3, 3)))
 
 
-def _closed(one: _Side, two: _Side, apart: Array, normal: Array, flatness: Array) -> Array:
-    """`apart` leads from the first's point to the second's; `flatness` is over the size [m-1]."""
+def _contact_row(one: _Side, two: _Side, apart: Array, normal: Array, flatness: Array) -> Array:
+    """A contact as one row of numbers, in the order of `ClosedContacts`.
+
+    `apart` leads from the first's point to the second's; `flatness` is over the size [m-1].
+    """
     n, slip = normal, two.velocity - one.velocity
     across = jnp.stack([vector.array() for vector in tangent_basis(Vec.of(n))])
     turning = jnp.cross(one.omega, n)
@@ -198,7 +202,7 @@ def _of_pair(first: Body, second: Body, rows, gravity, flatness) -> Array:
     one, two = _side(_place(first, row1), mark1, gravity), _side(_place(second, row2), mark2, gravity)
     apart = row2[CENTRE] + two.arm - row1[CENTRE] - one.arm
     normal = one.normal - two.normal
-    return _closed(one, two, apart, normal / jnp.sqrt(jnp.sum(normal * normal)), flatness)
+    return _contact_row(one, two, apart, normal / jnp.sqrt(jnp.sum(normal * normal)), flatness)
 
 
 def _of_wall(plane, second: Body, rows, gravity, flatness) -> Array:
@@ -206,7 +210,7 @@ def _of_wall(plane, second: Body, rows, gravity, flatness) -> Array:
     two = _side(_place(second, row2), mark2, gravity)
     normal, offset = plane[:3], plane[3]
     apart = (normal @ (row2[CENTRE] + two.arm) - offset) * normal
-    return _closed(_fixed(normal), two, apart, normal, flatness)
+    return _contact_row(_fixed_side(normal), two, apart, normal, flatness)
 
 
 @brief_program
@@ -238,10 +242,10 @@ def closed_walls(parts: tuple[Any, Any], rows: np.ndarray, gravity, flatness) ->
 
 def fill_rows(rows: np.ndarray) -> np.ndarray:
     """Rows with the last repeated, up to the next number that is compiled."""
-    return rows[_filling(len(rows))]
+    return rows[_places_to_fill(len(rows))]
 
 
 @functools.lru_cache
-def _filling(count: int) -> np.ndarray:
+def _places_to_fill(count: int) -> np.ndarray:
     size = next((size for size in SIZES if size >= count), count)
     return np.minimum(np.arange(size), count - 1)

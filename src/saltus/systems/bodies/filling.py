@@ -76,6 +76,7 @@ def filled(
 
 
 def _fits(body: Body, placed, size: np.ndarray, radius: float, periodic: bool) -> bool:
+    """Whether a body is clear of the walls and of all that are placed already."""
     center = np.asarray(body.center)
     clear = CLEARANCE * radius
     if not periodic and (np.abs(center) > size / 2 - radius).any():

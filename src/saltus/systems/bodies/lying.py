@@ -118,7 +118,7 @@ class Face:
         """How far a contact point, in the frame of the body, is outside of the spot, in units of its reach."""
         return float(np.linalg.norm(mark[self.sides] / self.reach)) - 1.0
 
-    def rocking(self, center: np.ndarray, velocity: np.ndarray, omega: np.ndarray) -> float:
+    def rocking_energy(self, center: np.ndarray, velocity: np.ndarray, omega: np.ndarray) -> float:
         """Energy of rocking of a body in this place and motion [J]."""
         tilting = omega - self.normal * (self.normal @ omega)
         rises, lifted = float(self.normal @ velocity), float(self.normal @ center) - self.offset - self.height
@@ -134,7 +134,7 @@ class Face:
         along = carried if sticks else velocity
         return along + n * (n @ (carried - along)), turned
 
-    def laid(self, velocity: np.ndarray, omega: np.ndarray, sticks: bool) -> tuple[np.ndarray, np.ndarray]:
+    def without_rocking(self, velocity: np.ndarray, omega: np.ndarray, sticks: bool) -> tuple[np.ndarray, np.ndarray]:
         """Velocity and angular velocity without the rocking."""
         n = self.normal
         along = np.zeros(3) if sticks else velocity - n * (n @ velocity)

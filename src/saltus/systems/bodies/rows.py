@@ -15,7 +15,7 @@ ROUNDING = 1e-12  # relative; more than that of any bound
 PAIRS = 500_000  # pairs that are looked at together
 
 
-def shown(system, states: State) -> dict[str, np.ndarray] | None:
+def observe_rows(system, states: State) -> dict[str, np.ndarray] | None:
     """As `RigidBodies.observe`, for stacked states; None for shapes, or numbers of bodies, that need the program."""
     q, v = states.q, states.v
     centre, quaternion, velocity, turning = (
@@ -60,11 +60,11 @@ def _gaps_of_two(system, centre: np.ndarray, quaternion: np.ndarray) -> np.ndarr
     apart = image_shift(system.period, centre[:, 1], centre[:, 0])
     places = centre[:, 0] + apart, centre[:, 1]
     still = np.zeros_like(places[0])
-    bodies = [_repeated(system.stock, k, len(still)).moved(places[k], still, quaternion[:, k], still) for k in (0, 1)]
+    bodies = [_repeat(system.stock, k, len(still)).moved(places[k], still, quaternion[:, k], still) for k in (0, 1)]
     return np.repeat(separations(*bodies).gap[:, None], 2, axis=1)
 
 
-def _repeated(stock, which: int, count: int):
+def _repeat(stock, which: int, count: int):
     """One of stacked bodies so many times."""
     return jax.tree.map(lambda leaf: np.broadcast_to(np.asarray(leaf)[which], (count, *leaf.shape[1:])), stock)
 

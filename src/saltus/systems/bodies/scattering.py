@@ -98,6 +98,7 @@ def _encounters(shape1, shape2, keys: Array, numbers: Array, law: AbstractImpact
 
 
 def _encounter(shape1, shape2, key: Array, numbers: Array, law: AbstractImpactLaw) -> Scattering:
+    """One random encounter: where two bodies touch, if they do, and what the impact changes."""
     one, two, offset = _approaching(shape1, shape2, key, numbers)
     reach = shape1.radius() + shape2.radius()
     relative = two.velocity - one.velocity

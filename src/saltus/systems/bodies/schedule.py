@@ -116,7 +116,7 @@ class Schedule:
         walls = [wall for wall in walls if wall not in told]
         for contacts in (pairs, walls):
             inside = [contact for contact in contacts if contact in self.passing]
-            events += [self._emerging(contact, t, q, v) for contact in inside]
+            events += [self._emergence(contact, t, q, v) for contact in inside]
             rest = [contact for contact in contacts if contact not in self.passing]
             bound = [contact for contact in rest if any(paths.leg(i) for i in self.bodies_of(contact))]
             events += self._watch(bound, leave, t, paths)
@@ -181,7 +181,7 @@ class Schedule:
         deep = np.flatnonzero(widths < -OVERLAP * size)
         if deep.size:
             k = deep[np.argmin(widths[deep])]
-            return [self._overlapping(contacts[k], t, float(-widths[k]))]
+            return [self._overlap_event(contacts[k], t, float(-widths[k]))]
         events = []
         for k in np.flatnonzero(happens | ~certified):
             # A search that takes too many steps is sure up to the time that it has reached. Bodies that are then as
@@ -200,7 +200,7 @@ class Schedule:
             some = [contact for contact, its in zip(contacts, ends, strict=True) if its == end]
             found, reached, deep = touches(self, some, t, float(end), paths)
             if deep is not None:
-                return [self._overlapping(deep[0], t, deep[1])]
+                return [self._overlap_event(deep[0], t, deep[1])]
             events += [Upcoming(when, "touch", self.bodies_of(contact), contact) for when, contact in found]
             if reached < end and not found:
                 members = {i for contact in some for i in self.bodies_of(contact)}
@@ -212,30 +212,30 @@ class Schedule:
         touched, wait = self.escapes.get(contact, (-np.inf, 0.0))
         return max(touched + wait - t, 0.0)
 
-    def _emerging(self, contact: Contact, t, q, v) -> Upcoming:
+    def _emergence(self, contact: Contact, t, q, v) -> Upcoming:
         """When two bodies that pass through each other are apart again; if never, a moment that never comes."""
         moment = emergence(*self.partners(contact, q, v), self.system.gravity, self.until - t)
         return Upcoming(t + moment, "emergence", self.bodies_of(contact), contact)
 
-    def _overlapping(self, contact: Contact, t: float, depth: float) -> Upcoming:
+    def _overlap_event(self, contact: Contact, t: float, depth: float) -> Upcoming:
         return Upcoming(t, "overlap", self.bodies_of(contact), (contact, depth))
 
     def _overlap(self, contact: Contact, t: float, depth: float) -> Outcome:
         return Outcome(
             "overlap",
-            f"At t = {t:.9g} s {self._named(contact)} overlap by {depth:.3g} m, which should not be: what follows "
+            f"At t = {t:.9g} s {self._partners(contact)} overlap by {depth:.3g} m, which should not be: what follows "
             "would be wrong. Please report the scenario.",
         )
 
     def _endless(self, contact: Contact, t: float) -> Outcome:
         return Outcome(
             "too_many_steps",
-            f"Stopped at t = {t:.9g} s: the search for the next contact of {self._named(contact)} takes too many "
+            f"Stopped at t = {t:.9g} s: the search for the next contact of {self._partners(contact)} takes too many "
             "steps. Look for bodies that turn very quickly next to each other, and for numbers that differ by many "
             "powers of ten.",
         )
 
-    def _named(self, contact: Contact) -> str:
+    def _partners(self, contact: Contact) -> str:
         first, second = contact
         if first < self.system.n:
             return f"bodies {first} and {second}"
@@ -255,7 +255,7 @@ class Schedule:
         """A look-out changes nothing; a touch is resolved; a release or an emergence is told."""
         members = list(event.members)
         if event.kind == "look-out":
-            return _unchanged(None, 0, members, q, v, mode, {})
+            return _no_change(None, 0, members, q, v, mode, {})
         if event.kind == "touch":
             return self.touch(event.detail, event.t, q, v)
         if event.kind == "overlap":
@@ -377,7 +377,7 @@ class Schedule:
             return None
         return Outcome(
             "paradox",
-            f"Stopped at t = {t:.9g} s: {self._named(contact)} touch in a paradox ({LABELS[code]}), from which free "
+            f"Stopped at t = {t:.9g} s: {self._partners(contact)} touch in a paradox ({LABELS[code]}), from which free "
             'motion would drive them into each other. Set paradox = "sustain" to go on.',
         )
 
@@ -391,6 +391,7 @@ class Schedule:
         return placed_pair(self.system, first, second, q, v, self.shift(q[first], q[second]))
 
     def _data(self, contact: Contact, came, stays: bool, lost: float) -> dict:
+        """What the event of a touch tells (`event_quantities`)."""
         motion, at = came.before.motion, came.before.separation
         lossless = isinstance(self.system.law, Elastic)
         return {
@@ -418,7 +419,7 @@ class Schedule:
             opens = float(came.before.motion.v) > float(came.before.tolerances.v)
             self.escapes[contact] = (t, 0.0 if opens else float(came.escape))
         data = {**self._data(contact, came, False, 0.0), "impulse": 0.0, "label": name}
-        return _unchanged(name, pair_index(system, contact), members, q, v, self._modes(range(system.n)), data)
+        return _no_change(name, pair_index(system, contact), members, q, v, self._modes(range(system.n)), data)
 
     # ---- members in contact -------------------------------------------------------------------
 
@@ -438,7 +439,7 @@ class Schedule:
         here = bond_of(self, members, band.contacts.names, q, v)
         if name == "jam":
             told = self._tell("jam", contact, t, q, v)
-            return dataclasses.replace(told, outcome=self._jammed(contact, t))
+            return dataclasses.replace(told, outcome=self._jam_outcome(contact, t))
         held = here.grip(index)
         at = held.contact_forces(held.start)
         force = float(np.linalg.norm(at.tangent[index]))
@@ -466,7 +467,7 @@ class Schedule:
             arm = np.asarray(rotation.rotate(quaternion, jnp.asarray(bond.start[-3:])))
             velocity, omega = bond.face.clap(motion.velocity, motion.turning, arm, hold.sticks)
         else:
-            velocity, omega = bond.face.laid(motion.velocity, motion.turning, hold.sticks)
+            velocity, omega = bond.face.without_rocking(motion.velocity, motion.turning, hold.sticks)
         new_v = np.array([[*velocity, *omega, motion.contact_force]]) if name != "rest" else np.zeros((1, len(row)))
         lost = self._kinetic(member, q, row) - self._kinetic(member, q, new_v[0])
         told = self._tell(name, contact, t, q, v)
@@ -477,10 +478,10 @@ class Schedule:
     def _kinetic(self, member: int, q, row) -> float:
         return float(self.system.at(jnp.asarray(q[member]), jnp.asarray(row), member).kinetic_energy())
 
-    def _jammed(self, contact: Contact, t: float) -> Outcome:
+    def _jam_outcome(self, contact: Contact, t: float) -> Outcome:
         return Outcome(
             "ill_posed",
-            f"At t = {t:.9g} s friction presses {self._named(contact)} together the harder the more it acts, and no "
+            f"At t = {t:.9g} s friction presses {self._partners(contact)} together the harder the more it acts, and no "
             "finite force answers it (Painlevé's paradox). Take a smaller mu.",
         )
 
@@ -500,7 +501,7 @@ def _room(radius: np.ndarray, period: np.ndarray | None, n: int) -> float:
     return min(room, free / 2.0)
 
 
-def _unchanged(name, index, members, q, v, mode, data) -> Change:
+def _no_change(name, index, members, q, v, mode, data) -> Change:
     return Change(name, index, tuple(members), q[members], v[members], mode[members], np.zeros(1), data)
 
 

@@ -89,6 +89,7 @@ def _search_pairs(system, first, second, q, v, shifts, begins, horizons):
 
 @program
 def _search_walls(system, walls, bodies, q, v, begins, horizons):
+    """First contacts of bodies with walls, side by side."""
     q, v = jnp.asarray(q), jnp.asarray(v)
 
     def one(wall, i, begin, horizon):
@@ -145,6 +146,7 @@ def round_axes(shape) -> np.ndarray | None:
 
 
 def _gaps(system, first, second, q, v, shifts) -> np.ndarray:
+    """Gaps of pairs: in NumPy where balls or ellipsoids allow it, by the compiled search where that is not sure."""
     axes = round_axes(system.stock.shape)
     if axes is None or not len(first):
         return _compiled_gaps(system, first, second, q, v, shifts)
@@ -156,6 +158,7 @@ def _gaps(system, first, second, q, v, shifts) -> np.ndarray:
 
 
 def _compiled_gaps(system, first, second, q, v, shifts) -> np.ndarray:
+    """Gaps of pairs by the compiled search, so many at a time."""
     if len(first) <= 1:
         pairs = zip(first, second, shifts, strict=True)
         return np.array([float(separation(*placed_pair(system, i, j, q, v, shift)).gap) for i, j, shift in pairs])

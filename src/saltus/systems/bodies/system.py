@@ -245,11 +245,12 @@ class RigidBodies(AbstractQueuedSystem):
         }
 
     def observe_rows(self, states: State) -> dict[str, np.ndarray] | None:
-        from saltus.systems.bodies.rows import shown
+        from saltus.systems.bodies.rows import observe_rows
 
-        return shown(self, states)
+        return observe_rows(self, states)
 
     def _smallest_gap(self, state: State, i: Array) -> Array:
+        """The gap between a body and the nearest of the others and of the walls [m]."""
         body = self.body(state, i)
         found = [jnp.asarray(jnp.inf)]
         if self.n > 1:

@@ -79,7 +79,7 @@ def relative_velocity(first: Body | Wall, second: Body, at: Separation) -> Array
     return velocity if isinstance(first, Wall) else velocity - velocity_at(first, at.point1)
 
 
-class Resolved(eqx.Module):
+class TouchResult(eqx.Module):
     """A touch and what came of it.
 
     Args:
@@ -107,7 +107,7 @@ class Resolved(eqx.Module):
 
 def resolve(
     first: Body | Wall, second: Body, law: AbstractImpactLaw, gravity: Array, settle_speed: Array, sustain: bool
-) -> Resolved:
+) -> TouchResult:
     """Classify a touch, apply the law of impact if the partners approach, decide whether they stay.
 
     They stay in contact if free motion would drive them into each other at once: in a paradox
@@ -131,7 +131,13 @@ def _strike(first, second, before: Meeting, law: AbstractImpactLaw):
 
 
 @brief_program
-def _conclude(partners, hit, code, impulse, before: Meeting, after: Meeting, settle_speed, sustain: bool) -> Resolved:
+def _conclude(
+    partners, hit, code, impulse, before: Meeting, after: Meeting, settle_speed, sustain: bool
+) -> TouchResult:
+    """What comes of a touch after its impulse: do the partners part, or stay in contact?
+
+    They stay where they hardly move apart and are pressed together, in a paradox, or move along together.
+    """
     n, motion = before.separation.normal, after.motion
     paradox = jnp.any(code == jnp.asarray(PARADOXES))
     slow = jnp.abs(motion.v) <= jnp.maximum(settle_speed, after.tolerances.v)
@@ -149,7 +155,7 @@ def _conclude(partners, hit, code, impulse, before: Meeting, after: Meeting, set
     escape = escape_time(motion, jnp.maximum(before.separation.gap, 0.0))
     # The work of an impulse is that at the mean of the velocities before and after.
     mean = relative_velocity(one, two, before.separation) + relative_velocity(first, second, before.separation)
-    return Resolved(
+    return TouchResult(
         first,
         second,
         code,

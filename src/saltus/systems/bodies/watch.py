@@ -148,6 +148,7 @@ def _looks(plan, contacts, places, q, v, bounds):
 
 
 def _look(plan, contacts, places, q, v, bounds, of_walls: bool) -> np.ndarray:
+    """One look at contacts of one sort: gap, its rate, how long it surely lasts, what of the rate is rounding, size."""
     system = plan.system
     first, second = np.array(contacts, int).T
     two = np.array([places[i] for i in second])
@@ -167,6 +168,8 @@ def _stack(bounds: list[tuple[float, ...]]) -> Bounds:
 
 @program
 def _pair_looks(system, first, second, q1, v1, q2, v2, limits1: Bounds, limits2: Bounds):
+    """The same for pairs of bodies, compiled."""
+
     def one(i, j, q1, v1, q2, v2, b1: Bounds, b2: Bounds):
         bodies = system.at(q1, v1, i), system.at(q2, v2, j)
         pair = Pair.of(*bodies)
@@ -196,6 +199,8 @@ def _pair_looks(system, first, second, q1, v1, q2, v2, limits1: Bounds, limits2:
 
 @program
 def _wall_looks(system, walls, second, q2, v2, limits: Bounds):
+    """The same for walls and bodies, compiled."""
+
     def one(wall, j, q2, v2, b: Bounds):
         wall, body = system.wall(wall), system.at(q2, v2, j)
         seen = wall_gap(wall, body)

@@ -26,7 +26,7 @@ class PlateAngle(Parts):
     plates: Scalar = part()
 
 
-class Supplied(Parts):
+class PlateWork(Parts):
     """Work of the plates on the ball since the start [J]."""
 
     plates: Scalar = part()
@@ -39,7 +39,7 @@ class ButterflyPlan(AbstractSystem):
     The results tell the friction that the motion requires and whether the contact is kept; where it is not, the
     run ends with `left_domain`. Feed the result to `TurningTable` to turn plates by it.
 
-    State: q and v are a `PlateAngle` and its rate, ledger is `Supplied`.
+    State: q and v are a `PlateAngle` and its rate, ledger is `PlateWork`.
 
     Args:
         mass: Mass, > 0 [kg].
@@ -71,7 +71,7 @@ class ButterflyPlan(AbstractSystem):
         """Plates at this angle [rad], turning at this rate [rad/s]."""
         checks.finite("angle", angle)
         checks.finite("rate", rate)
-        return State.of(0.0, PlateAngle(number(angle)), PlateAngle(number(rate)), Supplied(number(0.0)), 0)
+        return State.of(0.0, PlateAngle(number(angle)), PlateAngle(number(rate)), PlateWork(number(0.0)), 0)
 
     def _solve(self, state: State):
         """Track, speed along it, plate motion with its acceleration, and what the motion demands."""
@@ -98,7 +98,7 @@ class ButterflyPlan(AbstractSystem):
         along = self.mass * (gain - asked.pull) * (speed + turn_rate * place.outward)
         outward = -self.mass * asked.load * turn_rate * place.along
         work = along + outward + 0.4 * self.mass * self.radius**2 * spin * spin_gain
-        return Rate(q=state.v, v=PlateAngle(turn_gain), ledger=Supplied(work))
+        return Rate(q=state.v, v=PlateAngle(turn_gain), ledger=PlateWork(work))
 
     def guards(self) -> tuple[Guard, ...]:
         """The ball lifts off."""

@@ -17,10 +17,6 @@ from saltus.programs.arrays import numbers
 Scalar = Float[Array, ""]
 
 
-def _number(value) -> Array:
-    return numbers(value)
-
-
 class AbstractTurning(eqx.Module):
     """An angle over time."""
 
@@ -48,10 +44,10 @@ class Turning(AbstractTurning):
         frequency: Angular frequency of the swing [rad/s].
     """
 
-    angle0: Scalar = eqx.field(converter=_number, default=0.0)
-    rate: Scalar = eqx.field(converter=_number, default=0.0)
-    amplitude: Scalar = eqx.field(converter=_number, default=0.0)
-    frequency: Scalar = eqx.field(converter=_number, default=0.0)
+    angle0: Scalar = eqx.field(converter=numbers, default=0.0)
+    rate: Scalar = eqx.field(converter=numbers, default=0.0)
+    amplitude: Scalar = eqx.field(converter=numbers, default=0.0)
+    frequency: Scalar = eqx.field(converter=numbers, default=0.0)
 
     def __check_init__(self):
         for name in ("angle0", "rate", "amplitude", "frequency"):

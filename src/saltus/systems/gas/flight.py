@@ -91,7 +91,7 @@ class RoundFlight:
         )
         return Pose(*_carry(row, since, gravity), form, pole * rate)
 
-    def turned(self, row: Array, since: Array) -> tuple[Array, ...]:
+    def quaternion(self, row: Array, since: Array) -> tuple[Array, ...]:
         """The quaternion a time after the clock: a turn about the body's axis, then one about the pole."""
         symmetry = self._symmetry(row)
         first = _axis_turn(symmetry, row[self.TWIST] * since)
@@ -110,7 +110,7 @@ class RoundFlight:
         there = Turn.of_quaternion(quaternion).to_lab(self._symmetry(row))
         return 2.0 * jnp.arcsin(jnp.minimum(0.5 * (vector(row, self.AXIS) - there).norm(), 1.0))
 
-    def derived(self, row: Array) -> Array:
+    def derived_columns(self, row: Array) -> Array:
         """The columns from BEND on for the place and motion in a row."""
         symmetry = self._symmetry(row)
         axis = Turn.of_quaternion(row[QUATERNION]).to_lab(symmetry)
@@ -155,7 +155,7 @@ class SeriesFlight:
             total = total * since + power
         return tuple(total[..., part] for part in range(4))
 
-    def turned(self, row: Array, since: Array) -> tuple[Array, ...]:
+    def quaternion(self, row: Array, since: Array) -> tuple[Array, ...]:
         """The quaternion a time after the clock."""
         return _unit(self._quaternion(row, since))
 
@@ -164,7 +164,7 @@ class SeriesFlight:
         nearness = jnp.abs(jnp.sum(row[QUATERNION] * quaternion))
         return 2.0 * jnp.arccos(jnp.minimum(nearness, 1.0))
 
-    def derived(self, row: Array) -> Array:
+    def derived_columns(self, row: Array) -> Array:
         """The columns from BEND on for the place and motion in a row."""
         squares, freedom = vector(row, SQUARES), vector(row, FREEDOM)
         spin = Turn.of_quaternion(row[QUATERNION]).to_body(vector(row, MOMENTUM)).times(freedom)
@@ -251,12 +251,12 @@ Flight = RoundFlight | SeriesFlight
 
 def settle_row(flight: Flight, row: Array) -> Array:
     """A row whose common columns have changed, with all that follows from them."""
-    return jnp.concatenate([row[:BEND], flight.derived(row)])
+    return jnp.concatenate([row[:BEND], flight.derived_columns(row)])
 
 
 def move_row(flight: Flight, row: Array, t: Array, gravity: Vec) -> Array:
     """A row with its clock put forward to `t`; what follows from it is for `settle_row`."""
     since = t - row[CLOCK]
     center, velocity = _carry(row, since, gravity)
-    quaternion = flight.turned(row, since)
+    quaternion = flight.quaternion(row, since)
     return jnp.concatenate([jnp.stack([t, *center, *velocity, *quaternion]), row[MOMENTUM.start :]])

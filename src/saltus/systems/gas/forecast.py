@@ -26,7 +26,7 @@ from saltus.systems.gas.arena import (
     row_of,
 )
 from saltus.systems.gas.flight import CLOCK, DRIFT, LASTS, PLACE, RADIUS, SQUARES, SWAY, vector
-from saltus.systems.gas.look import looked
+from saltus.systems.gas.look import separation_at
 from saltus.systems.gas.separation import Seen
 
 FIRST_TURNS, LATER_TURNS = 3, 2  # of Newton's method for the direction between two bodies
@@ -106,7 +106,9 @@ def _first_look(arena: Arena, terms: Terms, fluid: Fluid, row: Array, keys: Arra
     """All neighbours at once at the present moment."""
     who = jnp.where(keys >= 0, partner_of(keys), arena.spare)
     others = fluid.rows[who]
-    apart, sure = looked(arena, terms, row, others, keys, t, jnp.full(keys.shape, 0.5), turns=FIRST_TURNS, limit=limit)
+    apart, sure = separation_at(
+        arena, terms, row, others, keys, t, jnp.full(keys.shape, 0.5), turns=FIRST_TURNS, limit=limit
+    )
     if terms.shapes is not None:
         # Of the hulls, which may overlap where the bodies do not: that certifies nothing.
         safe = jnp.where(apart.gap > terms.touching, t + sure, t)
@@ -123,11 +125,11 @@ def _look(arena, terms: Terms, fluid: Fluid, row: Array, keys: Array, until: Arr
         t, key = safe[k], keys[k]
         other, hint = row_of(rows, partner_of(key)), row_of(hints, k)
         if terms.shapes is not None:
-            apart, sure = looked(
+            apart, sure = separation_at(
                 arena, terms, row, other, key, t, jnp.full_like(t, 0.5), turns=FIRST_TURNS, limit=limit
             )
             return shaped.look(arena, terms, row, other, key, t, hint, limit, apart, sure), t, until[k]
-        apart, sure = looked(arena, terms, row, other, key, t, hint, turns=LATER_TURNS, limit=limit)
+        apart, sure = separation_at(arena, terms, row, other, key, t, hint, turns=LATER_TURNS, limit=limit)
         return Seen(apart.gap, apart.rate, apart.change, apart.weight, sure), t, until[k]
 
     k = jnp.argmin(search.safe).astype(jnp.int32)

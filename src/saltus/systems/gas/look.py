@@ -28,7 +28,7 @@ def wall_of(arena: Arena, terms: Terms, who: Array):
     return (who >= arena.n) & (who < arena.spare), -Vec.of(terms.normals[face])
 
 
-def looked(
+def separation_at(
     arena: Arena,
     terms: Terms,
     row: Array,

@@ -83,6 +83,7 @@ def _meet(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: A
 
 
 def _count(arena: Arena, fluid: Fluid, i: Array, who: Array, touches: Array, t: Array, blow: Blow) -> Fluid:
+    """The sums and the log after one contact."""
     tally = fluid.tally
     wall = touches & (who >= arena.n)
     log = fluid.log

@@ -160,7 +160,7 @@ def _enter(arena: Arena, terms: Terms, anchors: Array, grid: Grid, lists: tuple,
         hit, codes = _near_seats(arena, terms, anchor, here, images[m % len(images)], size)
         return _each_bit(
             hit & (names >= 0) & inside,
-            lambda seat, lists: _pair_entered(
+            lambda seat, lists: _enter_pair(
                 arena, terms, anchors, (i, anchor), (names[seat] << BITS) | codes[seat], size, lists
             ),
             lists,
@@ -206,7 +206,7 @@ def _each_bit(hit: Array, act, carry):
     return carry
 
 
-def _pair_entered(arena: Arena, terms: Terms, anchors: Array, body: tuple, key: Array, size: Array, lists: tuple):
+def _enter_pair(arena: Arena, terms: Terms, anchors: Array, body: tuple, key: Array, size: Array, lists: tuple):
     """The lists with one pair, if its anchors are less than two skins apart."""
     near, count, full = lists
     (i, mine), j = body, partner_of(key)

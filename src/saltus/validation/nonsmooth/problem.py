@@ -101,8 +101,3 @@ class Record:
 def impacts(*numbers: int) -> Callable[[Record, Numbers], dict[str, float]]:
     """Measures the times of these events."""
     return lambda record, p: {f"event {n}": record.time(n) for n in numbers}
-
-
-def modal(armed: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Names of modes as a tuple."""
-    return (armed,) if isinstance(armed, str) else armed
