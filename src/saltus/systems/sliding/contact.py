@@ -117,8 +117,9 @@ class Rod(eqx.Module):
 def rod_geometry(rods: Rods, position: Vec) -> Rod:
     """Length and direction of each rod."""
     difference = rods.between(position)
-    inverse = jax.lax.rsqrt(difference.square())
-    return Rod(difference.square() * inverse, inverse, difference * inverse)
+    square = difference.square()
+    inverse = jax.lax.rsqrt(square)
+    return Rod(square * inverse, inverse, difference * inverse)
 
 
 @eqx.filter_jit  # traced once, though nearly everything asks for it
@@ -159,10 +160,11 @@ def forces(
         rod = rod_geometry(rods, where.position)
         mobility = Mobility(inverse_mass, none, none) if tangent else Mobility(inverse_mass, n, c)
         stretch = rods.between(where.velocity).square() * rod.inverse_length
-        first, second = rods.along(rod.direction, other, c, support, held)
-        h = rods.solve(rod.direction, mobility, (second - first - stretch)[:, None])[:, 0]
-        pull = rods.pull(h, rod.direction)
+        without_rods = components.where(held, none, other + c * support)
+        needed = -rod.direction.dot(rods.between(without_rods)) - stretch
         denominator = rods.diagonal(rod.direction, mobility)
+        h = rods.solve(rod.direction, mobility, needed[:, None], denominator)[:, 0]
+        pull = rods.pull(h, rod.direction)
 
     reaction = mass * support - (0.0 if tangent else n.dot(pull))
     downhill = weight + where.normal * (gravity * where.normal.z)
