@@ -15,7 +15,7 @@ from jaxtyping import Array, ArrayLike, Float
 from saltus import checks
 from saltus.numerics import bspline
 from saltus.programs.arrays import numbers
-from saltus.surfaces.base import AbstractSurface, Values, broadcast
+from saltus.surfaces.base import AbstractSurface, Local, Values, across, broadcast
 from saltus.surfaces.grid import Grid, Label, average_blocks, fill_gaps, smooth_heights
 
 if TYPE_CHECKING:
@@ -147,14 +147,19 @@ class Terrain(AbstractSurface):
         return bspline.value(slope, t) * per_x, bspline.slope(value, t) * per_y
 
     def curvature(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
+        return self.local(x, y).curvature
+
+    def local(self, x: ArrayLike, y: ArrayLike) -> Local:
         piece, s, t = self._piece(x, y)
         value, slope, bend = (_along_x(function, piece, s) for function in (bspline.value, bspline.slope, bspline.bend))
         per_x, per_y = 1.0 / self.dx, 1.0 / self.dy
-        return (
+        gradient = bspline.value(slope, t) * per_x, bspline.slope(value, t) * per_y
+        curvature = (
             bspline.value(bend, t) * (per_x * per_x),
             bspline.slope(slope, t) * (per_x * per_y),
             bspline.bend(value, t) * (per_y * per_y),
         )
+        return Local(bspline.value(value, t), gradient, curvature, across(*gradient))
 
     def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
         """Cells to the border of the map, at most 1; between known and missing heights it falls through zero."""

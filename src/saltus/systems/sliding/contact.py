@@ -69,12 +69,11 @@ def places(surface: AbstractSurface, q, v, free: Bool[Array, " n"] | None) -> Pl
     """Where the masses are; those not `free` lie on the surface (None: all of them)."""
     x, y = q[:, 0], q[:, 1]
     vx, vy = v[:, 0], v[:, 1]
-    fx, fy = surface.gradient(x, y)
-    fxx, fxy, fyy = surface.curvature(x, y)
-    z, vz = surface.height(x, y), fx * vx + fy * vy
+    z, (fx, fy), (fxx, fxy, fyy), unit_normal = surface.local(x, y)
+    vz = fx * vx + fy * vy
     if free is not None:
         z, vz = jnp.where(free, q[:, 2], z), jnp.where(free, v[:, 2], vz)
-    normal = Vec(*surface.unit_normal(x, y))
+    normal = Vec(*unit_normal)
     return Places(
         position=Vec(x, y, z),
         velocity=Vec(vx, vy, vz),
