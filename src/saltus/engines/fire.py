@@ -209,10 +209,10 @@ def apply_rule(rules: list[Callable], which, state: State, index, one_by_one: bo
     """The state after one of several jumps, in a program that holds stages which they share only once."""
     staged = [rule for rule in rules if isinstance(rule, Staged)]
     firsts = [rule.begin if isinstance(rule, Staged) else rule for rule in rules]
-    alike = list(dict.fromkeys(firsts))
+    alike = list({id(first): first for first in firsts}.values())  # a method of a system may have no hash
+    places = [next(place for place, one in enumerate(alike) if one is first) for first in firsts]
     branch, variant = (
-        jnp.asarray(numbers)[which]
-        for numbers in ([alike.index(first) for first in firsts], [getattr(rule, "variant", 0) for rule in rules])
+        jnp.asarray(numbers)[which] for numbers in (places, [getattr(rule, "variant", 0) for rule in rules])
     )
     nothing = None
     if staged:
@@ -220,7 +220,7 @@ def apply_rule(rules: list[Callable], which, state: State, index, one_by_one: bo
         nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), like)
 
     def begin(first, state, index, variant):
-        if first in {rule.begin for rule in staged}:
+        if any(first is rule.begin for rule in staged):
             after, more, known = first(staged[0].system, state, index, variant)
             return same_types(state, after), jnp.asarray(more), known
         return same_types(state, first(state, index)), jnp.asarray(False), nothing
