@@ -25,7 +25,7 @@ def test_programs_compiled_with_and_without_optimisation_are_kept_apart(tmp_path
     for less in (True, False):
         optimisation(less)
         program(_double)(jnp.ones(3))
-    assert len({path.name.partition(".")[0] for path in tmp_path.glob("double-*.program")}) == 2
+    assert len({path.name.partition(".")[0] for path in tmp_path.glob("double-*")}) == 2
 
 
 def _double(x):

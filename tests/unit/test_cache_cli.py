@@ -48,8 +48,8 @@ def test_warming_a_kind_keeps_programs_and_clearing_removes_them_alone(cache, ca
     warmed = json.loads(done.stdout)
     kept = [path.suffix for path in (cache / "programs").iterdir()]
     assert warmed["traced"]["files"] == kept.count(".program") + kept.count(".facts") > 0
-    assert warmed["compiled"]["files"] >= kept.count(".code") == kept.count(".program")
-    assert list((cache / "programs").glob("flow-*.program"))
+    assert warmed["compiled"]["files"] >= kept.count(".code")
+    assert [path for path in (cache / "programs").glob("flow-*") if path.suffix in (".code", ".program")]
     assert looked(capsys) == warmed
     cleared = looked(capsys, "clear")
     assert cleared["traced"] == cleared["compiled"] == {"files": 0, "bytes": 0}

@@ -92,9 +92,16 @@ class Turn(eqx.Module):
 def slopes(system: AbstractSystem, state: State) -> Float[Array, " g"]:
     """How fast each guard rises along the flow [1/s]."""
     flat = FlatSystem(system, state)
-    y = flat.vector(state)
-    along = (jnp.ones_like(state.t), flat.rate(state.t, y))
-    return jax.jvp(flat.guards, (state.t, y), along)[1]
+    here = state.t, flat.vector(state)
+    if not flat.entwined():
+        return jax.jvp(flat.guards, here, (jnp.ones_like(state.t), flat.rate(*here)))[1]
+
+    def guards_and_rate(t, y):
+        rate, _, guards = flat.at_once(t, y)
+        return guards, rate
+
+    _, change, rate = jax.linearize(guards_and_rate, *here, has_aux=True)
+    return change(jnp.ones_like(state.t), rate)
 
 
 def turn(system: AbstractSystem, before: State, after: State, which: Int[Array, ""]) -> Turn:

@@ -63,6 +63,28 @@ class _Looks(eqx.Module):
     y: Float[Array, "k n"]
 
 
+class _Turn(eqx.Module):
+    """Looks in a row, at given fractions or for a root.
+
+    Args:
+        looks: What is known of the step.
+        search: The search for the root.
+        seen: Guards and state of the last look.
+        there: Point, guards and state of the last look but one or before at which the guard was not above zero.
+    """
+
+    looks: _Looks
+    search: roots.Search
+    seen: tuple[Values, Flat]
+    there: tuple[Scalar, Values, Flat]
+
+    def there_by_now(self) -> tuple[Scalar, Values, Flat]:
+        """The same, with the last look."""
+        x, value = self.search.look
+        below = (self.search.looks > 0) & ~(value > 0.0)
+        return jax.tree.map(lambda p, q: jnp.where(below, p, q), (x, *self.seen), self.there)
+
+
 class _Hunt(eqx.Module):
     """The search for the earliest event.
 
@@ -141,24 +163,22 @@ def earliest_event(
 def _hunt_on(hunt: _Hunt, look, armed: Bool[Array, " g"], resolution: Scalar) -> _Hunt:
     """Take the looks at given fractions, or examine the next interval."""
     interval, guard = hunt.next_pending()
-    root = _root_within(hunt, interval, guard, resolution)
+    root, at_end = _root_within(hunt, interval, guard, resolution)
     enough = jnp.where(hunt.looks.count < GLANCES.size, GLANCES.size, _PLACES.size)
 
-    def goes_on(carry):
-        looks, search = carry
-        return jnp.where(hunt.looking, looks.count < enough, root.goes_on(search))
+    def goes_on(turn: _Turn):
+        return jnp.where(hunt.looking, turn.looks.count < enough, root.goes_on(root.with_look(turn.search)))
 
-    def once_more(carry):
-        looks, search = carry
-        search, x = root.next_look(search)
-        x = jnp.where(hunt.looking, jnp.asarray(_PLACES)[looks.count], x)
+    def once_more(turn: _Turn) -> _Turn:
+        looks, search = turn.looks, root.with_look(turn.search)
+        x = jnp.where(hunt.looking, jnp.asarray(_PLACES)[looks.count], root.next_point(search))
         g, y = look(x)
         row = jnp.where(hunt.looking, jnp.asarray(_ROWS)[looks.count], FRACTIONS.size)
         looks = _Looks(looks.count + hunt.looking, looks.g.at[row].set(g), looks.y.at[row].set(y))
-        return looks, root.looked(search, x, g[guard], (g, y))
+        return _Turn(looks, root.looked(search, x, g[guard]), (g, y), turn.there_by_now())
 
-    looks, search = jax.lax.while_loop(goes_on, once_more, (hunt.looks, root.begin()))
-    x, there, reached = root.answer(search)
+    turn = jax.lax.while_loop(goes_on, once_more, _Turn(hunt.looks, root.begin(), at_end[1:], at_end))
+    looks, (x, *there), reached = turn.looks, turn.there_by_now(), ~root.with_look(turn.search).seeking_low
     earlier = ~hunt.looking & reached & (x < hunt.best)
     examined = _Hunt(
         looks,
@@ -167,19 +187,21 @@ def _hunt_on(hunt: _Hunt, look, armed: Bool[Array, " g"], resolution: Scalar) ->
         hunt.pending.at[interval, guard].set(False),
         jnp.where(earlier, x, hunt.best),
         jnp.where(earlier, guard, hunt.winner),
-        jax.tree.map(lambda p, q: jnp.where(earlier, p, q), there, hunt.there),
+        jax.tree.map(lambda p, q: jnp.where(earlier, p, q), tuple(there), hunt.there),
     )
     seen = _judge_looks(looks, armed)
     return jax.tree.map(lambda p, q: jnp.where(hunt.looking, p, q), seen, examined)
 
 
-def _root_within(hunt: _Hunt, interval, guard, resolution: Scalar) -> roots.FallingRoot:
-    """The search for the root of a guard in an interval, where it falls or dips."""
+def _root_within(
+    hunt: _Hunt, interval, guard, resolution: Scalar
+) -> tuple[roots.FallingRoot, tuple[Scalar, Values, Flat]]:
+    """The search for the root of a guard in an interval, where it falls or dips, and what is known at its end."""
     g, y, fractions = hunt.looks.g, hunt.looks.y, hunt.fractions
     dip = ~((g[interval, guard] > 0.0) & (g[interval + 1, guard] <= 0.0))  # what is pending is a fall or a dip
     end = jnp.where(dip, interval + 2, interval + 1)
     ends = fractions[interval], fractions[end], g[interval, guard], g[end, guard]
-    return roots.FallingRoot(*ends, (g[end], y[end]), resolution, dip)
+    return roots.FallingRoot(*ends, resolution, dip), (fractions[end], g[end], y[end])
 
 
 def _judge_looks(looks: _Looks, armed: Bool[Array, " g"]) -> _Hunt:

@@ -15,11 +15,10 @@ import numpy as np
 from saltus import checks
 from saltus.engines.budget import MAX_STEPS, Budget
 from saltus.hybrid import AbstractSteppedSystem, Event, Outcome, State, Trajectory
-from saltus.programs import program
+from saltus.programs import brief_program, program
 
 RECORD = 1 << 21  # numbers kept per call of the compiled loop
 SLACK = 1e-9  # part of a step that the last one may be longer or shorter
-WIDE = 4096  # numbers of a state up to which several states are moved at once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +57,8 @@ class TimeStepping:
             whole = min(capacity, left + SLACK) if math.isfinite(left) else capacity
             size = step if whole >= 1 else left * step
             count = max(int(whole), 1)
-            went = _march(system, state, start.t + n_done * step, jnp.asarray(size), jnp.asarray(count), capacity)
+            origin = np.asarray(float(start.t) + n_done * step)
+            went = _march(system, state, origin, np.asarray(size), np.asarray(count), capacity)
             taken, state = int(went.count), went.state
             record.add(went, taken)
             events += _events(system, record, went, taken)
@@ -194,15 +194,13 @@ def _move_on(system, states: State, times: np.ndarray, step: float) -> State:
     # Times that differ by rounding from that of a knot are that of the knot.
     between = np.flatnonzero((lags > 1e-6 * step) & ~np.asarray(_rest(system, states)))
     moved = jax.tree.map(np.array, states)
-    size = max(states.q.size // max(len(times), 1), 1)
-    block = int(np.clip(WIDE // size, 1, 64))
     for first in range(0, len(between), 256):
         rows = between[first : first + 256]
         padded = np.resize(rows, 256 if len(between) > 256 else 1 << max(len(rows) - 1, 0).bit_length())
-        part = _shorter(system, jax.tree.map(lambda leaf, p=padded: leaf[p], moved), jnp.asarray(lags[padded]), block)
+        part = _shorter(system, jax.tree.map(lambda leaf, p=padded: leaf[p], moved), lags[padded])
         for kept, leaf in zip(jax.tree.leaves(moved), jax.tree.leaves(part), strict=True):
             kept[rows] = np.asarray(leaf)[: len(rows)]
-    return jax.tree.map(jnp.asarray, moved).replace(t=jnp.asarray(times))
+    return jax.device_put(moved.replace(t=times))
 
 
 @program
@@ -210,9 +208,6 @@ def _rest(system, states: State):
     return jax.vmap(system.resting)(states)
 
 
-@program
-def _shorter(system, states: State, lags, block: int) -> State:
-    def one(pair):
-        return system.advance(*pair)[0]
-
-    return jax.lax.map(one, (states, lags), batch_size=block)
+@brief_program
+def _shorter(system, states: State, lags) -> State:
+    return jax.lax.map(lambda pair: system.advance(*pair)[0], (states, lags))

@@ -98,12 +98,12 @@ def _to_the_border(surface, x, y, inside) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def _evaluate(surface, x, y) -> tuple[np.ndarray, np.ndarray]:
-    height, margin = _program()(surface, np.ravel(x), np.ravel(y))
+    height, margin = ground_program()(surface, np.ravel(x), np.ravel(y))
     return np.asarray(height).reshape(x.shape), np.asarray(margin).reshape(x.shape)
 
 
 @functools.cache
-def _program():
+def ground_program():
     from saltus.programs import program
 
     def ground(surface, x, y):

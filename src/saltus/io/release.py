@@ -13,6 +13,7 @@ import numpy as np
 
 from saltus import checks
 from saltus.errors import ScenarioError
+from saltus.io.ground import ground_program
 
 if TYPE_CHECKING:
     from saltus.surfaces import AbstractSurface
@@ -256,7 +257,7 @@ def _check(surface: AbstractSurface, position: np.ndarray, spacing: float) -> np
 
 
 def _check_on_surface(surface: AbstractSurface, position: np.ndarray, word: str) -> None:
-    margin = checks.concrete(surface.margin(position[:, 0], position[:, 1]))
+    margin = checks.concrete(ground_program()(surface, position[:, 0], position[:, 1])[1])
     if margin is None:
         return
     on = margin > 0.0

@@ -76,15 +76,6 @@ class Rods(eqx.Module):
         """Vector at the first end minus vector at the second end of each rod."""
         return values.map(lambda part: _take(part, self.first) - _take(part, self.second))
 
-    def along(self, directions: Vec, base: Vec, c: Vec, size: PerMass, held) -> tuple[PerRod, PerRod]:
-        """The parts of `base + c size` along each rod at its first and its second end; 0 where held."""
-
-        def at(end: np.ndarray) -> PerRod:
-            along = directions.dot(_ends(base, end)) + directions.dot(_ends(c, end)) * _take(size, end)
-            return jnp.where(_take(held, end), 0.0, along)
-
-        return at(self.first), at(self.second)
-
     def pull(self, forces: PerRod, directions: Vec) -> Vec:
         """Force of the rods on each mass; a positive rod force pushes its ends apart [N]."""
         return (directions * forces).map(self.plan.gather)
@@ -98,9 +89,18 @@ class Rods(eqx.Module):
 
         return at(self.first) + at(self.second)
 
-    def solve(self, directions: Vec, mobility: Mobility, b: Float[Array, "r k"]) -> Float[Array, "r k"]:
-        """Solve A h = b for several right-hand sides at once; rods between held masses get h = 0."""
-        diagonal = self.diagonal(directions, mobility)
+    def solve(
+        self, directions: Vec, mobility: Mobility, b: Float[Array, "r k"], diagonal: PerRod | None = None
+    ) -> Float[Array, "r k"]:
+        """Solve A h = b for several right-hand sides at once; rods between held masses get h = 0.
+
+        Args:
+            directions: Of the rods.
+            mobility: Of the masses.
+            b: The right-hand sides.
+            diagonal: That of A, if it is known.
+        """
+        diagonal = self.diagonal(directions, mobility) if diagonal is None else diagonal
         loose = (_take(mobility.inverse_mass, self.first) + _take(mobility.inverse_mass, self.second)) > 0.0
         diagonal = jnp.where(loose, diagonal, 1.0)
         b = jnp.where(loose[:, None], b, 0.0)
@@ -109,16 +109,18 @@ class Rods(eqx.Module):
     def _couplings(self, directions: Vec, mobility: Mobility) -> Float[Array, " entries"]:
         """Off-diagonal entries of A, in the order of the plan."""
         plan = self.plan
+        if not plan.row.size:
+            return jnp.zeros(0)
         row, column = _ends(directions, plan.row), _ends(directions, plan.column)
         normal = row.dot(_ends(mobility.c, plan.shared)) * column.dot(_ends(mobility.n, plan.shared))
-        return jnp.asarray(plan.sign) * mobility.inverse_mass[plan.shared] * (row.dot(column) - normal)
+        return jnp.asarray(plan.sign) * _take(mobility.inverse_mass, plan.shared) * (row.dot(column) - normal)
 
 
 def _take(values: Array, index: np.ndarray) -> Array:
     """`values[index]`, as a slice where the indices are consecutive (cheaper than a gather)."""
     if index.size and (np.diff(index) == 1).all():
         return values[int(index[0]) : int(index[0]) + index.size]
-    return values[index]
+    return values.at[index].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def _ends(vectors: Vec, index: np.ndarray) -> Vec:
@@ -188,7 +190,8 @@ class _Plan:
 
     def _gather(self, per_rod):
         """Sum over the rods of each mass, first end positive."""
-        return sum(self.incident_sign[:, k] * per_rod[self.incident[:, k]] for k in range(self.incident.shape[1]))
+        columns = zip(self.incident_sign.T, self.incident.T, strict=True)
+        return sum(sign * _take(per_rod, rods) for sign, rods in columns)
 
     def _scatter(self, per_rod):
         zero = jnp.zeros(self.incident.shape[0])

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from saltus import checks
+from saltus.programs.arrays import numbers
 
 
 class ElasticRods(eqx.Module):
@@ -40,11 +41,11 @@ class ElasticRods(eqx.Module):
                 f"`strength` must be > 0, got {float(known.min())}. Leave it out for a rod that never breaks."
             )
         table = np.asarray(pairs, int).reshape(-1, 2)
-        self.first, self.second = (jnp.asarray(column, jnp.int32) for column in table.T)
+        self.first, self.second = (numbers(column, np.int32) for column in table.T)
         incident, sign = _incidence(table, n_masses)
-        self.incident, self.sign = jnp.asarray(incident, jnp.int32), jnp.asarray(sign)
+        self.incident, self.sign = numbers(incident, np.int32), numbers(sign)
         self.stiffness, self.damping, self.strength = (
-            jnp.broadcast_to(jnp.asarray(value, float), (len(table),)) for value in (stiffness, damping, strength)
+            _each(value, len(table)) for value in (stiffness, damping, strength)
         )
 
     def __len__(self) -> int:
@@ -57,17 +58,31 @@ class ElasticRods(eqx.Module):
 
     def between(self, values: Float[Array, "d n"]) -> Float[Array, "d r"]:
         """Value at the first end minus value at the second end of each rod."""
-        return values[:, self.first] - values[:, self.second]
+        return _take(values, self.first) - _take(values, self.second)
 
     def at_masses(self, values: Float[Array, "d r"]) -> Float[Array, "d n"]:
         """Sum over the rods of each mass: plus at the first end, minus at the second."""
-        zero = jnp.zeros((values.shape[0], self.incident.shape[1]))
-        return sum((self.sign[k] * values[:, self.incident[k]] for k in range(self.incident.shape[0])), zero)
+        return self._sum_by_masses(values, self.sign)
 
-    def over_masses(self, values: Float[Array, " r"]) -> Float[Array, " n"]:
+    def over_masses(self, values: Float[Array, "*d r"]) -> Float[Array, "*d n"]:
         """Sum over the rods of each mass, all of them positive."""
-        zero = jnp.zeros(self.incident.shape[1])
-        return sum((jnp.abs(self.sign[k]) * values[self.incident[k]] for k in range(self.incident.shape[0])), zero)
+        return self._sum_by_masses(values, jnp.abs(self.sign))
+
+    def _sum_by_masses(self, values: Array, weight: Float[Array, "degree n"]) -> Array:
+        if not len(self):
+            return jnp.zeros((*values.shape[:-1], weight.shape[1]))
+        return jnp.sum(weight * _take(values, self.incident), axis=-2)
+
+
+def _take(values: Array, index: Int[Array, "..."]) -> Array:
+    """Entries of the last axis, by indices that are known to be good."""
+    return values.at[..., index].get(mode="promise_in_bounds", wrap_negative_indices=False)
+
+
+def _each(value: Any, count: int) -> Float[Array, " r"]:
+    """One number for each rod."""
+    known = checks.concrete(value)
+    return jnp.broadcast_to(value, (count,)) if known is None else numbers(np.broadcast_to(known, (count,)))
 
 
 def _incidence(table: np.ndarray, n_masses: int) -> tuple[np.ndarray, np.ndarray]:

@@ -45,10 +45,22 @@ def pieces(coefficients: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(basis @ around @ basis.T)
 
 
-def derivatives(piece: tuple[Array, ...], t: Float[Array, "..."]) -> tuple[Array, Array, Array]:
-    """Value, first and second derivative of a cubic with these coefficients, at t."""
+def value(piece: tuple[Array, ...], t: Float[Array, "..."]) -> Array:
+    """A cubic with these coefficients, at t."""
     c0, c1, c2, c3 = piece
-    return ((c3 * t + c2) * t + c1) * t + c0, c3 * (3 * t * t) + c2 * (2 * t) + c1, c3 * (6 * t) + 2 * c2
+    return ((c3 * t + c2) * t + c1) * t + c0
+
+
+def slope(piece: tuple[Array, ...], t: Float[Array, "..."]) -> Array:
+    """Its first derivative."""
+    _, c1, c2, c3 = piece
+    return c3 * (3 * t * t) + c2 * (2 * t) + c1
+
+
+def bend(piece: tuple[Array, ...], t: Float[Array, "..."]) -> Array:
+    """Its second derivative."""
+    _, _, c2, c3 = piece
+    return c3 * (6 * t) + 2 * c2
 
 
 def cell(u: Float[Array, "..."], n_cells: int) -> tuple[Array, Array]:

@@ -103,13 +103,17 @@ class Vec:
 
     def length(self) -> Array:
         """Euclidean length; the derivative at zero is zero."""
-        return self.square() * self.inverse_length()
+        square = self.square()
+        return square * _inverse_root(square)
 
     def inverse_length(self) -> Array:
         """Inverse of the length; zero for a zero vector. One inverse root is cheaper than a root and a division."""
-        square = self.square()
-        some = square > 0.0
-        return jnp.where(some, jax.lax.rsqrt(jnp.where(some, square, 1.0)), 0.0)
+        return _inverse_root(self.square())
+
+
+def _inverse_root(square: Array) -> Array:
+    some = square > 0.0
+    return jnp.where(some, jax.lax.rsqrt(jnp.where(some, square, 1.0)), 0.0)
 
 
 def zeros(shape: tuple[int, ...]) -> Vec:

@@ -1,4 +1,4 @@
-"""Programs that outlive the process: traced once, kept as StableHLO beside the cache of compiled code."""
+"""Programs that outlive the process: traced and compiled once, kept beside JAX's own cache of compiled code."""
 
 from typing import TYPE_CHECKING
 

@@ -46,7 +46,7 @@ NEVER = 1e9
 _found: dict[int, int] = {}  # what each thread has found in JAX's cache
 _compiling: list[bool] = []  # one for each thread that compiles now
 _least: list[float] = []  # the setting while nobody compiles
-_settings = threading.Lock()
+_settings, _lapack = threading.Lock(), threading.Lock()
 
 # What a version of JAX raises that has other classes, other fields or another client.
 OTHER_JAX = (ImportError, AttributeError, TypeError, KeyError, ValueError, NotImplementedError, RuntimeError,
@@ -228,9 +228,14 @@ def _load(header: dict, data: bytes) -> Callable:
     return jax.stages.Compiled(executable, [], (tuple(inputs), {}), _tree(len(outputs)), no_kwargs=True)
 
 
-@functools.cache
 def start_lapack() -> None:
     """What JAX does before it compiles a call of LAPACK; it asks SciPy for two modules, and needs none but these."""
+    with _lapack:  # two threads must not import parts of one package
+        _start_lapack()
+
+
+@functools.cache
+def _start_lapack() -> None:
     from jaxlib import lapack
 
     if "scipy.linalg" not in sys.modules:

@@ -6,7 +6,7 @@ import enum
 import functools
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
@@ -50,9 +50,10 @@ BRIEF = {**FEWER_ROUNDS, "xla_backend_optimization_level": 0}
 class Program:
     """A function compiled as by `equinox.filter_jit`: arrays are data, all else decides what is traced.
 
-    What it traces is kept in the folder of `saltus.configure` and read back by later processes, which then neither
-    trace nor lower it; the compiled code comes from JAX's own cache. Inside another trace (`jit`, `grad`, `vmap`), for
-    code of a user, for what JAX cannot export, and where nothing is to be kept it is `filter_jit` and no more.
+    Its machine code is kept in the folder of `saltus.configure` and read back by later processes, which then neither
+    trace nor compile it; with a version of JAX that does not hand out its code, what it traces is kept. Inside another
+    trace (`jit`, `grad`, `vmap`), for code of a user, for what JAX cannot export, and where nothing is to be kept it is
+    `filter_jit` and no more.
 
     Args:
         function: What is compiled.
@@ -157,21 +158,26 @@ class Program:
         if ready is not None:
             return ready
         with waiting.making(), store.alone(folder, name):
-            # Another process may have made it while this one waited.
-            made = _from_code(code.read(folder, name)) or _from_trace(folder, name, self.options)
+            made = _from_code(code.read(folder, name))  # another process may have made it while this one waited
+            if made is None and not code.possible():
+                made = _from_trace(folder, name, self.options)
             return self._make(folder, name, leaves, tree) if made is None else made
 
     def _make(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
-        """The program, traced now; None if it cannot be kept."""
+        """The program, traced now; None if it cannot be kept. Where its code is, what was traced need not be."""
         try:
-            form, exported = _export(self.function, leaves, tree)
+            form: list[Any] = []  # known once it is traced
+            flat, like = _flatten(self.function, leaves, tree, form)
+            if code.possible():
+                return _compile(folder, name, form, flat, like, self.options)
+            exported = jax.export.export(jax.jit(flat))(*like)
             kept = bytes(exported.serialize())
-            flat = _compile(folder, name, form, exported, self.options)
+            made = _compile(folder, name, form, exported.call, exported.in_avals, self.options)
         except NOT_KEPT:
             return None
         if not changed_since_start():
-            store.write(folder, name, form, kept)
-        return flat
+            store.write(folder, name, form[0], kept)
+        return made
 
 
 def _from_code(found: tuple[Any, Callable] | None) -> _Flat | None:
@@ -190,28 +196,31 @@ def _from_trace(folder: Path, name: str, options: dict[str, Any]) -> _Flat | Non
     if kept is None:
         return None
     try:
-        return _compile(folder, name, kept[0], jax.export.deserialize(bytearray(kept[1])), options)
+        exported = jax.export.deserialize(bytearray(kept[1]))
+        return _compile(folder, name, [kept[0]], exported.call, exported.in_avals, options)
     except Exception:  # of another form, although its digest is right: made anew
         store.throw_away(folder / f"{name}{store.SUFFIX}")
         return None
 
 
-def _compile(folder: Path, name: str, form: Any, exported: jax.export.Exported, options: dict[str, Any]) -> _Flat:
-    """A traced program, compiled; its code is kept."""
+def _compile(
+    folder: Path, name: str, form: list[Any], function: Callable, like: Sequence[Any], options: dict[str, Any]
+) -> _Flat:
+    """A function of flat arrays, compiled; its code is kept."""
 
     # Compiled here and now: the results of an exported program are bound to their device, and `jit` would compile
     # again for arguments that are.
     def call(*data: Any) -> Any:
-        return exported.call(*data)
+        return function(*data)
 
     call.__name__ = call.__qualname__ = name
     code.start_lapack()  # else JAX does it, the long way, whether or not the program calls it
-    lowered = jax.jit(call).lower(*exported.in_avals)
+    lowered = jax.jit(call, keep_unused=True).lower(*like)
     with code.compiling() as anew:
         compiled = lowered.compile(compiler_options=options or None)
     if anew() and not changed_since_start():
-        code.write(folder, name, form, compiled, "custom_call" in exported.mlir_module())
-    return _Flat(form, compiled)
+        code.write(folder, name, form[0], compiled, "custom_call" in lowered.as_text())
+    return _Flat(form[0], compiled)
 
 
 _naming = threading.Lock()
@@ -269,9 +278,8 @@ def _on_one_device() -> bool:
     return jax.device_count() == 1 and (device is None or device in jax.devices()) and not interpreted
 
 
-def _export(function: Callable, leaves: list, tree: Any) -> tuple[Any, jax.export.Exported]:
-    """The program of a function for leaves like these, and the form of its result."""
-    form: list[Any] = []
+def _flatten(function: Callable, leaves: list, tree: Any, form: list[Any]) -> tuple[Callable, list]:
+    """A function as one of flat arrays, and what arrays it takes; traced, it puts down the form of its result."""
 
     def flat(*data: Any) -> list:
         arrays = iter(data)
@@ -287,8 +295,7 @@ def _export(function: Callable, leaves: list, tree: Any) -> tuple[Any, jax.expor
         for leaf in leaves
         if is_data(leaf)
     ]
-    exported = jax.export.export(jax.jit(flat))(*like)
-    return form[0], exported
+    return flat, like
 
 
 def _arrays(result: Any) -> list:

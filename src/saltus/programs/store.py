@@ -1,7 +1,7 @@
 """The files of kept programs: each whole or not there, damaged ones thrown away, the oldest thrown out.
 
 A file is a line that names the form, a digest of all that follows, the length of a JSON header, the header and the
-program as JAX serialises it (StableHLO). It holds no pickle and is never run as Python.
+program as JAX serialises it (machine code, or StableHLO). It holds no pickle and is never run as Python.
 """
 
 from __future__ import annotations

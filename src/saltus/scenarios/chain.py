@@ -88,16 +88,10 @@ class ChainScenario(Scenario):
 
     def simulate(self, progress: Callable[[float, int], None] | None = None) -> Run:
         """Run the scenario; a chain that hangs straight down and is held stays so, and needs no patience."""
-        import numpy as np
-
         from saltus.simulation import simulate
 
         system, start = self.assemble()
-        rests = (
-            self.solve.until == "off"
-            and bool(np.asarray(start.mode)[1])
-            and system.observe(start)["position"][0, 1] == 0.0
-        )
+        rests = self.solve.until == "off" and system.hangs_held(start)
         return simulate(system, start, math.inf if rests else self.end_time, progress=progress, **self.options())
 
     def build(self) -> tuple[Chain, State]:

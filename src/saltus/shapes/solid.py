@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.numerics import rotation
 from saltus.numerics.components import Sym, Turn
-from saltus.programs import program
+from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.shapes.alike import alike
 from saltus.shapes.base import AbstractShape
@@ -70,13 +70,15 @@ class Solid(eqx.Module):
         self.n_pieces = len(shapes)
         self.pieces = alike(shapes)
         self.offsets = _difference(centers, center_of_mass)
-        self.mass = numbers(mass if density is None else shapes[0].volume() * density)
-        if principal_inertia is None:
-            moments = self.mass * shapes[0].gyration()
+        axes = numbers(principal_axes)
+        if density is not None or principal_inertia is None:
+            amount = numbers(mass if density is None else density)
+            self.mass, self.inertia = _homogeneous(shapes[0], amount, density is not None, axes)
         else:
+            self.mass = numbers(mass)
+        if principal_inertia is not None:
             check_inertia(principal_inertia)
-            moments = numbers(principal_inertia)
-        self.inertia = _turn_tensor(numbers(principal_axes), moments)
+            self.inertia = _turn_tensor(axes, numbers(principal_inertia))
 
     def piece(self, index: Array | int) -> tuple[AbstractShape, Array]:
         """One of the shapes, and where its centre lies from the centre of mass."""
@@ -95,7 +97,7 @@ class Solid(eqx.Module):
         return turn.tensor_to_lab(own), turn.tensor_to_lab(own.inverse())
 
 
-@program
+@brief_program
 def _radius(solid: Solid) -> Array:
     reach = []
     for i in range(solid.n_pieces):
@@ -104,7 +106,16 @@ def _radius(solid: Solid) -> Array:
     return jnp.max(jnp.stack(reach))
 
 
-@program
+@brief_program
+def _homogeneous(
+    shape: AbstractShape, amount: Array, is_density: bool, principal_axes: Float[Array, " 4"]
+) -> tuple[Array, Float[Array, "3 3"]]:
+    """Mass and inertia of a homogeneous body of this mass or density."""
+    mass = shape.volume() * amount if is_density else amount
+    return mass, _turn_tensor(principal_axes, mass * shape.gyration())
+
+
+@brief_program
 def _turn_tensor(principal_axes: Float[Array, " 4"], moments: Float[Array, " 3"]) -> Float[Array, "3 3"]:
     """The tensor with these principal moments along the axes that a quaternion, of any length, turns to."""
     axes = rotation.matrix(rotation.normalise(principal_axes))

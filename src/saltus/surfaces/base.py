@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -20,6 +20,15 @@ Values = Float[Array, "..."]
 def parameter(**options: Any) -> Any:
     """Field of a surface that holds one differentiable number."""
     return eqx.field(converter=number, **options)
+
+
+class Local(NamedTuple):
+    """A surface around points: height, gradient, curvature and unit normal, as its methods give them."""
+
+    height: Values
+    gradient: tuple[Values, Values]
+    curvature: tuple[Values, Values, Values]
+    unit_normal: tuple[Values, Values, Values]
 
 
 class AbstractSurface(eqx.Module):
@@ -59,13 +68,35 @@ class AbstractSurface(eqx.Module):
 
     def unit_normal(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
         """Components of the unit vector out of the surface, upwards [-]."""
-        fx, fy = self.gradient(x, y)
-        upward = jax.lax.rsqrt(1.0 + fx**2 + fy**2)
-        return -fx * upward, -fy * upward, upward
+        return across(*self.gradient(x, y))
+
+    def local(self, x: ArrayLike, y: ArrayLike) -> Local:
+        """Height, gradient, curvature and unit normal, with what they have in common computed once."""
+        kind = type(self)
+        if kind.curvature is AbstractSurface.curvature:
+            x, y = broadcast(x, y)
+            one, zero = jnp.ones_like(x), jnp.zeros_like(x)
+
+            def height_and_gradient(x, y):
+                return self.height(x, y), *self.gradient(x, y)
+
+            (z, fx, fy), (_, fxx, fxy) = jax.jvp(height_and_gradient, (x, y), (one, zero))
+            _, fyy = jax.jvp(self.gradient, (x, y), (zero, one))[1]
+            bends = fxx, fxy, fyy
+        else:
+            z, (fx, fy), bends = self.height(x, y), self.gradient(x, y), self.curvature(x, y)
+        given = kind.unit_normal is not AbstractSurface.unit_normal
+        return Local(z, (fx, fy), bends, self.unit_normal(x, y) if given else across(fx, fy))
 
     def normal(self, x: ArrayLike, y: ArrayLike) -> Float[Array, "... 3"]:
         """Unit vector out of the surface, upwards."""
         return jnp.stack(self.unit_normal(x, y), axis=-1)
+
+
+def across(fx: Values, fy: Values) -> tuple[Values, Values, Values]:
+    """The unit vector across a plane with these slopes, upwards."""
+    upward = jax.lax.rsqrt(1.0 + fx**2 + fy**2)
+    return -fx * upward, -fy * upward, upward
 
 
 def broadcast(x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:

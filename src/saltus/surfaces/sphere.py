@@ -7,7 +7,7 @@ import jax
 from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
-from saltus.surfaces.base import AbstractSurface, Values, broadcast, number
+from saltus.surfaces.base import AbstractSurface, Local, Values, broadcast, number
 
 
 class Sphere(AbstractSurface):
@@ -26,32 +26,34 @@ class Sphere(AbstractSurface):
 
     def height(self, x: ArrayLike, y: ArrayLike) -> Values:
         x, y = broadcast(x, y)
-        square = self.radius**2 - x**2 - y**2
-        return (x**2 + y**2) / (self.radius + square * jax.lax.rsqrt(square))
+        below = self.radius**2 - x * x - y * y
+        return (x * x + y * y) / (self.radius + below * jax.lax.rsqrt(below))
 
     def gradient(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
-        x, y = broadcast(x, y)
-        inverse = self._inverse_depth(x, y)
-        return x * inverse, y * inverse
+        return self.local(x, y).gradient
 
     def curvature(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
-        x, y = broadcast(x, y)
-        inverse = self._inverse_depth(x, y)
-        cube = inverse * inverse * inverse
-        return (self.radius**2 - y**2) * cube, x * y * cube, (self.radius**2 - x**2) * cube
+        return self.local(x, y).curvature
 
     def unit_normal(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
+        return self.local(x, y).unit_normal
+
+    def local(self, x: ArrayLike, y: ArrayLike) -> Local:
         x, y = broadcast(x, y)
-        depth = (self.radius**2 - x**2 - y**2) * self._inverse_depth(x, y)
-        return -x / self.radius, -y / self.radius, depth / self.radius
+        xx, yy, square = x * x, y * y, self.radius**2
+        below = square - xx - yy
+        inverse = jax.lax.rsqrt(below)  # of the depth under the plane of the centre
+        depth, cube = below * inverse, inverse * inverse * inverse
+        return Local(
+            (xx + yy) / (self.radius + depth),
+            (x * inverse, y * inverse),
+            ((square - yy) * cube, x * y * cube, (square - xx) * cube),
+            (-x / self.radius, -y / self.radius, depth / self.radius),
+        )
 
     def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
         x, y = broadcast(x, y)
         return 1.0 - (x**2 + y**2) / self.radius**2
-
-    def _inverse_depth(self, x: Values, y: Values) -> Values:
-        """Inverse of the vertical distance to the plane of the centre [1/m]."""
-        return jax.lax.rsqrt(self.radius**2 - x**2 - y**2)
 
 
 class Dome(AbstractSurface):

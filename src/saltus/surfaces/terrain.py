@@ -14,7 +14,8 @@ from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
 from saltus.numerics import bspline
-from saltus.surfaces.base import AbstractSurface, Values, broadcast
+from saltus.programs.arrays import numbers
+from saltus.surfaces.base import AbstractSurface, Local, Values, across, broadcast
 from saltus.surfaces.grid import Grid, Label, average_blocks, fill_gaps, smooth_heights
 
 if TYPE_CHECKING:
@@ -89,9 +90,9 @@ class Terrain(AbstractSurface):
         if not known.any():
             raise ValueError("`heights` holds no height at all: every value is missing.")
         heights = fill_gaps(smooth_heights(heights, smooth, dx, dy))
-        self.pieces = jnp.asarray(bspline.pieces(bspline.interpolation_coefficients(heights)).reshape(-1, 16))
-        self.known = None if known.all() else jnp.asarray(np.where(known, 1.0, -1.0).ravel())
-        self.x0, self.y0, self.dx, self.dy = (jnp.asarray(one, float) for one in (x0, y0, dx, dy))
+        self.pieces = numbers(bspline.pieces(bspline.interpolation_coefficients(heights)).reshape(-1, 16))
+        self.known = None if known.all() else numbers(np.where(known, 1.0, -1.0).ravel())
+        self.x0, self.y0, self.dx, self.dy = (numbers(one) for one in (x0, y0, dx, dy))
         self.shape = heights.shape
         self.label = Label(crs, (float(origin[0]), float(origin[1])), source)
 
@@ -137,24 +138,28 @@ class Terrain(AbstractSurface):
 
     def height(self, x: ArrayLike, y: ArrayLike) -> Values:
         piece, s, t = self._piece(x, y)
-        along_x = tuple(bspline.derivatives(row, s)[0] for row in piece)
-        return bspline.derivatives(along_x, t)[0]
+        return bspline.value(_along_x(bspline.value, piece, s), t)
 
     def gradient(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values]:
         piece, s, t = self._piece(x, y)
-        value, slope, _ = zip(*(bspline.derivatives(row, s) for row in piece), strict=True)
+        value, slope = (_along_x(function, piece, s) for function in (bspline.value, bspline.slope))
         per_x, per_y = 1.0 / self.dx, 1.0 / self.dy
-        return bspline.derivatives(slope, t)[0] * per_x, bspline.derivatives(value, t)[1] * per_y
+        return bspline.value(slope, t) * per_x, bspline.slope(value, t) * per_y
 
     def curvature(self, x: ArrayLike, y: ArrayLike) -> tuple[Values, Values, Values]:
+        return self.local(x, y).curvature
+
+    def local(self, x: ArrayLike, y: ArrayLike) -> Local:
         piece, s, t = self._piece(x, y)
-        value, slope, bend = zip(*(bspline.derivatives(row, s) for row in piece), strict=True)
+        value, slope, bend = (_along_x(function, piece, s) for function in (bspline.value, bspline.slope, bspline.bend))
         per_x, per_y = 1.0 / self.dx, 1.0 / self.dy
-        return (
-            bspline.derivatives(bend, t)[0] * (per_x * per_x),
-            bspline.derivatives(slope, t)[1] * (per_x * per_y),
-            bspline.derivatives(value, t)[2] * (per_y * per_y),
+        gradient = bspline.value(slope, t) * per_x, bspline.slope(value, t) * per_y
+        curvature = (
+            bspline.value(bend, t) * (per_x * per_x),
+            bspline.slope(slope, t) * (per_x * per_y),
+            bspline.bend(value, t) * (per_y * per_y),
         )
+        return Local(bspline.value(value, t), gradient, curvature, across(*gradient))
 
     def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
         """Cells to the border of the map, at most 1; between known and missing heights it falls through zero."""
@@ -181,6 +186,11 @@ class Terrain(AbstractSurface):
         j, t = bspline.cell((y - self.y0) * (1.0 / self.dy), rows - 1)
         flat = take(self.pieces, j * (columns - 1) + i)
         return [tuple(flat[..., 4 * power + k] for k in range(4)) for power in range(4)], s, t
+
+
+def _along_x(function, piece: list[tuple[Array, ...]], s: Array) -> tuple[Array, ...]:
+    """The same function of each row of coefficients."""
+    return tuple(function(row, s) for row in piece)
 
 
 def take(values: Array, index: Array) -> Array:

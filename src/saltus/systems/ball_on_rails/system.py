@@ -248,7 +248,7 @@ def _keeps_both_rails(half_angle: Scalar, law: AbstractFrictionLaw) -> bool:
     """Whether no slip at all can unload a rail or jam the ball; False where the numbers are not known yet."""
     if not law.proportional:
         return False
-    mu, angle = checks.concrete(law.capacity(jnp.ones(()))), checks.concrete(half_angle)
+    mu, angle = checks.concrete(law.capacity(numbers(1.0))), checks.concrete(half_angle)
     if mu is None or angle is None or not 0.0 < angle < np.pi / 2:
         return False
     # Approximate laws may exceed mu N by a few per cent where slip and shifted pressure meet.

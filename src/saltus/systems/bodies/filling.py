@@ -51,7 +51,7 @@ def filled(
     random = np.random.default_rng(seed)
     edges = np.asarray(size, float)
     radius = float(shape.radius())
-    placed = [(np.asarray(body.center), body) for body in among]
+    placed = [(np.asarray(body.center), body, float(body.shape.radius())) for body in among]
     first = Body(shape, density=density)
     found: list[Body] = []
     while len(found) < count:
@@ -71,7 +71,7 @@ def filled(
             *(numbers(part) for part in (candidate.center, motion[0], candidate.quaternion, motion[1]))
         )
         found.append(body)
-        placed.append((center, body))
+        placed.append((center, body, radius))
     return found
 
 
@@ -85,12 +85,12 @@ def _fits(body: Body, placed, size: np.ndarray, radius: float, periodic: bool) -
                 wall = Wall(numbers(sign * np.eye(3)[axis]), numbers(-size[axis] / 2))
                 if _wall_gap(wall, body) < clear:
                     return False
-    for place, other in placed:
+    for place, other, reach in placed:
         apart = place - center
         if periodic:
             apart = apart - size * np.round(apart / size)
         distance = float(np.linalg.norm(apart))
-        if distance > radius + float(other.shape.radius()) + clear:
+        if distance > radius + reach + clear:
             continue
         near = eqx.tree_at(lambda b: b.center, other, center + apart)
         if type(near.shape) is not type(body.shape) or not _are_apart(near, body, clear):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -30,6 +31,9 @@ def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int | A
     _check_edge(chain, edge, hanging)
     zeros = np.zeros(chain.n_links)
     state = hung(chain, hanging, zeros, edge, zeros, (0.0, 0.0), 0.0)
+    friction = checks.concrete(chain.static_friction)
+    if friction is not None and not friction > 0.0:
+        return jax.device_put(state)  # nothing holds it: no program is needed to tell
     return stick_where_held(chain, state)
 
 

@@ -89,7 +89,7 @@ def _in_pieces(compute, count: int, part, size: int) -> np.ndarray:
     found = [np.zeros(0)]
     for begin in range(0, count, size):
         rows = np.minimum(np.arange(begin, begin + size), count - 1)
-        found.append(np.asarray(compute(*(jnp.asarray(array) for array in part(rows))))[: count - begin])
+        found.append(np.asarray(compute(*part(rows)))[: count - begin])
     return np.concatenate(found)
 
 
@@ -107,7 +107,7 @@ def _shape_gaps(stock: AbstractShape, first: Array, second: Array, turn1: Array,
     return jax.vmap(one)(first, second, turn1, turn2, between)
 
 
-@jax.jit
+@program
 def _gaps(first: Array, second: Array, between: Array) -> Array:
     a, b, apart = Sym.of(first), Sym.of(second), Vec.of(between)
     normal, _, _ = common_direction(a, b, apart, jnp.full_like(apart.x, 0.5), TURNS)

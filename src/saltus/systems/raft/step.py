@@ -183,13 +183,9 @@ def block_inverse(a, b, d):
 
 def rod_blocks(raft: Raft, slope: Plane, direction, weight):
     """Diagonal blocks of the sum over rods of weight (Bᵀe)(Bᵀe)ᵀ."""
-    rods = raft.rods
-    xx, xy, yy = (
-        jnp.stack([weight * direction[i] * direction[j] for i, j in pairs])
-        for pairs in ([(0, 0), (0, 1), (1, 1)], [(0, 2), (1, 2)], [(2, 2)])
-    )
-    sums = [jax.vmap(rods.over_masses)(part) for part in (xx, xy, yy)]
-    (exx, exy, eyy), (exz, eyz), (ezz,) = sums
+    pairs = [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]
+    sums = raft.rods.over_masses(jnp.stack([weight * direction[i] * direction[j] for i, j in pairs]))
+    exx, exy, eyy, exz, eyz, ezz = sums
     sx, sy = slope
     return (
         exx + 2 * sx * exz + sx * sx * ezz,

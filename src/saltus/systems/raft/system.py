@@ -14,7 +14,7 @@ from saltus.hybrid import AbstractSteppedSystem, Parts, Quantity, State, part
 from saltus.hybrid.state import on_host, same_types
 from saltus.laws.friction import AbstractFrictionLaw
 from saltus.links.springs import ElasticRods
-from saltus.programs import program
+from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.point_friction import coefficient, point_law
@@ -110,24 +110,20 @@ class Raft(AbstractSteppedSystem):
         checks.finite("position", position)
         checks.shaped("velocity", velocity, (n, 2), "Give the horizontal velocity of each mass.")
         checks.finite("velocity", velocity)
-        q, v = jnp.asarray(position, float), jnp.asarray(velocity, float)
-        margin = checks.concrete(self.surface.margin(q[:, 0], q[:, 1]))
+        state, margin = _begin(self, numbers(position), numbers(velocity))
+        margin = checks.concrete(margin)
         if margin is not None and not (margin > 0.0).all():
             i = int(np.flatnonzero(~(margin > 0.0))[0])
             x, y = np.asarray(position, float)[i]
             raise ValueError(
                 f"Mass {i} at ({x:g}, {y:g}) m is outside the region where the surface is defined. Start it inside."
             )
-        rods = self.rods.between(self._position(q.T))
-        length = jnp.sqrt(jnp.sum(rods * rods, axis=0))
-        known = checks.concrete(length)
+        known = checks.concrete(state.ledger.lengths)
         if known is not None and known.size and not (known > 0.0).all():
             r = int(np.argmin(known))
             i, j = self.rods.pairs[r]
             raise ValueError(f"Rod {r} has no length: masses {i} and {j} start at the same place. Move one of them.")
-        at_rest = (v == 0.0).all(axis=1) & (self.grip(jnp.zeros(n)) > 0.0)
-        mode = RaftMode(jnp.where(at_rest, STICK, SLIP), jnp.ones(len(self.rods), int))
-        return State.of(0.0, q, v, RodLedger(jnp.zeros(()), length), mode)
+        return state
 
     @property
     def mu(self) -> Float[Array, " n"]:
@@ -304,3 +300,13 @@ def _observe_rods(raft: Raft, state: State):
     position = raft._position(state.q.T)
     middle = 0.5 * (position[:, raft.rods.first] + position[:, raft.rods.second])
     return raft.rod_force(state), raft._elastic(state), middle
+
+
+@brief_program
+def _begin(raft: Raft, q, v) -> tuple[State, Array]:
+    """The state at the beginning, and the margin of the surface there."""
+    rods = raft.rods.between(raft._position(q.T))
+    at_rest = (v == 0.0).all(axis=1) & (raft.grip(jnp.zeros(len(q))) > 0.0)
+    mode = RaftMode(jnp.where(at_rest, STICK, SLIP), jnp.ones(len(raft.rods), int))
+    ledger = RodLedger(jnp.zeros(()), jnp.sqrt(jnp.sum(rods * rods, axis=0)))
+    return State.of(0.0, q, v, ledger, mode), raft.surface.margin(q[:, 0], q[:, 1])

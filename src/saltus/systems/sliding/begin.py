@@ -32,13 +32,21 @@ def start(system: SlidingMasses, position, velocity, project: bool) -> State:
     checks.finite("position", position)
     checks.shaped("velocity", velocity, (n, 2), "Give the horizontal velocity of each mass.")
     checks.finite("velocity", velocity)
-    state, seen = _prepare(system, numbers(position), numbers(velocity), project)
+    given = numbers(position), numbers(velocity), project
+    may_rest = _may_rest(system, velocity)
+    state, seen = _begin(system, *given, may_rest)
     _check_domain(seen, position)
     _check_rods(system, seen)
     _check_redundancy(system, seen)
-    speed = checks.concrete(seen.speed)
-    may_rest = system.has_friction and (speed is None or bool((speed <= jumps.STOP_SPEED).any()))
-    return _in_modes(system, state, may_rest)
+    if not may_rest and _may_rest(system, seen.velocity):  # after the correction
+        return _begin(system, *given, True)[0]
+    return state
+
+
+def _may_rest(system: SlidingMasses, velocity) -> bool:
+    """Whether some of the masses with these velocities may stick."""
+    known = checks.concrete(velocity)
+    return system.has_friction and (known is None or bool((np.linalg.norm(known, axis=1) <= jumps.STOP_SPEED).any()))
 
 
 class _Seen(eqx.Module):
@@ -48,14 +56,15 @@ class _Seen(eqx.Module):
     rod_length: Array
     stretching: Array
     speed: Array
+    velocity: Array
     normal: Array
     direction: Array
 
 
 @brief_program
-def _prepare(system: SlidingMasses, position, velocity, project: bool) -> tuple[State, _Seen]:
-    """The state before it is checked, its velocities corrected if asked for."""
-    state = system.state(position, velocity)
+def _begin(system: SlidingMasses, position, velocity, project: bool, may_rest: bool) -> tuple[State, _Seen]:
+    """The start, its velocities corrected if asked for, and what is to be checked of it."""
+    state = system.slipping(position, velocity)
     where = system.places(state)
     rod = rod_geometry(system.rods, where.position)
     stretching = rod.direction.dot(system.rods.between(where.velocity))
@@ -65,8 +74,10 @@ def _prepare(system: SlidingMasses, position, velocity, project: bool) -> tuple[
         where = system.places(state)
         stretching = rod.direction.dot(system.rods.between(where.velocity))
     margin = system.surface.margin(position[:, 0], position[:, 1])
-    seen = _Seen(margin, rod.length, stretching, where.speed, where.normal.array(), rod.direction.array())
-    return system.project(state), seen
+    seen = _Seen(
+        margin, rod.length, stretching, where.speed, where.velocity.array(), where.normal.array(), rod.direction.array()
+    )
+    return _in_modes(system, system.project(state), may_rest), seen
 
 
 def _check_domain(seen: _Seen, position) -> None:
@@ -123,7 +134,6 @@ def _check_redundancy(system: SlidingMasses, seen: _Seen) -> None:
         )
 
 
-@brief_program
 def _in_modes(system: SlidingMasses, state: State, may_rest: bool) -> State:
     """Each mass slipping, pulled, held or free, as the forces at the start have it.
 
@@ -137,7 +147,8 @@ def _in_modes(system: SlidingMasses, state: State, may_rest: bool) -> State:
             (jnp.where(resting[:, None], 0.0, state.v), jnp.where(resting, STICK, state.mode)),
         )
         state = jax.lax.cond(resting.any(), lambda s: jumps.set_off(system, s), lambda s: s, at_rest)
-    sweeps = jumps.SIGN_SWEEPS if system.has_friction else 1
+    # An even number: where no sign agrees with the friction that it causes, it is left as it was.
+    sweeps = 2 * jumps.SIGN_SWEEPS if system.has_friction else 1
     state = jumps.with_reaction_sign(system, state, state.mode != FREE, sweeps)
     if not system.adhesion:
         lifted = (system.forces(state).normal_force < 0.0) & (state.mode == SLIP)

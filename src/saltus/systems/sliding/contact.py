@@ -69,12 +69,11 @@ def places(surface: AbstractSurface, q, v, free: Bool[Array, " n"] | None) -> Pl
     """Where the masses are; those not `free` lie on the surface (None: all of them)."""
     x, y = q[:, 0], q[:, 1]
     vx, vy = v[:, 0], v[:, 1]
-    fx, fy = surface.gradient(x, y)
-    fxx, fxy, fyy = surface.curvature(x, y)
-    z, vz = surface.height(x, y), fx * vx + fy * vy
+    z, (fx, fy), (fxx, fxy, fyy), unit_normal = surface.local(x, y)
+    vz = fx * vx + fy * vy
     if free is not None:
         z, vz = jnp.where(free, q[:, 2], z), jnp.where(free, v[:, 2], vz)
-    normal = Vec(*surface.unit_normal(x, y))
+    normal = Vec(*unit_normal)
     return Places(
         position=Vec(x, y, z),
         velocity=Vec(vx, vy, vz),
@@ -117,8 +116,9 @@ class Rod(eqx.Module):
 def rod_geometry(rods: Rods, position: Vec) -> Rod:
     """Length and direction of each rod."""
     difference = rods.between(position)
-    inverse = jax.lax.rsqrt(difference.square())
-    return Rod(difference.square() * inverse, inverse, difference * inverse)
+    square = difference.square()
+    inverse = jax.lax.rsqrt(square)
+    return Rod(square * inverse, inverse, difference * inverse)
 
 
 @eqx.filter_jit  # traced once, though nearly everything asks for it
@@ -159,10 +159,11 @@ def forces(
         rod = rod_geometry(rods, where.position)
         mobility = Mobility(inverse_mass, none, none) if tangent else Mobility(inverse_mass, n, c)
         stretch = rods.between(where.velocity).square() * rod.inverse_length
-        first, second = rods.along(rod.direction, other, c, support, held)
-        h = rods.solve(rod.direction, mobility, (second - first - stretch)[:, None])[:, 0]
-        pull = rods.pull(h, rod.direction)
+        without_rods = components.where(held, none, other + c * support)
+        needed = -rod.direction.dot(rods.between(without_rods)) - stretch
         denominator = rods.diagonal(rod.direction, mobility)
+        h = rods.solve(rod.direction, mobility, needed[:, None], denominator)[:, 0]
+        pull = rods.pull(h, rod.direction)
 
     reaction = mass * support - (0.0 if tangent else n.dot(pull))
     downhill = weight + where.normal * (gravity * where.normal.z)

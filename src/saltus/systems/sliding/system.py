@@ -143,6 +143,13 @@ class SlidingMasses(AbstractSystem):
         """A state with these horizontal positions and velocities, all masses slipping, pressed or
         pulled as the reaction has it; nothing is checked.
         """
+        state = self.slipping(position, velocity)
+        if not self.has_friction:
+            return state
+        return jumps.with_reaction_sign(self, state, state.mode == SLIP, jumps.SIGN_SWEEPS)
+
+    def slipping(self, position, velocity) -> State:
+        """The same, all masses pressed on the surface."""
         q, v = jnp.asarray(position, float).reshape(-1, 2), jnp.asarray(velocity, float).reshape(-1, 2)
         if not self.adhesion:
             fx, fy = self.surface.gradient(q[:, 0], q[:, 1])
@@ -151,8 +158,7 @@ class SlidingMasses(AbstractSystem):
         mode = jnp.full(self.mass.shape, SLIP)
         state = State.of(0.0, q, v, RodLedger(jnp.zeros(()), jnp.zeros(len(self.rods))), mode)
         lengths = rod_geometry(self.rods, self.places(state).position).length
-        state = state.replace(ledger=state.ledger.replace(lengths=lengths))
-        return jumps.with_reaction_sign(self, state, mode == SLIP, jumps.SIGN_SWEEPS) if self.has_friction else state
+        return state.replace(ledger=state.ledger.replace(lengths=lengths))
 
     def start(self, position, velocity=None, *, project: bool = False) -> State:
         """The state at the beginning, checked, with each mass in its right mode.
