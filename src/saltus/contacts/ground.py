@@ -154,9 +154,8 @@ def _aside(touch: GroundTouch, over: Vec) -> tuple[Array, Array]:
 
 def _faced(surface: AbstractSurface, shape: AbstractShape, center: Vec, turn: Turn, place: Array) -> GroundTouch:
     x, y = place[0], place[1]
-    fx, fy = surface.gradient(x, y)
-    upward = jax.lax.rsqrt(1.0 + fx * fx + fy * fy)
-    normal = Vec(-fx * upward, -fy * upward, upward)
+    ground = surface.local(x, y)
+    normal = Vec(*ground.unit_normal)
     e1, e2 = tangent_basis(normal)
     own = turn.to_body(e1), turn.to_body(e2)
     arm, bulge = _bulge(shape, -turn.to_body(normal), own)
@@ -164,17 +163,17 @@ def _faced(surface: AbstractSurface, shape: AbstractShape, center: Vec, turn: Tu
     radii = _bound_radii(Plane(own[0].dot(bulge[0]), both, own[1].dot(bulge[1])), shape)
     point = center + turn.to_lab(arm)
     if surface.flat:
-        bend = Plane(*[jnp.zeros_like(upward)] * 3)
+        bend = Plane(*[jnp.zeros_like(normal.z)] * 3)
     else:
-        fxx, fxy, fyy = surface.curvature(x, y)
+        fxx, fxy, fyy = ground.curvature
 
         def bending(a: Vec, b: Vec) -> Array:
-            return upward * (a.x * (fxx * b.x + fxy * b.y) + a.y * (fxy * b.x + fyy * b.y))
+            return normal.z * (a.x * (fxx * b.x + fxy * b.y) + a.y * (fxy * b.x + fyy * b.y))
 
         bend = Plane(bending(e1, e1), bending(e1, e2), bending(e2, e2))
     # Along the normal first: so the height is right to second order in the error of the place.
-    over = point - Vec(x, y, surface.height(x, y))
-    return GroundTouch(place, normal.dot(over) / upward, point, normal, (e1, e2), bend, radii)
+    over = point - Vec(x, y, ground.height)
+    return GroundTouch(place, normal.dot(over) / normal.z, point, normal, (e1, e2), bend, radii)
 
 
 def _bulge(shape: AbstractShape, inward: Vec, tangents: tuple[Vec, Vec]) -> tuple[Vec, list[Vec]]:
