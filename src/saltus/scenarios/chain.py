@@ -89,9 +89,10 @@ class ChainScenario(Scenario):
     def simulate(self, progress: Callable[[float, int], None] | None = None) -> Run:
         """Run the scenario; a chain that hangs straight down and is held stays so, and needs no patience."""
         from saltus.simulation import simulate
+        from saltus.systems.chain.starts import hangs_held
 
         system, start = self.assemble()
-        rests = self.solve.until == "off" and system.hangs_held(start)
+        rests = self.solve.until == "off" and hangs_held(start)
         return simulate(system, start, math.inf if rests else self.end_time, progress=progress, **self.options())
 
     def build(self) -> tuple[Chain, State]:

@@ -310,12 +310,6 @@ class Chain(AbstractSystem):
         moving = jnp.where(regime.stuck, edge.perpendicular * edge.across, velocity.edge)
         return state.replace(q=place.replace(edge=on_circle), v=velocity.replace(edge=moving))
 
-    def hangs_held(self, state: State) -> bool:
-        """Whether friction holds a chain that hangs straight down."""
-        place, regime = state.q, state.mode
-        aside = np.sin(np.asarray(place.angle)[: int(regime.hanging)])
-        return bool(regime.stuck) and float(np.asarray(place.edge)[1]) == 0.0 and not aside.any()
-
     # Events and results
 
     def guards(self) -> tuple[Guard, ...]:

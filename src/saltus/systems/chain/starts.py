@@ -160,3 +160,10 @@ def stick_where_held(chain: Chain, state: State) -> State:
     holds = (chain.static_friction > 0.0) & (now.tension[regime.hanging] / now.capstan <= holding)
     place = place.replace(held=jnp.where(holds, now.edge.length, 0.0))
     return state.replace(q=place, mode=regime.replace(stuck=holds, unmoved=holds))
+
+
+def hangs_held(state: State) -> bool:
+    """Whether friction holds a chain that hangs straight down."""
+    place, regime = state.q, state.mode
+    aside = np.sin(np.asarray(place.angle)[: int(regime.hanging)])
+    return bool(regime.stuck) and float(np.asarray(place.edge)[1]) == 0.0 and not aside.any()
