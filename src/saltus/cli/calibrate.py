@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saltus.cli import complete, pictures
+from saltus.cli import pictures
 from saltus.cli.console import error, print_json, print_pairs, progress
-from saltus.cli.options import AllowPython, Debug, Force, Json, Quiet
+from saltus.cli.options import AllowPython, Debug, Force, Json, Overrides, Quiet, ScenarioName
 from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCENARIO", help="A TOML file, or a name of `saltus list`.", autocompletion=complete.scenarios
-        ),
-    ],
+    scenario: ScenarioName,
     observed: Annotated[
         Path, typer.Option("--observed", metavar="FILE", help="CSV with the columns what, at, index, value, sigma.")
     ],
@@ -36,10 +31,7 @@ def command(
     max: Annotated[
         list[str] | None, typer.Option("--max", metavar="KEY=VALUE", help="Largest value of a key; may be repeated.")
     ] = None,
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as masses.0.mass=2.0; may be repeated."),
-    ] = None,
+    set: Overrides = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the fitted scenario (.toml).")
     ] = None,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from saltus.cli import complete
 from saltus.cli.console import print_json
-from saltus.cli.options import AllowPython, Debug, Json, Quiet
+from saltus.cli.options import AllowPython, Debug, Json, Overrides, Quiet, ScenarioName
 
 if TYPE_CHECKING:
     from saltus.scenarios.base import Scenario
@@ -22,16 +21,8 @@ FEW = 8  # masses that are named one by one
 
 
 def command(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCENARIO", help="A TOML file, or a name of `saltus list`.", autocompletion=complete.scenarios
-        ),
-    ],
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as masses.0.mass=2.0; may be repeated."),
-    ] = None,
+    scenario: ScenarioName,
+    set: Overrides = None,
     keys: Annotated[
         bool, typer.Option("--keys", help="Keys and values only: at once, without building the start.")
     ] = False,

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated
 
-import typer
-
-from saltus.cli import complete
 from saltus.cli.console import print_json
-from saltus.cli.options import Debug, Json
+from saltus.cli.options import Debug, Json, ScenarioName
 
 SOFTWARE = "saltus {version}: mechanics that jumps. Apache-2.0. See CITATION.cff"
 
 
 def command(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCENARIO", help="A TOML file, or a name of `saltus list`.", autocompletion=complete.scenarios
-        ),
-    ],
+    scenario: ScenarioName,
     json: Json = False,
     debug: Debug = False,
 ) -> None:

@@ -15,7 +15,7 @@ import typer
 
 from saltus.cli import complete, interrupt
 from saltus.cli.console import error, print_json, print_pairs, progress
-from saltus.cli.options import AllowPython, Debug, Json, Quiet
+from saltus.cli.options import AllowPython, Debug, Json, Overrides, Quiet
 
 if TYPE_CHECKING:
     from saltus.ensembles.compute.task import ScenarioWork
@@ -45,10 +45,7 @@ def command(
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that an earlier run has left.")] = False,
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as masses.0.mass=2.0; may be repeated."),
-    ] = None,
+    set: Overrides = None,
     chunk: Annotated[
         int | None, typer.Option("--chunk", metavar="N", help="Samples computed and written together.")
     ] = None,

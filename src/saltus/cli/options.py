@@ -7,6 +7,18 @@ from typing import Annotated
 
 import typer
 
+from saltus.cli import complete
+
+ScenarioName = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO", help="A TOML file, or a name of `saltus list`.", autocompletion=complete.scenarios
+    ),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as masses.0.mass=2.0; may be repeated."),
+]
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Write a figure (.png, .pdf or .svg).")]
 Animate = Annotated[Path | None, typer.Option("--animate", metavar="FILE", help="Write an animation (.gif or .mp4).")]
 Html = Annotated[

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from saltus.cli import complete, interrupt, pictures, summary
+from saltus.cli import interrupt, pictures, summary
 from saltus.cli.console import Progress, error, print_json, print_pairs, progress
-from saltus.cli.options import AllowPython, Animate, Debug, Force, Html, Json, Plot, Quiet
+from saltus.cli.options import AllowPython, Animate, Debug, Force, Html, Json, Overrides, Plot, Quiet, ScenarioName
 from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -19,20 +19,12 @@ if TYPE_CHECKING:
 
 
 def command(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            metavar="SCENARIO", help="A TOML file, or a name of `saltus list`.", autocompletion=complete.scenarios
-        ),
-    ],
+    scenario: ScenarioName,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the result (.nc or .zarr).")] = None,
     plot: Plot = None,
     animate: Animate = None,
     html: Html = None,
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a key, such as masses.0.mass=2.0; may be repeated."),
-    ] = None,
+    set: Overrides = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted run of a gas with this --out.")
     ] = False,
