@@ -150,6 +150,8 @@ def _drive(
         raise ValueError(f"Runs of {type(shared).__name__} go together: none of them can be looked at on its way.")
     # Steps without an event, and events, after which a run that goes by itself comes back.
     limits = (plan.max_steps, plan.max_steps) if look is None else (every, 1)
+    if apart:
+        _end_resting(lanes, shared)
     while (going := lanes.status == Status.going).any():
         rows = np.flatnonzero(going)
         before = None if look is None else jax.tree.map(lambda x, rows=rows: x[rows], lanes.state)
@@ -160,8 +162,16 @@ def _drive(
             _move_together(programs, lanes, rows, shared, plan)
         if look is not None:
             look(rows, before, lanes)
+        if apart:
+            _end_resting(lanes, shared)
         if progress is not None:
             progress(rows.size - int((lanes.status == Status.going).sum()))
+
+
+def _end_resting(lanes: Lanes, shared) -> None:
+    """End the runs that are in a mode in which nothing moves."""
+    rests = (lanes.status == Status.going) & ~np.isin(lanes.state.mode, shared.apart)
+    lanes.status[rests], lanes.state.t[rests] = Status.reached, lanes.until[rests]
 
 
 def _move_together(programs: _Programs, lanes: Lanes, rows: np.ndarray, shared, plan: Plan) -> None:

@@ -159,7 +159,9 @@ def flat_of(lane: Lanes, shared, mode: int | None = None) -> FlatSystem:
 def run_lane(
     lane: Lanes, shared, control: AbstractSteps, stepper, watch, max_events: int, max_steps: int, patience, rounds
 ) -> Lanes:
-    """One lane from event to event, in the program of the mode it is in (`AbstractSystem.apart`).
+    """One lane from event to event, in the part of the program for the mode it is in (`AbstractSystem.apart`).
+
+    It goes on until it ends, or comes to a mode in which nothing moves.
 
     Args:
         lane: The lane.
@@ -183,15 +185,10 @@ def run_lane(
             lambda: (flown, Searched.nothing(flat, flown.signs)),
         )
 
-    def still(lane: Lanes) -> tuple[Lanes, Searched]:
-        """In a mode in which nothing moves the end is reached."""
-        rests = dataclasses.replace(lane.state, t=lane.until)
-        ended = dataclasses.replace(lane, state=rests, status=jnp.full_like(lane.status, Status.reached))
-        return ended, Searched.nothing(flat_of(lane, shared), lane.signs)
-
-    branches = [functools.partial(in_mode, mode) for mode in shared.apart] + [still]
-    places = jnp.asarray([shared.apart.index(n) if n in shared.apart else len(branches) - 1
-                          for n in range(len(shared.mode_names))])  # fmt: skip
+    modes = range(len(shared.mode_names))
+    moves = jnp.asarray([mode in shared.apart for mode in modes])
+    places = jnp.asarray([shared.apart.index(mode) if mode in shared.apart else 0 for mode in modes])
+    branches = [functools.partial(in_mode, mode) for mode in shared.apart]
 
     def on(carry):
         lane, count = carry
@@ -205,7 +202,8 @@ def run_lane(
         return lane, count + 1
 
     def goes_on(carry):
-        return (carry[0].status == Status.going) & (carry[1] < rounds)
+        lane, count = carry
+        return (lane.status == Status.going) & moves[lane.state.mode] & (count < rounds)
 
     return jax.lax.while_loop(goes_on, on, (lane, jnp.asarray(0)))[0]
 
