@@ -166,7 +166,7 @@ def fire(
     def one_more(now: Fired) -> Fired:
         which = jnp.argmax(now.due)
         owner, index, before = found.owner[which], found.element[which], now.state
-        if system.apart:  # its jumps are long, too
+        if system.apart and one_by_one:  # its jumps are long, too
             before = at_time(before, in_pieces(before.t))
         remembered, limit = now.pile_up.with_event(which, before.t, sinks)
         piles = ~jnp.isnan(limit)
