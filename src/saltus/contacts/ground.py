@@ -182,8 +182,8 @@ def _bulge(shape: AbstractShape, inward: Vec, tangents: tuple[Vec, Vec]) -> tupl
     def support(direction: Vec) -> Vec:
         return shape.supported(direction)[1]
 
-    moved = [jax.jvp(support, (inward,), (tangent,)) for tangent in tangents]
-    return moved[0][0], [move for _, move in moved]
+    arm, push = jax.linearize(support, inward)
+    return arm, [push(tangent) for tangent in tangents]
 
 
 def _bound_radii(radii: Plane, shape: AbstractShape) -> Plane:

@@ -151,6 +151,11 @@ class Sym:
             array[..., 2, 2],
         )
 
+    def array(self) -> Array:
+        """As an array that ends in two axes of length 3."""
+        rows = (self.xx, self.xy, self.xz), (self.xy, self.yy, self.yz), (self.xz, self.yz, self.zz)
+        return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
+
     @staticmethod
     def diagonal(d: Vec) -> Sym:
         """With these entries on the diagonal."""

@@ -8,8 +8,6 @@ friction are right together.
 
 from __future__ import annotations
 
-import functools
-import operator
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -183,20 +181,18 @@ def active_piece(state: State) -> Array:
     return jnp.maximum(state.ledger.piece, 0.0).astype(int)
 
 
-def rows(sight: Sight) -> tuple[list[Vec], list[Vec]]:
+def rows(sight: Sight) -> tuple[Float[Array, "3 3"], Float[Array, "6 3"]]:
     """For unit forces of the first three rows the force; and for all six the moment about the centre of mass."""
-    pushes = [sight.touch.normal, *sight.touch.tangents]
-    return pushes, [*(sight.arm.cross(push) for push in pushes), *sight.touch.tangents, sight.touch.normal]
+    pushes = jnp.stack([vector.array() for vector in (sight.touch.normal, *sight.touch.tangents)])
+    turns = jnp.concatenate([jnp.cross(sight.arm.array(), pushes), pushes[1:], pushes[:1]])
+    return pushes, turns
 
 
 def row_mobility(system: BodyOnGround, sight: Sight) -> Float[Array, "6 6"]:
     """Accelerations of the rows per force in the rows; symmetric and positive."""
     _, turns = rows(sight)
-    turned = [sight.mobility @ turn for turn in turns]
-    lower = [[turn.dot(other) for other in turned[: i + 1]] for i, turn in enumerate(turns)]
-    for i in range(3):  # the first three pushes are orthogonal unit vectors
-        lower[i][i] = lower[i][i] + 1.0 / system.solid.mass
-    return jnp.stack([jnp.stack([lower[max(i, j)][min(i, j)] for j in range(6)]) for i in range(6)])
+    straight = jnp.where(np.arange(6) < 3, 1.0 / system.solid.mass, 0.0)  # the pushes are orthogonal unit vectors
+    return turns @ sight.mobility.array() @ turns.T + jnp.diag(straight)
 
 
 def point_mobility(system: BodyOnGround, sight: Sight) -> Float[Array, "3 3"]:
@@ -285,9 +281,9 @@ def free_gain(system: BodyOnGround, sight: Sight) -> Float[Array, " 6"]:
     weight, gyro = free_acceleration(system, sight)
     pushes, turns = rows(sight)
     carried = sight.omega.cross(sight.facing.arm_rate)
-    frame = [push.dot(weight + carried) for push in pushes] + [jnp.zeros_like(weight.z)] * 3
-    frame[0] = frame[0] + sight.facing.normal_rate.dot(sight.drift)
-    return jnp.stack([turn.dot(gyro) + part for turn, part in zip(turns, frame, strict=True)])
+    frame = pushes @ (weight + carried).array()
+    frame = frame.at[0].add(sight.facing.normal_rate.dot(sight.drift))
+    return turns @ gyro.array() + jnp.concatenate([frame, jnp.zeros(3)])
 
 
 def free_acceleration(system: BodyOnGround, sight: Sight) -> tuple[Vec, Vec]:
@@ -326,9 +322,7 @@ def _solve(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> W
 def sum_rows(sight: Sight, forces: Float[Array, " 6"]) -> tuple[Vec, Vec]:
     """The force, and the moment about the centre of mass, of the rows' forces."""
     pushes, turns = rows(sight)
-    n, e1, e2 = (push * forces[i] for i, push in enumerate(pushes))
-    first, *more = (turn * forces[i] for i, turn in enumerate(turns))
-    return n + e1 + e2, functools.reduce(operator.add, more, first)
+    return Vec.of(forces[:3] @ pushes), Vec.of(forces @ turns)
 
 
 def solve_backwards(matrix: Float[Array, "n n"], wanted: Float[Array, "n k"]) -> Float[Array, "n k"]:
