@@ -7,7 +7,7 @@ import pytest
 from saltus.contacts.ground import GroundTouch
 from saltus.ensembles.compute.building import sample_values
 from saltus.ensembles.compute.task import ScenarioWork
-from saltus.numerics.components import Plane, zeros
+from saltus.numerics.components import Sym2, zeros
 from saltus.scenarios.keys import with_values
 from saltus.scenarios.loader import load
 from saltus.systems.ground_body.mechanics import SLIDE
@@ -15,7 +15,7 @@ from saltus.systems.ground_body.mechanics import SLIDE
 
 def touching(bend, radii):
     zero = zeros(())
-    return GroundTouch(jnp.zeros(2), jnp.zeros(()), zero, zero, (zero, zero), Plane(*bend), Plane(*radii))
+    return GroundTouch(jnp.zeros(2), jnp.zeros(()), zero, zero, (zero, zero), Sym2(*bend), Sym2(*radii))
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-17, -1e-17, 1e-16])

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from saltus.numerics.components import Plane, Turn, Vec, tangent_basis
+from saltus.numerics.components import Sym2, Turn, Vec, tangent_basis
 from saltus.shapes.base import AbstractShape
 from saltus.surfaces.base import AbstractSurface
 
@@ -44,8 +44,8 @@ class GroundTouch(eqx.Module):
     point: Vec
     normal: Vec
     tangents: tuple[Vec, Vec]
-    bend: Plane
-    radii: Plane
+    bend: Sym2
+    radii: Sym2
 
     @property
     def gap(self) -> Array:
@@ -54,8 +54,7 @@ class GroundTouch(eqx.Module):
 
     def follow(self, aside: tuple[Array, Array]) -> tuple[Array, Array]:
         """The solution of (1 - W S) x = `aside`: how much the facing point follows."""
-        a, b, c, d = self._follow()
-        determinant = a * d - b * c
+        (a, b, c, d), determinant = self._follow(), self.follow_determinant
         return (d * aside[0] - b * aside[1]) / determinant, (a * aside[1] - c * aside[0]) / determinant
 
     def _follow(self) -> tuple[Array, Array, Array, Array]:
@@ -160,17 +159,17 @@ def _faced(surface: AbstractSurface, shape: AbstractShape, center: Vec, turn: Tu
     own = turn.to_body(e1), turn.to_body(e2)
     arm, bulge = _bulge(shape, -turn.to_body(normal), own)
     both = 0.5 * (own[0].dot(bulge[1]) + own[1].dot(bulge[0]))
-    radii = _bound_radii(Plane(own[0].dot(bulge[0]), both, own[1].dot(bulge[1])), shape)
+    radii = _bound_radii(Sym2(own[0].dot(bulge[0]), both, own[1].dot(bulge[1])), shape)
     point = center + turn.to_lab(arm)
     if surface.flat:
-        bend = Plane(*[jnp.zeros_like(normal.z)] * 3)
+        bend = Sym2(*[jnp.zeros_like(normal.z)] * 3)
     else:
         fxx, fxy, fyy = ground.curvature
 
         def bending(a: Vec, b: Vec) -> Array:
             return normal.z * (a.x * (fxx * b.x + fxy * b.y) + a.y * (fxy * b.x + fyy * b.y))
 
-        bend = Plane(bending(e1, e1), bending(e1, e2), bending(e2, e2))
+        bend = Sym2(bending(e1, e1), bending(e1, e2), bending(e2, e2))
     # Along the normal first: so the height is right to second order in the error of the place.
     over = point - Vec(x, y, ground.height)
     return GroundTouch(place, normal.dot(over) / normal.z, point, normal, (e1, e2), bend, radii)
@@ -186,7 +185,7 @@ def _bulge(shape: AbstractShape, inward: Vec, tangents: tuple[Vec, Vec]) -> tupl
     return arm, [push(tangent) for tangent in tangents]
 
 
-def _bound_radii(radii: Plane, shape: AbstractShape) -> Plane:
+def _bound_radii(radii: Sym2, shape: AbstractShape) -> Sym2:
     """Radii of curvature kept finite where the body is flat."""
     most = WIDEST * shape.radius()
     return jax.tree.map(

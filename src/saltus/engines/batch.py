@@ -275,9 +275,7 @@ def _begin_program(watch, one_by_one: bool) -> Callable[..., Lanes]:
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(
-    stepper, watch, max_events: int, max_steps: int, one_by_one: bool, eventful: bool
-) -> _Programs:  # fmt: skip
+def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool, eventful: bool) -> _Programs:
     """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
 
     def flow(lanes, shared, control, patience):

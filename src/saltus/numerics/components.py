@@ -200,7 +200,7 @@ class Sym:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class Plane:
+class Sym2:
     """A symmetric 2 x 2 matrix, in the plane of two tangents."""
 
     xx: Any

@@ -35,7 +35,6 @@ from saltus.systems.ground_body.mechanics import (
     point_mobility,
     see,
     turn_use,
-    turned_by,
     with_velocity,
     wrench,
 )
@@ -320,7 +319,8 @@ def _strike(system: BodyOnGround, state: State, sight: Sight, index: Array) -> S
     """Just after the impulse of an impact at a piece, which is put right onto the ground."""
     drift, normal = sight.drift.array(), sight.touch.normal.array()
     impulse = system.impact_at(sight.touch).impulse(drift, normal, point_mobility(system, sight))
-    v = state.v.add(impulse / system.solid.mass, turned_by(sight, Vec.of(impulse)).array())
+    turned = sight.mobility @ sight.arm.cross(Vec.of(impulse))
+    v = state.v.add(impulse / system.solid.mass, turned.array())
     ledger = state.ledger.replace(piece=jnp.asarray(index, float))
     # In flight the facing points have only gone with the centre; where they are, and how that depends on the start, is
     # known here.

@@ -205,11 +205,6 @@ def point_mobility(system: BodyOnGround, sight: Sight) -> Float[Array, "3 3"]:
     return jnp.eye(3) / system.solid.mass + spread
 
 
-def turned_by(sight: Sight, impulse: Vec) -> Vec:
-    """Change of the angular velocity by an impulse at the contact [rad/s]."""
-    return sight.mobility @ sight.arm.cross(impulse)
-
-
 def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> Float[Array, " 6"]:
     """Forces of the rows per normal force, as the laws have them."""
     law = system.law_under(load, sight.touch)
