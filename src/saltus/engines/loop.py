@@ -294,6 +294,7 @@ def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
         else:
             if not events:
                 _prepare_approach(system, before, rule.name, index)
+                _prepare_second_stage(system, rules, before, rule.jump)
             after = _after_jump(system, rules, before, number, np.asarray(index))
         vector = _vector(after)
         if not np.isfinite(vector).all():
@@ -335,9 +336,18 @@ def _after_stages(system, rules: tuple[Guard, ...], before: State, rule: Any, in
     after, more, known = _begin_jump(system, before, first, np.asarray(rule.variant), index)
     if not bool(more):
         return after
-    # All staged jumps have the same second stage, and its program the name of the first of them.
-    number = next(n for n, guard in enumerate(rules) if isinstance(guard.jump, Staged))
-    return _finish_jump(system, after, known, number)
+    return _finish_jump(system, after, known, _second_stage(rules))
+
+
+def _second_stage(rules: tuple[Guard, ...]) -> int:
+    """The first guard with a staged jump: all have the same second stage, and its program the name of that one."""
+    return next(n for n, guard in enumerate(rules) if isinstance(guard.jump, Staged))
+
+
+def _prepare_second_stage(system, rules: tuple[Guard, ...], state: State, rule: Any) -> None:
+    """Have the second stage of a jump made ready while the first is."""
+    if isinstance(rule, Staged) and rule.known is not None:
+        prepare(_finish_jump, system, state, rule.known, _second_stage(rules))
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:

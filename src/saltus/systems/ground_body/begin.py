@@ -20,7 +20,7 @@ from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.systems.ball_common import choose, replace_parts, size
 from saltus.systems.ground_body import jumps
-from saltus.systems.ground_body.mechanics import FLIGHT, REST, SLIDE, active_piece, look, wrench
+from saltus.systems.ground_body.mechanics import FLIGHT, REST, SLIDE, active_piece, look, see
 from saltus.systems.ground_body.state import GroundLedger, GroundMotion, GroundPlace
 
 if TYPE_CHECKING:
@@ -119,17 +119,17 @@ def _lying(system: BodyOnGround, flying: State) -> State:
 @brief_program
 def _sliding(system: BodyOnGround, flying: State) -> tuple[State, Array, Array, Array]:
     """A body that begins in contact and slides; whether it does not; and whether it has no slip, and does not turn."""
-    sight = look(system, flying)
+    lying = replace_parts(flying, mode=jnp.asarray(SLIDE))
+    seen = see(system, lying)
+    sight, now = seen.sight, seen.forces
     slow = 1e-9 * system.speed
     slipless = (size(system.slip_and_rim(sight, jumps.weight(system))) <= slow) & system.has_friction
     turnless = (size(system.turning(sight)) * system.solid.radius() <= slow) & system.resisted
-    lying = replace_parts(flying, mode=jnp.asarray(SLIDE))
-    now = wrench(system, sight, SLIDE)
     presses = now.load > 0.0
     # A body that is not moved at all and has no reason to begin rests, whatever the laws.
     gain = jnp.concatenate([now.acceleration, now.angular_acceleration * system.solid.radius()])
     rests = ~jnp.any(flying.v.array() != 0.0) & (jnp.max(jnp.abs(gain)) <= 1e-12 * system.gravity)
-    begun = choose(presses, system.project(lying), flying)
+    begun = choose(presses, system.project_by(lying, seen), flying)
     begun = choose(rests, replace_parts(lying, mode=jnp.asarray(REST)), begun)
     return same_types(flying, begun), (slipless | turnless) & presses & ~rests, slipless, turnless
 

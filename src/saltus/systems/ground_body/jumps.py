@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid import Rate, State
@@ -58,7 +59,7 @@ SMALL_TURN = 0.4  # [rad]; no more may happen in such a moment: one step of four
 SMALL_CHANGE = 0.1  # of a motion that goes on beside, within such a moment
 MOMENTS = 4  # that are tried
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
-BURSTS, BURST = 20, 15  # rounds of the search for the direction in which a motion begins, at most
+BURSTS, BURST = 20, 15  # rounds of the search for the direction in which a motion begins, at most their product
 SAME = 1e-15  # change of that direction in a round which is none
 
 
@@ -102,7 +103,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
     that is along the acceleration. Found by iteration, which contracts since friction is monotone.
     """
     held = held_rows(system, mode)
-    own = Motion(sight.slip, sight.rolling, sight.spin)
+    own = sight.contact_motion
     slides, turns = slipless & ~held[1], turnless & ~held[3]
 
     def moved(slip, turn, radius):
@@ -114,8 +115,8 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
             jnp.where(spins, spin, own.spin),
         )
 
-    def improve(_, carry):
-        slip, turn, load, _ = carry
+    def improve(carry):
+        slip, turn, load, _, _ = carry
         radius = jnp.zeros(()) if system.point else system.spot_radius(load, sight.touch)
         now = wrench(system, sight, mode, moved(slip, turn, radius))
         load = jnp.maximum(now.load, 1e-3 * weight(system))
@@ -128,22 +129,20 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
         turn_scale = 4.0 * load * system.resistance(load, sight.touch) * sight.mobility.trace()
         slipping = jnp.append(now.gain[1:3], radius * now.gain[5])
         turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
-        return _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn), load, now
+        after = _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn)
+        changes = [jnp.max(jnp.abs(new - old)) > SAME for new, old in zip(after, (slip, turn), strict=True)]
+        return *after, load, now, (slides & changes[0]) | (turns & changes[1])
 
-    def several(carry, _):
-        """Some more rounds, as long as directions are asked for and change; so derivatives of any kind go through."""
+    def if_it_changes(act):
+        """Only as long as directions are asked for and change; so derivatives of any kind go through."""
+        return lambda carry, _: (jax.lax.cond(carry[-1], act, lambda carry: carry, carry), None)
 
-        def rounds(carry):
-            last = jax.lax.fori_loop(0, BURST - 1, improve, carry[0])
-            after = improve(0, last)
-            changes = [jnp.max(jnp.abs(new - old)) > SAME for new, old in zip(after[:2], last[:2], strict=True)]
-            return after, (slides & changes[0]) | (turns & changes[1])
-
-        return jax.lax.cond(carry[1], rounds, lambda carry: carry, carry), None
+    def improve_often(carry):
+        return jax.lax.scan(if_it_changes(improve), carry, None, length=BURST)[0]
 
     # The first round is without friction: its directions are zero.
-    first = improve(0, (jnp.zeros(3), jnp.zeros(3), weight(system), Wrench.nothing()))
-    (_, _, _, now), _ = jax.lax.scan(several, (first, slides | turns), None, length=BURSTS)[0]
+    first = (jnp.zeros(3), jnp.zeros(3), weight(system), Wrench.nothing(), jnp.asarray(True))
+    (_, _, _, now, _), _ = jax.lax.scan(if_it_changes(improve_often), first, None, length=BURSTS)
     grips = ~held[1] | (slipless & (grip_use(system, now, sight) <= 1.0))
     lies = ~held[3] | (turnless & (turn_use(system, now, sight) <= 1.0))
     return Onset(now, grips & lies)
@@ -234,7 +233,8 @@ def _set_off(
     q = state.q.lift(-sight.touch.height)
     if system.solid.n_pieces == 1:
         q = q.replace(facing=sight.touch.place)
-    presses = wrench(system, with_velocity(sight, v), state.mode).load > 0.0
+    begun = with_velocity(sight, v)
+    presses = wrench(system, begun, state.mode, begun.contact_motion).load > 0.0
     return replace_parts(state, q=q, v=v, mode=jnp.where(presses, state.mode, FLIGHT))
 
 
@@ -270,7 +270,7 @@ class Contact(eqx.Module):
     @staticmethod
     def over() -> Contact:
         """Of a jump that has no second stage."""
-        no, none = jnp.asarray(False), jnp.asarray(-1)
+        no, none = np.asarray(False), np.asarray(-1)
         return Contact(no, no, no, none, none)
 
     @staticmethod
@@ -400,7 +400,7 @@ def release(system: BodyOnGround, state: State, index: Array, variant: Array) ->
     roams = size(sight.facing.place_rate - state.v.velocity[:2]) / system.solid.radius()
     quickness = jnp.maximum(jnp.maximum(size(state.v.turning), roams), 1e-3)
 
-    before = wrench(system, sight, state.mode)
+    before = wrench(system, sight, state.mode, sight.contact_motion)
     pressed = before.load
     longest = jnp.minimum(SMALL_TURN / quickness, SMALL_CHANGE * _time_of_change(system, sight, before, less))
 
@@ -408,7 +408,8 @@ def release(system: BodyOnGround, state: State, index: Array, variant: Array) ->
         moment = carry[0]
         later = after_short_time(system, state, moment)
         sight = look(system, later)
-        now, kept = onset(system, sight, mode, *less).now, wrench(system, sight, state.mode)
+        now = onset(system, sight, mode, *less).now
+        kept = wrench(system, sight, state.mode, sight.contact_motion)
         gained = jax.tree.map(jnp.subtract, _accelerations(now), _accelerations(kept))
         growth = size(gained.velocity) / moment
         growth = jnp.maximum(growth, 1e-9)

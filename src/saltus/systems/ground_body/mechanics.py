@@ -80,6 +80,11 @@ class Sight(eqx.Module):
         return self.touch.normal.dot(self.omega)
 
     @property
+    def contact_motion(self) -> Motion:
+        """Slip, rolling and spin, which laws are asked with."""
+        return Motion(self.slip, self.rolling, self.spin)
+
+    @property
     def motion(self) -> GroundMotion:
         """Velocity of the centre of mass, and angular velocity."""
         return GroundMotion((self.drift - self.omega.cross(self.arm)).array(), self.omega.array())
@@ -161,7 +166,8 @@ def see(system: BodyOnGround, state: State) -> Seen:
         sights = jax.tree.map(lambda part: part[None], sight)
     else:
         sights = jax.vmap(lambda piece: look(system, state, piece))(jnp.arange(system.solid.n_pieces))
-        sight = jax.tree.map(lambda part: part[active_piece(state)], sights)
+        touching = active_piece(state)
+        sight = jax.tree.map(lambda part: jax.lax.dynamic_index_in_dim(part, touching, 0, keepdims=False), sights)
     return Seen(sights, sight, wrench(system, sight, jnp.maximum(state.mode, SLIDE)))
 
 
@@ -221,30 +227,38 @@ def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> F
 
 
 def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion | None = None) -> Wrench:
-    """Forces and accelerations in a mode of contact; `motion` stands in for the body's own in the laws."""
+    """Forces and accelerations in a mode of contact; `motion` stands in for the body's own in the laws.
+
+    With the body's own as `motion` its direction is not eased (`_eased`), which matters only where it slides.
+    """
     held, known = held_rows(system, mode), motion is not None
-    motion = Motion(sight.slip, sight.rolling, sight.spin) if motion is None else motion
+    motion = sight.contact_motion if motion is None else motion
     mobility, free = row_mobility(system, sight), free_gain(system, sight)
 
-    def under(motion: Motion) -> Wrench:
-        return _solve(system, sight, held, shares(system, motion, sight, jnp.ones(())), mobility, free)
+    def under(load: Array) -> tuple[Array, Array]:
+        return _solve(system, sight, held, shares(system, motion, sight, load), mobility, free)
 
     if not system.load_matters:
-        now = under(motion)
-        if known or not system.resisted:
-            return now
-        eased = under(_eased(system, sight, motion, now, mobility))
-        return jax.tree.map(lambda new, old: jnp.where(mode == SLIDE, new, old), eased, now)
+        forces, stiffness = under(jnp.ones(()))
+        if system.resisted and not known:
+            gain = free + jnp.sum(mobility * forces, axis=1)
+            eased = shares(system, _eased(system, sight, motion, forces[0], gain, mobility), sight, jnp.ones(()))
+            # A body that slides is held along the normal only: all forces are shares of the one there.
+            response = mobility[0] @ eased
+            forces = jnp.where(mode == SLIDE, -free[0] / response * eased, forces)
+            stiffness = jnp.where(mode == SLIDE, response, stiffness)
+        return _wrench(system, sight, forces, stiffness, mobility, free)
     weight = system.solid.mass * system.gravity
 
     def again(_, carry):
-        now = _solve(system, sight, held, shares(system, motion, sight, carry[0]), mobility, free)
-        return jnp.maximum(now.load, 1e-12 * weight), now
+        forces, stiffness = under(carry[0])
+        return jnp.maximum(forces[0], 1e-12 * weight), forces, stiffness
 
-    return jax.lax.fori_loop(0, SPOT_ROUNDS, again, (weight, Wrench.nothing()))[1]
+    _, forces, stiffness = jax.lax.fori_loop(0, SPOT_ROUNDS, again, (weight, jnp.zeros(6), jnp.zeros(())))
+    return _wrench(system, sight, forces, stiffness, mobility, free)
 
 
-def _eased(system: BodyOnGround, sight: Sight, motion: Motion, now: Wrench, mobility: Array) -> Motion:
+def _eased(system: BodyOnGround, sight: Sight, motion: Motion, load: Array, gain: Array, mobility: Array) -> Motion:
     """The motion with the direction of its turning as it is a moment later, where it turns slowly.
 
     The resistance to rolling, a moment of given size against the turning, turns a slow turning towards its own
@@ -259,14 +273,14 @@ def _eased(system: BodyOnGround, sight: Sight, motion: Motion, now: Wrench, mobi
     speed = size(turning)
     ahead = turning / jnp.where(speed > 0.0, speed, 1.0)
     across = jnp.eye(n) - jnp.outer(ahead, ahead)
-    pull = jnp.maximum(now.load, 0.0) * system.resistance(jnp.ones(()), sight.touch)
+    pull = jnp.maximum(load, 0.0) * system.resistance(jnp.ones(()), sight.touch)
     response = pull * mobility[3 : 3 + n, 3 : 3 + n]
     most = jnp.sqrt(jnp.maximum(jnp.trace(response), 1e-300) / system.precision)
     # The moment over the turning; smooth where the bound begins to matter.
     slow = most * speed / jnp.maximum(jnp.trace(response), 1e-300)
     moment = jnp.maximum(1.0 - slow, 0.0) ** 2 / (most * jnp.maximum(speed, 1e-300))
     matrix = jnp.eye(n) + moment * (across @ response @ across)
-    aside = solve_backwards(matrix, (moment * (across @ now.gain[3 : 3 + n]))[:, None])[:, 0]
+    aside = solve_backwards(matrix, (moment * (across @ gain[3 : 3 + n]))[:, None])[:, 0]
     turned = turning + speed * (across @ aside)
     return Motion(motion.slip, turned[:2], turned[2] if system.point else motion.spin)
 
@@ -288,8 +302,8 @@ def free_acceleration(system: BodyOnGround, sight: Sight) -> tuple[Vec, Vec]:
     return Vec(nothing, nothing, -system.gravity), -(sight.mobility @ spin)
 
 
-def _solve(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> Wrench:
-    """All forces at once, from the rows that are held and those that obey a law."""
+def _solve(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> tuple[Float[Array, " 6"], Array]:
+    """All forces at once, from the rows that are held and those that obey a law; and the stiffness (see `Wrench`)."""
     normal_rate = sight.facing.normal_rate
     # What is held stays so while the normal turns: an angular velocity along the normal, or one across it.
     turning = sight.spin * jnp.stack(sight.touch.tangential(normal_rate))
@@ -299,7 +313,11 @@ def _solve(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> W
     matrix = jnp.where(held[:n, None], mobility[:n, :n], lawful)
     wanted = jnp.stack([jnp.where(held, target - free, 0.0)[:n], jnp.eye(n)[0]], axis=-1)
     answer = solve_backwards(matrix, wanted)
-    forces = jnp.concatenate([answer[:, 0], jnp.zeros(6 - n)])
+    return jnp.concatenate([answer[:, 0], jnp.zeros(6 - n)]), 1.0 / answer[0, 1]
+
+
+def _wrench(system: BodyOnGround, sight: Sight, forces, stiffness, mobility, free) -> Wrench:
+    """What follows from the forces of the rows."""
     force, moment = sum_rows(sight, forces)
     weight, gyro = free_acceleration(system, sight)
     return Wrench(
@@ -310,7 +328,7 @@ def _solve(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> W
         acceleration=(weight + force / system.solid.mass).array(),
         angular_acceleration=(gyro + sight.mobility @ moment).array(),
         gain=free + jnp.sum(mobility * forces, axis=1),
-        stiffness=1.0 / answer[0, 1],
+        stiffness=stiffness,
     )
 
 
