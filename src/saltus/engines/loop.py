@@ -347,7 +347,7 @@ def _second_stage(rules: tuple[Guard, ...]) -> int:
 def _prepare_second_stage(system, rules: tuple[Guard, ...], state: State, rule: Any) -> None:
     """Have the second stage of a jump made ready while the first is."""
     if isinstance(rule, Staged) and rule.known is not None:
-        prepare(_finish_jump, system, state, rule.known, _second_stage(rules))
+        prepare(_finish_jump, system, state, rule.known(), _second_stage(rules))
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:

@@ -50,14 +50,15 @@ class Staged:
             what the second stage must know beside it: a tree of arrays, of the same form for all jumps of the system.
         rest: `rest(system, state, known)`: the state after the second stage.
         variant: Which of the jumps that begin alike this is.
-        known: What the second stage must know, of a jump that has none: so engines can compile it beside the first.
+        known: Gives what the second stage must know for a jump that has none: by it engines can compile that stage
+            beside the first.
     """
 
     system: Any
     begin: Callable[..., tuple[State, Array, Any]]
     rest: Callable[..., State]
     variant: int = 0
-    known: Any = None
+    known: Callable[[], Any] | None = None
 
     def __call__(self, state: State, index: Array) -> State:
         """The state after both stages."""

@@ -23,6 +23,7 @@ NAME = re.compile(r"\w+-[0-9a-f]{40}")  # of a program; what a file from elsewhe
 _loading: dict[str, Future] = {}  # what was asked for and not yet taken
 _used: list[list[str]] = []  # one list for each run under way
 _makers: list[ThreadPoolExecutor] = []  # of the runs under way, who makes programs that are not there yet
+_writers: list[ThreadPoolExecutor] = []  # and who writes those that were made
 _wanted: list[int | None] = []  # how many samples each of them will be asked for
 
 
@@ -47,8 +48,10 @@ def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
     pool = _begin(folder, names) if names else None
     used: list[str] = []
     maker = ThreadPoolExecutor(1, thread_name_prefix="saltus making")
+    writer = ThreadPoolExecutor(1, thread_name_prefix="saltus writing")
     _used.append(used)
     _makers.append(maker)
+    _writers.append(writer)
     _wanted.append(samples)
     try:
         yield
@@ -57,8 +60,10 @@ def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
     finally:
         _used.remove(used)
         _makers.remove(maker)
+        _writers.remove(writer)
         _wanted.pop()
         maker.shutdown(wait=False, cancel_futures=True)
+        writer.shutdown()
         for name in names:
             _loading.pop(name, None)
         if pool is not None:
@@ -84,6 +89,17 @@ def submit(make: Callable[[], Any]) -> None:
     """Have the second thread do this, after what it was told before."""
     if _makers:
         _makers[-1].submit(make)
+
+
+def write(keep: Callable[[], None]) -> None:
+    """Keep a program that was made: by a thread of its own while a run is under way, which goes on meanwhile."""
+    if not _writers:
+        keep()
+        return
+    try:
+        _writers[-1].submit(keep)
+    except RuntimeError:  # the run has just ended, and a program was still being made for it
+        keep()
 
 
 def _is_name(name: Any) -> bool:

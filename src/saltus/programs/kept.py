@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import hashlib
@@ -157,22 +158,23 @@ class Program:
         ready = _from_code(ahead.load_code(name, lambda: code.read(folder, name)))
         if ready is not None:
             return ready
-        with waiting.making(), store.alone(folder, name):
+        with waiting.making(), contextlib.ExitStack() as alone:
+            alone.enter_context(store.alone(folder, name))
             made = _from_code(code.read(folder, name))  # another process may have made it while this one waited
             if made is None and not code.possible():
-                made = _from_trace(folder, name, self.options)
-            return self._make(folder, name, leaves, tree) if made is None else made
+                made = _from_trace(folder, name, self.options, alone)
+            return self._make(folder, name, leaves, tree, alone) if made is None else made
 
-    def _make(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
+    def _make(self, folder: Path, name: str, leaves: list, tree: Any, alone: contextlib.ExitStack) -> _Flat | None:
         """The program, traced now; None if it cannot be kept. Where its code is, what was traced need not be."""
         try:
             form: list[Any] = []  # known once it is traced
             flat, like = _flatten(self.function, leaves, tree, form)
             if code.possible():
-                return _compile(folder, name, form, flat, like, self.options)
+                return _compile(folder, name, form, flat, like, self.options, alone)
             exported = jax.export.export(jax.jit(flat))(*like)
             kept = bytes(exported.serialize())
-            made = _compile(folder, name, form, exported.call, exported.in_avals, self.options)
+            made = _compile(folder, name, form, exported.call, exported.in_avals, self.options, alone)
         except NOT_KEPT:
             return None
         if not changed_since_start():
@@ -190,23 +192,24 @@ def _from_code(found: tuple[Any, Callable] | None) -> _Flat | None:
         return None
 
 
-def _from_trace(folder: Path, name: str, options: dict[str, Any]) -> _Flat | None:
+def _from_trace(folder: Path, name: str, options: dict[str, Any], alone: contextlib.ExitStack) -> _Flat | None:
     """The program from what was traced; None where there is none."""
     kept = store.read(folder, name)
     if kept is None:
         return None
     try:
         exported = jax.export.deserialize(bytearray(kept[1]))
-        return _compile(folder, name, [kept[0]], exported.call, exported.in_avals, options)
+        return _compile(folder, name, [kept[0]], exported.call, exported.in_avals, options, alone)
     except Exception:  # of another form, although its digest is right: made anew
         store.throw_away(folder / f"{name}{store.SUFFIX}")
         return None
 
 
 def _compile(
-    folder: Path, name: str, form: list[Any], function: Callable, like: Sequence[Any], options: dict[str, Any]
-) -> _Flat:
-    """A function of flat arrays, compiled; its code is kept."""
+    folder: Path, name: str, form: list[Any], function: Callable, like: Sequence[Any], options: dict[str, Any],
+    alone: contextlib.ExitStack,
+) -> _Flat:  # fmt: skip
+    """A function of flat arrays, compiled; its code is kept, and until it is other processes wait for it (`alone`)."""
 
     # Compiled here and now: the results of an exported program are bound to their device, and `jit` would compile
     # again for arguments that are.
@@ -219,7 +222,13 @@ def _compile(
     with code.compiling() as anew:
         compiled = lowered.compile(compiler_options=options or None)
     if anew() and not changed_since_start():
-        code.write(folder, name, form[0], compiled, "custom_call" in lowered.as_text())
+        until_kept = alone.pop_all()
+
+        def keep() -> None:
+            with until_kept:
+                code.write(folder, name, form[0], compiled, "custom_call" in lowered.as_text())
+
+        ahead.write(keep)
     return _Flat(form[0], compiled)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid import Rate, State
@@ -16,6 +15,7 @@ from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
+from saltus.programs.arrays import numbers
 from saltus.systems.ball_common import choose, replace_parts, size
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
@@ -270,7 +270,7 @@ class Contact(eqx.Module):
     @staticmethod
     def over() -> Contact:
         """Of a jump that has no second stage."""
-        no, none = np.asarray(False), np.asarray(-1)
+        no, none = numbers(False, bool), numbers(-1, int)
         return Contact(no, no, no, none, none)
 
     @staticmethod

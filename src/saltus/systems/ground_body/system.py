@@ -290,7 +290,7 @@ class BodyOnGround(AbstractSystem):
             return now.load / (self.solid.mass * self.gravity)
 
         def staged(begin, variant):
-            return Staged(self, begin, jumps.make_contact, variant, jumps.Contact.over())
+            return Staged(self, begin, jumps.make_contact, variant, jumps.Contact.over)
 
         def by_force(name, value, armed, **more):
             """A guard that asks for the forces, in the modes that have them: the others need not compute them."""
