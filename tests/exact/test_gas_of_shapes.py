@@ -94,7 +94,7 @@ def test_superellipsoids_of_exponent_two_move_as_ellipsoids():
 
 
 def test_eggs_given_by_a_function_fly_and_collide():
-    egg = shapes.Supported(lambda n: jnp.sqrt(0.25 * n[0] ** 2 + 0.16 * (n[1] ** 2 + n[2] ** 2)) + 0.03 * n[0] ** 3)
+    egg = shapes.SupportShape(lambda n: jnp.sqrt(0.25 * n[0] ** 2 + 0.16 * (n[1] ** 2 + n[2] ** 2)) + 0.03 * n[0] ** 3)
     species = [Species(egg, 32, mass=1.0)]
     box = edge(species, 0.25)
     hard = HardBodies(gases.random_start(species, box, temperature=1.0, seed=1), box)

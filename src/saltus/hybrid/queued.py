@@ -24,7 +24,9 @@ class AbstractQueuedSystem(HybridSystem):
     def flow(self, index: Array, q: Array, v: Array, duration: Array, compact: bool = False) -> tuple[Array, Array]:
         """Motion of one member on its own; traced by JAX. `compact`: quick to compile."""
 
-    def flown(self, members: np.ndarray, q: np.ndarray, v: np.ndarray, which: np.ndarray, durations: np.ndarray) -> Any:
+    def flow_many(
+        self, members: np.ndarray, q: np.ndarray, v: np.ndarray, which: np.ndarray, durations: np.ndarray
+    ) -> Any:
         """Members after motion on their own for many times, as `flow` has it, in NumPy; None if that is not known.
 
         Args:

@@ -98,7 +98,7 @@ class ExplicitStepper(eqx.Module):
         The rate stands once in the program: where the last stage is not at the end of the step, one
         stage more is.
         """
-        a, c = self._rolled()
+        a, c = self._loop_coefficients()
         n, stages = len(c), len(self.b)
 
         def stage(i, k):
@@ -126,7 +126,7 @@ class ExplicitStepper(eqx.Module):
             h: Length of the step.
             fractions: Where to look.
         """
-        a, c = self._rolled()
+        a, c = self._loop_coefficients()
         n, stages = len(c), len(self.b)
         a = jnp.concatenate([jnp.asarray(a), jnp.zeros((1, n)).at[0, :stages].set(jnp.asarray(self.b))])
         x = jnp.concatenate([jnp.asarray(c), jnp.ones(1), jnp.asarray(fractions)])
@@ -156,7 +156,7 @@ class ExplicitStepper(eqx.Module):
         k, end, places, looks = jax.lax.fori_loop(0, len(x), go_on, (jnp.zeros((n, *y.shape)), y, places, looks))
         return StepWithLooks(self._step(y, h, k[:stages], k), end, places, looks)
 
-    def _rolled(self) -> tuple[Array, Array]:
+    def _loop_coefficients(self) -> tuple[Array, Array]:
         """Coefficients and times of the stages, with one stage more where the last is not at the end of the step."""
         last_is_end = self.c[-1] == 1.0 and self.a[-1] == self.b[:-1]
         n = len(self.b) if last_is_end else len(self.b) + 1

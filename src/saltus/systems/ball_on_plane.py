@@ -289,19 +289,19 @@ class BallOnPlane(AbstractSystem):
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
 
     def _rolls(self, state: State, index) -> State:
-        return self._rolling(_run_out(self, state, self._slip_and_rim))
+        return self._begin_rolling(_run_out(self, state, self._slip_and_rim))
 
     def _slips(self, state: State, index) -> State:
         return replace_parts(state, mode=jnp.asarray(SLIP))
 
     def _spins(self, state: State, index) -> State:
-        return self._spinning(state)
+        return self._enter_ray(state)
 
     def _spin_ends(self, state: State, index) -> State:
-        return self._rolling(_without_spin(state))
+        return self._begin_rolling(_without_spin(state))
 
     def _rests(self, state: State, index) -> State:
-        return self._rolling(_run_out(self, state, lambda v: v.centre))
+        return self._begin_rolling(_run_out(self, state, lambda v: v.centre))
 
     def _pivots(self, state: State, index) -> State:
         return self._is_kept_from_rolling(state)
@@ -312,7 +312,7 @@ class BallOnPlane(AbstractSystem):
         held = (self._turning_left(state) <= 1e-6 * NEAR_REST) & (self._shift_left(still) > 0.0)
         return choose(held, still, state)
 
-    def _rolling(self, state: State) -> State:
+    def _begin_rolling(self, state: State) -> State:
         """Slip and spin have ended: the ball rolls if friction can hold it, and rests if resistance can."""
         slip = self.motion(state.v).slip
         if not self.point:
@@ -332,7 +332,7 @@ class BallOnPlane(AbstractSystem):
         turned = 2.5 * jnp.stack([push[1], -push[0]]) / self.radius
         return BallMotion(velocity.centre + push, velocity.rolling + turned, velocity.spin)
 
-    def _spinning(self, state: State) -> State:
+    def _enter_ray(self, state: State) -> State:
         """Onto the ray of proportional slip and spin, by Newton's method; the rolling momentum is kept."""
         slip_and_rim = self._slip_and_rim(state.v)
         turning = jnp.where(state.v.spin < 0.0, -1.0, 1.0)
@@ -401,7 +401,7 @@ def _settle(ball: BallOnPlane, state: State) -> State:
     """The right mode for a start."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed
     slips = ball._is_kept_from_rolling(state) if ball.shifted else state
-    return same_types(state, choose(ends, ball._rolling(state), slips))
+    return same_types(state, choose(ends, ball._begin_rolling(state), slips))
 
 
 def _run_out(ball: BallOnPlane, state: State, speeds) -> State:

@@ -8,7 +8,7 @@ from matplotlib.animation import FuncAnimation
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
-from saltus.views.base import draw_panel, mark_events, moving, words
+from saltus.views.base import animate, draw_panel, mark_events, words
 from saltus.views.ground import ground
 from saltus.views.motion import rotation_matrix
 from saltus.views.pages.bodies import each_body, panels, shapes_of, view_of
@@ -54,7 +54,7 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
         scene.set_title(_caption(dataset, row), family="monospace")
         return []
 
-    return moving(drawing, dataset, show, FRAMES)
+    return animate(drawing, dataset, show, FRAMES)
 
 
 def first_event_row(dataset: xr.Dataset) -> int:

@@ -10,7 +10,7 @@ from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from saltus.views.base import event_legend, event_names, marker, moving, split_at_jumps, time_panels, words
+from saltus.views.base import animate, event_legend, event_names, marker, split_at_jumps, time_panels, words
 from saltus.views.ground import ground
 from saltus.views.motion import rotation_matrix
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
@@ -52,7 +52,7 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
         scene.set_title(f"t = {float(dataset['time'].values[row]):8.3f} s  {mode}", family="monospace")
         return []
 
-    return moving(drawing, dataset, show, FRAMES)
+    return animate(drawing, dataset, show, FRAMES)
 
 
 def _size(dataset: xr.Dataset) -> float:

@@ -66,7 +66,7 @@ class Contact(eqx.Module):
         """Impulse per normal impulse while slipping along `direction` (a unit vector of the plane)."""
         return jnp.concatenate([-self.mu * direction, jnp.ones(1)])
 
-    def resting(self) -> tuple[Array, Array]:
+    def stick_impulse(self) -> tuple[Array, Array]:
         """Impulse per normal impulse once slip has stopped, and whether it sticks.
 
         Sticking needs a friction impulse inside Coulomb's cone; outside, slip starts again along
@@ -157,7 +157,7 @@ def _with_slope(function, zero: Array) -> Array:
 
 def _finish_straight(parts: Contact, start: Progress, left) -> Progress:
     """The rest after slip has stopped: velocity linear, work quadratic in the normal impulse."""
-    push, sticks = parts.resting()
+    push, sticks = parts.stick_impulse()
     change = parts.mobility @ push
     velocity = start.velocity.at[:2].set(jnp.where(sticks, 0.0, start.velocity[:2]))
 
@@ -189,10 +189,10 @@ def _slip_step(parts: Contact, start: Progress, step: Array) -> Progress:
         push = jnp.concatenate([-parts.mu * velocity[:2], slip[None]])
         return jnp.concatenate([parts.mobility @ push, push, (slip * velocity[2])[None]])
 
-    def moved(y, step):
+    def step_end(y, step):
         return RK4.end(rate, jnp.zeros(()), y, step)
 
-    once, twice = moved(y, step), moved(moved(y, 0.5 * step), 0.5 * step)
+    once, twice = step_end(y, step), step_end(step_end(y, 0.5 * step), 0.5 * step)
     return progress(twice + (twice - once) / 15.0)
 
 

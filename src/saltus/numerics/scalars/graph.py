@@ -294,7 +294,7 @@ def power(s: Scalars, a: Node, exponent: int) -> Node:
     return s.operation("mul", square, a) if exponent % 2 else square
 
 
-def needed(nodes: Iterable[Node]) -> list[Node]:
+def needed_nodes(nodes: Iterable[Node]) -> list[Node]:
     """These nodes and all they are made of, each after its parts.
 
     Raises:
@@ -347,7 +347,7 @@ def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like, operations=No
 
 def cost(nodes: Iterable[Node]) -> Counter:
     """How often each operation occurs."""
-    return Counter(node.op for node in needed(nodes) if node.args)
+    return Counter(node.op for node in needed_nodes(nodes) if node.args)
 
 
 def is_whole(value: float) -> bool:

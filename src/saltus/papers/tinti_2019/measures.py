@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from saltus import surfaces, systems
-from saltus.papers.claim import Found, scientific
+from saltus.papers.claim import Answer, scientific
 from saltus.papers.tinti_2019.cases import GRAVITY, MU_2, Pendulum, pendulum_acceleration, steady_force, steady_rate
 
 if TYPE_CHECKING:
@@ -44,16 +44,16 @@ def _steady_errors() -> tuple[float, float]:
     return worst[0], worst[1]
 
 
-def steady_speeds(work: Workbench) -> Found:
+def steady_speeds(work: Workbench) -> Answer:
     """Error of Eqs. 16 and 17."""
     error = _steady_errors()[0]
-    return Found(error, f"largest relative error {scientific(f'{error:.1e}')}")
+    return Answer(error, f"largest relative error {scientific(f'{error:.1e}')}")
 
 
-def steady_forces(work: Workbench) -> Found:
+def steady_forces(work: Workbench) -> Answer:
     """Error of Eq. 18."""
     error = _steady_errors()[1]
-    return Found(error, f"largest relative error {scientific(f'{error:.1e}')}")
+    return Answer(error, f"largest relative error {scientific(f'{error:.1e}')}")
 
 
 def corner_supremum(first_at_rim: bool = True, share: float = UNBALANCE) -> float:
@@ -67,12 +67,12 @@ def corner_supremum(first_at_rim: bool = True, share: float = UNBALANCE) -> floa
     return best
 
 
-def corner(work: Workbench) -> Found:
+def corner(work: Workbench) -> Answer:
     """Error of the printed corner value."""
     largest = corner_supremum()
     printed = math.sqrt(2.0) * (1.0 - UNBALANCE**2)
     error = abs(printed / largest - 1.0)
-    return Found(
+    return Answer(
         error, f"{largest:.4f} mg; printed {printed:.4f} mg, √2 (1 − k) = {math.sqrt(2) * (1 - UNBALANCE):.4f} mg"
     )
 

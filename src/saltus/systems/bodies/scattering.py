@@ -142,9 +142,9 @@ def _approaching(shape1, shape2, key: Array, numbers: Array) -> tuple[Body, Body
     across = across / jnp.linalg.norm(across)
     reach = shape1.radius() + shape2.radius()
     offset = reach * jnp.sqrt(jax.random.uniform(parts[4]))
-    one = Body(shape1, density=density).moved(jnp.zeros(3), velocities[0], turns[0], spins[0])
+    one = Body(shape1, density=density).with_motion(jnp.zeros(3), velocities[0], turns[0], spins[0])
     two = Body(shape2, density=density)
-    return one, two.moved(offset * across - 2.0 * reach * along, velocities[1], turns[1], spins[1]), offset
+    return one, two.with_motion(offset * across - 2.0 * reach * along, velocities[1], turns[1], spins[1]), offset
 
 
 def _rotation_energy(body: Body) -> Array:

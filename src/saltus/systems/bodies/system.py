@@ -178,7 +178,7 @@ class RigidBodies(AbstractQueuedSystem):
     def at(self, q: Array, v: Array, index) -> Body:
         """One body in a given place and motion."""
         place, motion = place_of(q), motion_of(v)
-        return row_of(self.stock, index).moved(place.centre, motion.velocity, place.quaternion, motion.turning)
+        return row_of(self.stock, index).with_motion(place.centre, motion.velocity, place.quaternion, motion.turning)
 
     def wall(self, index) -> Wall:
         """One wall."""
@@ -190,7 +190,7 @@ class RigidBodies(AbstractQueuedSystem):
         motion = BodyMotion(moved.velocity, moved.angular_velocity, jnp.zeros(()))
         return BodyPlace(moved.center, moved.quaternion).array(), motion.array()
 
-    def flown(self, members: np.ndarray, q: np.ndarray, v: np.ndarray, which: np.ndarray, durations: np.ndarray):
+    def flow_many(self, members: np.ndarray, q: np.ndarray, v: np.ndarray, which: np.ndarray, durations: np.ndarray):
         gravity, since, inertia = np.asarray(self.gravity), durations[:, None], np.asarray(self.stock.inertia)
         velocity = v[which, :3] + since * gravity
         place = q[which, :3] + since * (v[which, :3] + 0.5 * since * gravity)

@@ -53,10 +53,10 @@ class Shapes:
     def of(kinds: Sequence[AbstractShape], kind: np.ndarray) -> Shapes:
         """Bodies of these kinds of shapes."""
         symmetric = np.stack([shape.symmetries() for shape in kinds])
-        return Shapes.stacked(alike(kinds), kind, symmetric)
+        return Shapes.of_stack(alike(kinds), kind, symmetric)
 
     @staticmethod
-    def stacked(stock: AbstractShape, kind: np.ndarray, symmetric: np.ndarray) -> Shapes:
+    def of_stack(stock: AbstractShape, kind: np.ndarray, symmetric: np.ndarray) -> Shapes:
         """Bodies of kinds of shapes that are stacked already."""
         hull, radius, volume = (np.asarray(part) for part in _extents(stock))
         return Shapes(stock, kind, hull[kind], radius[kind], volume[kind], symmetric[kind])

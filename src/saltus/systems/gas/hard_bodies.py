@@ -193,9 +193,9 @@ class HardBodies:
         self.fluid = fluid
         if stop == LOST:
             self._count_from(float(np.max(np.asarray(fluid.rows)[: self.arena.n, CLOCK])))
-            self.outcome = self._stuck()
+            self.outcome = self._stuck_outcome()
 
-    def _stuck(self) -> Outcome:
+    def _stuck_outcome(self) -> Outcome:
         """Two bodies touch again before time can tell the two touches apart."""
         at = f"Stopped at t = {self.time:.9g} s"
         if isinstance(self.terms.law, Elastic):

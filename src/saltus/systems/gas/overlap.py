@@ -95,7 +95,7 @@ def _in_pieces(compute, count: int, part, size: int) -> np.ndarray:
 
 @program
 def _supports(stock: AbstractShape, kind: Array, directions: Array) -> Array:
-    return jax.vmap(lambda k, n: shape_at(stock, k).supported(Vec.of(n))[0])(kind, directions)
+    return jax.vmap(lambda k, n: shape_at(stock, k).support_pair(Vec.of(n))[0])(kind, directions)
 
 
 @program

@@ -140,7 +140,7 @@ def look(system: BodyOnGround, state: State, piece: Array | int | None = None, n
     return _sight(touch, touch.point - center, state.v, *system.solid.lab_inertia(turn))
 
 
-class Seen(eqx.Module):
+class MotionTerms(eqx.Module):
     """All that the motion of a state asks for, computed once.
 
     Args:
@@ -154,7 +154,7 @@ class Seen(eqx.Module):
     forces: Wrench
 
 
-def see(system: BodyOnGround, state: State) -> Seen:
+def see(system: BodyOnGround, state: State) -> MotionTerms:
     """Where all pieces face the ground, and the forces of contact."""
     if system.solid.n_pieces == 1:
         sight = look(system, state)
@@ -162,7 +162,7 @@ def see(system: BodyOnGround, state: State) -> Seen:
     else:
         sights = jax.vmap(lambda piece: look(system, state, piece))(jnp.arange(system.solid.n_pieces))
         sight = jax.tree.map(lambda part: part[active_piece(state)], sights)
-    return Seen(sights, sight, wrench(system, sight, jnp.maximum(state.mode, SLIDE)))
+    return MotionTerms(sights, sight, wrench(system, sight, jnp.maximum(state.mode, SLIDE)))
 
 
 def with_velocity(sight: Sight, v: GroundMotion) -> Sight:
@@ -233,7 +233,7 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
         now = under(motion)
         if known or not system.resisted:
             return now
-        eased = under(_eased(system, sight, motion, now, mobility))
+        eased = under(_ease_turning(system, sight, motion, now, mobility))
         return jax.tree.map(lambda new, old: jnp.where(mode == SLIDE, new, old), eased, now)
     weight = system.solid.mass * system.gravity
 
@@ -244,7 +244,7 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
     return jax.lax.fori_loop(0, SPOT_ROUNDS, again, (weight, Wrench.nothing()))[1]
 
 
-def _eased(system: BodyOnGround, sight: Sight, motion: Motion, now: Wrench, mobility: Array) -> Motion:
+def _ease_turning(system: BodyOnGround, sight: Sight, motion: Motion, now: Wrench, mobility: Array) -> Motion:
     """The motion with the direction of its turning as it is a moment later, where it turns slowly.
 
     The resistance to rolling, a moment of given size against the turning, turns a slow turning towards its own
