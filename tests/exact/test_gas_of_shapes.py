@@ -10,9 +10,9 @@ from saltus import scenarios, shapes
 from saltus.gas import Gas, HardBodies, Species
 from saltus.gas.packing import compress
 from saltus.laws.impact import Stronge
+from saltus.numerics.on_host import rotation_matrices
 from saltus.systems import RigidBodies
 from saltus.systems.bodies import ahead
-from saltus.systems.gas.bodies import matrices
 from saltus.systems.gas.overlap import gaps
 
 pytestmark = [pytest.mark.slow, pytest.mark.optimised]
@@ -34,7 +34,7 @@ def edge(species: list[Species], fraction: float) -> np.ndarray:
 
 
 def one_by_one(start, kinds) -> list[shapes.Body]:
-    spin = np.einsum("nij,nj->ni", matrices(start.quaternion), start.spin() / start.inertia)
+    spin = np.einsum("nij,nj->ni", rotation_matrices(start.quaternion), start.spin() / start.inertia)
     return [
         shapes.Body(
             kinds[i], mass=start.mass[i], principal_inertia=start.inertia[i], center=start.place[i],

@@ -156,10 +156,8 @@ def try_step(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: 
         looked = stepper.with_looks(flat.at_once, carry.t, carry.y, h, GLANCES)
         return Trial(t_new, looked.end, looked.step, carry.t + GLANCES * h, looked.places, looked.looks)
     y_new, step = control.take(flat, stepper, carry.t, carry.y, h)
-    y_new = jax.lax.optimization_barrier(y_new)  # else XLA computes the step again for all of the record
     times = carry.t + GLANCES * h
     vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
-    vectors = jax.lax.optimization_barrier(vectors)
     if carry.y.size > FEW_NUMBERS:
         guards = jax.vmap(flat.guards)(times, vectors)
     else:  # one by one is less to compile, and no slower

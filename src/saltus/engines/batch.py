@@ -497,6 +497,7 @@ def _try_together(carry: Carry, until, together, control: AbstractSteps, stepper
     h = t_new - carry.t
     step = stepper(together(lambda flat, t, y: flat.rate(t, y)), carry.t, carry.y, h)
     project = together(lambda flat, t, y: flat.project(t, y))
+    # Barriers: for GPUs, as in `numerics/runge_kutta.py`.
     y_new = jax.lax.optimization_barrier(project(t_new, step.y) if control.project else step.y)
     times = carry.t + GLANCES[:, None] * h
     vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, GLANCES[:, None, None])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.laws.impact.base import AbstractRoughImpactLaw
-from saltus.laws.impact.stronge import Contact, Progress, _basis, _press, _restart
+from saltus.laws.impact.stronge import SlipProcess
 
 
 class Poisson(AbstractRoughImpactLaw):
@@ -26,7 +24,7 @@ class Poisson(AbstractRoughImpactLaw):
     """
 
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
-        process = _Process.of(velocity, normal, mobility, self.mu)
+        process = SlipProcess.of(velocity, normal, mobility, self.mu)
         whole = (1.0 + self.restitution) * process.pressed.impulse[2]
         return process.until(lambda progress: whole - progress.impulse[2])
 
@@ -43,32 +41,6 @@ class RoughNewton(AbstractRoughImpactLaw):
     """
 
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
-        process = _Process.of(velocity, normal, mobility, self.mu)
+        process = SlipProcess.of(velocity, normal, mobility, self.mu)
         parting = -self.restitution * process.start[2]
         return process.until(lambda progress: parting - progress.velocity[2])
-
-
-class _Process(eqx.Module):
-    """The slip during an impact, up to the greatest compression."""
-
-    basis: Array
-    parts: Contact
-    start: Array
-    closing: Array
-    pressed: Progress
-
-    @staticmethod
-    def of(velocity: Array, normal: Array, mobility: Array, mu: Array) -> _Process:
-        basis = _basis(normal)
-        start = basis.T @ velocity
-        parts = Contact(basis.T @ mobility @ basis, mu)
-        closing = start[2] < 0.0
-        # A separating pair is run through the same formulas with a harmless number.
-        start = start.at[2].set(jnp.where(closing, start[2], -1.0))
-        pressed = _press(parts, Progress(start, jnp.zeros(3), jnp.zeros(())), lambda p: -p.velocity[2])
-        return _Process(basis, parts, start, closing, pressed)
-
-    def until(self, left) -> Array:
-        """The whole impulse in space, once `left` of the progress is used up."""
-        over = _press(self.parts, _restart(self.pressed), left)
-        return jnp.where(self.closing, self.basis @ over.impulse, 0.0)

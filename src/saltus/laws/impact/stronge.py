@@ -36,16 +36,9 @@ class Stronge(AbstractRoughImpactLaw):
     """
 
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
-        basis = _basis(normal)
-        start = basis.T @ velocity
-        parts = Contact(basis.T @ mobility @ basis, self.mu)
-        closing = start[2] < 0.0
-        # A separating pair is run through the same formulas with a harmless number.
-        start = start.at[2].set(jnp.where(closing, start[2], -1.0))
-        pressed = _press(parts, Progress(start, jnp.zeros(3), jnp.zeros(())), lambda p: -p.velocity[2])
-        kept = (1.0 - self.restitution**2) * pressed.work
-        over = _press(parts, _restart(pressed), lambda p: kept - p.work)
-        return jnp.where(closing, basis @ over.impulse, 0.0)
+        process = SlipProcess.of(velocity, normal, mobility, self.mu)
+        kept = (1.0 - self.restitution**2) * process.pressed.work
+        return process.until(lambda progress: kept - progress.work)
 
 
 class Progress(eqx.Module):
@@ -94,6 +87,32 @@ class Contact(eqx.Module):
 
         low, high = bisect(lambda angle: turning(angle)[0] >= 0.0, low, high, BISECTIONS)
         return _polar(_with_slope(lambda angle: turning(angle)[0], 0.5 * (low + high)))[0]
+
+
+class SlipProcess(eqx.Module):
+    """The slip during an impact, up to the greatest compression."""
+
+    basis: Array
+    parts: Contact
+    start: Array
+    closing: Array
+    pressed: Progress
+
+    @staticmethod
+    def of(velocity: Array, normal: Array, mobility: Array, mu: Array) -> SlipProcess:
+        basis = _basis(normal)
+        start = basis.T @ velocity
+        parts = Contact(basis.T @ mobility @ basis, mu)
+        closing = start[2] < 0.0
+        # A separating pair is run through the same formulas with a harmless number.
+        start = start.at[2].set(jnp.where(closing, start[2], -1.0))
+        pressed = _press(parts, Progress(start, jnp.zeros(3), jnp.zeros(())), lambda p: -p.velocity[2])
+        return SlipProcess(basis, parts, start, closing, pressed)
+
+    def until(self, left) -> Array:
+        """The whole impulse in space, once `left` of the progress is used up."""
+        over = _press(self.parts, _restart(self.pressed), left)
+        return jnp.where(self.closing, self.basis @ over.impulse, 0.0)
 
 
 def _polar(angle: Array) -> tuple[Array, Array]:

@@ -231,22 +231,19 @@ def always_separate(work: Workbench) -> Answer:
     )
 
 
-def needs_no_ellipsoid(work: Workbench) -> Answer:
-    touch = work.ellipsoids
+def _stays_apart(what: str, touch: Touch) -> Answer:
+    """That the gap does not go from positive to negative."""
     before, after = touch.gaps(np.array([-0.1, 0.1]))
-    return Answer(
-        not (before > 0 > after),
-        f"two ellipsoids ({touch.contact.label}): gap {before:+.2e} before, {after:+.2e} after",
-    )
+    text = f"{what} ({touch.contact.label}): gap {before:+.2e} before, {after:+.2e} after"
+    return Answer(not (before > 0 > after), text)
+
+
+def needs_no_ellipsoid(work: Workbench) -> Answer:
+    return _stays_apart("two ellipsoids", work.ellipsoids)
 
 
 def not_in_a_plane(work: Workbench) -> Answer:
-    touch = work.planar
-    before, after = touch.gaps(np.array([-0.1, 0.1]))
-    return Answer(
-        not (before > 0 > after),
-        f"ellipsoid and ball in a plane ({touch.contact.label}): gap {before:+.2e} before, {after:+.2e} after",
-    )
+    return _stays_apart("ellipsoid and ball in a plane", work.planar)
 
 
 def quadratic_surface(work: Workbench) -> Answer:

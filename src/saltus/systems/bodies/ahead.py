@@ -18,12 +18,13 @@ from saltus.contacts.first_contact import TOUCH
 from saltus.contacts.local import body_side, fixed_side, meet
 from saltus.hybrid.members import Change
 from saltus.laws.impact import Elastic
+from saltus.numerics.on_host import rotation_matrices
 from saltus.programs import brief_program
 from saltus.shapes.disc import Disc
 from saltus.systems.bodies.searches import pair_index, round_axes
 from saltus.systems.bodies.state import motion_of, place_of
 from saltus.systems.gas.arena import BRIEF
-from saltus.systems.gas.bodies import Bodies, Shapes, matrices
+from saltus.systems.gas.bodies import Bodies, Shapes
 from saltus.systems.gas.hard_bodies import HardBodies
 
 CHUNK = 64  # impacts that are looked at together
@@ -53,7 +54,7 @@ class Ahead:
         self.system, self.until = system, until
         self.mass, self.inertia = np.asarray(system.stock.mass), np.asarray(system.stock.inertia)
         place, motion = place_of(q), motion_of(v)
-        turns = matrices(place.quaternion)
+        turns = rotation_matrices(place.quaternion)
         spin = np.einsum("nij,ni->nj", turns, motion.turning)
         axes, shapes = _shapes_of(system)
         bodies = Bodies(
@@ -202,7 +203,7 @@ class _Impacts:
 
 def _angular_velocity(state: np.ndarray, inertia: np.ndarray) -> np.ndarray:
     """Angular velocities in the lab of rows of the loop."""
-    turns = matrices(state[:, 6:10])
+    turns = rotation_matrices(state[:, 6:10])
     return np.einsum("nij,nj->ni", turns, np.einsum("nij,ni->nj", turns, state[:, 10:13]) / inertia)
 
 
