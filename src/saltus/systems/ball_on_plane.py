@@ -283,7 +283,7 @@ class BallOnPlane(AbstractSystem):
         rim, spins = slip_and_rim[2], slip_and_rim[2] != 0.0
         off = gain[:2] - slip_and_rim[:2] * gain[2] / jnp.where(spins, rim, 1.0)
         time = rim * self.mass / (self.capacity + 1e-300)
-        speed = jnp.sum(state.v.centre**2) + self.radius**2 * jnp.sum(_turning(state.v) ** 2)
+        speed = jnp.sum(state.v.centre**2) + self.radius**2 * jnp.sum(_angular_velocity(state.v) ** 2)
         share = jnp.sum(off * off) * time * time / (speed + 1e-300)
         undefined = jnp.where(spins & (self.capacity > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
@@ -369,7 +369,9 @@ class BallOnPlane(AbstractSystem):
     def observe(self, state: State) -> dict[str, Array]:
         """Everything worth showing of one state."""
         reaction, motion = self.reaction(state), self.motion(state.v)
-        kinetic = 0.5 * self.mass * jnp.sum(state.v.centre**2) + 0.5 * self.inertia * jnp.sum(_turning(state.v) ** 2)
+        kinetic = 0.5 * self.mass * jnp.sum(state.v.centre**2) + 0.5 * self.inertia * jnp.sum(
+            _angular_velocity(state.v) ** 2
+        )
 
         def in_space(tangent):
             return jnp.append(tangent, 0.0)[None]
@@ -377,7 +379,7 @@ class BallOnPlane(AbstractSystem):
         return {
             "position": jnp.append(state.q.centre, self.radius),
             "velocity": jnp.append(state.v.centre, 0.0),
-            "angular_velocity": _turning(state.v),
+            "angular_velocity": _angular_velocity(state.v),
             "contact_position": jnp.append(state.q.centre, 0.0)[None],
             "slip": in_space(motion.slip),
             "spin": motion.spin[None],
@@ -427,7 +429,7 @@ def _without_spin(state: State) -> State:
     return replace_parts(state, v=state.v.replace(spin=jnp.zeros_like(state.v.spin)))
 
 
-def _turning(velocity: BallMotion) -> Float[Array, "3"]:
+def _angular_velocity(velocity: BallMotion) -> Float[Array, "3"]:
     """Angular velocity about x, y, z [rad s-1]."""
     return jnp.append(velocity.rolling, velocity.spin)
 

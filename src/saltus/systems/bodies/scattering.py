@@ -99,7 +99,7 @@ def _encounters(shape1, shape2, keys: Array, numbers: Array, law: AbstractImpact
 
 def _encounter(shape1, shape2, key: Array, numbers: Array, law: AbstractImpactLaw) -> Scattering:
     """One random encounter: where two bodies touch, if they do, and what the impact changes."""
-    one, two, offset = _approaching(shape1, shape2, key, numbers)
+    one, two, offset = _approaching_pair(shape1, shape2, key, numbers)
     reach = shape1.radius() + shape2.radius()
     relative = two.velocity - one.velocity
     speed = jnp.linalg.norm(relative)
@@ -129,7 +129,7 @@ def _encounter(shape1, shape2, key: Array, numbers: Array, law: AbstractImpactLa
     )
 
 
-def _approaching(shape1, shape2, key: Array, numbers: Array) -> tuple[Body, Body, Array]:
+def _approaching_pair(shape1, shape2, key: Array, numbers: Array) -> tuple[Body, Body, Array]:
     """Two bodies whose bounding balls are apart and whose paths pass within reach, and how closely they do."""
     speed, spin, density = numbers
     parts = jax.random.split(key, 5)

@@ -169,7 +169,7 @@ def lift_off(system: SlidingMasses, state: State, index) -> State:
     return eqx.tree_at(lambda s: s.mode, state, state.mode.at[index].set(FREE))
 
 
-def landing(system: SlidingMasses, state: State, index) -> State:
+def hit_surface(system: SlidingMasses, state: State, index) -> State:
     """A flying mass hits the surface: it bounces, or comes to lie.
 
     Each bounce is lower than the one before. When they are no higher than a few hairs, the mass is moved on to the

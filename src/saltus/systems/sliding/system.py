@@ -287,7 +287,7 @@ class SlidingMasses(AbstractSystem):
             guards += [
                 Guard("lift_off", relative_reaction, lambda s: (s.mode == SLIP) | (s.mode == STICK),
                       jump=after(jumps.lift_off)),
-                Guard("landing", self._gap, lambda s: s.mode == FREE, jump=after(jumps.landing),
+                Guard("landing", self._gap, lambda s: s.mode == FREE, jump=after(jumps.hit_surface),
                       settle=after(jumps.come_to_lie)),
             ]  # fmt: skip
         return (*guards, *self._borders(see, relative_reaction))
