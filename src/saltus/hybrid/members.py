@@ -127,7 +127,7 @@ class Paths(Protocol):
         ...
 
 
-class Again(Protocol):
+class ReplayedEvent(Protocol):
     """What a replayed event of a crowd gives: its time, and the rows of its members and the ledger after it."""
 
     t: Array

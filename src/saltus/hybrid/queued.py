@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid.event import Event
-from saltus.hybrid.members import Again, Plan
+from saltus.hybrid.members import Plan, ReplayedEvent
 from saltus.hybrid.state import State
 from saltus.hybrid.system import HybridSystem
 
@@ -48,10 +48,10 @@ class AbstractQueuedSystem(HybridSystem):
 
     @abc.abstractmethod
     def check_replay(self, event: Event) -> None:
-        """Refuse, by `ValueError`, an event that `again` cannot take again."""
+        """Refuse, by `ValueError`, an event that `replay_event` cannot take again."""
 
     @abc.abstractmethod
-    def again(self, event: Event, t: Array, since: Array, q: Array, v: Array) -> Again:
+    def replay_event(self, event: Event, t: Array, since: Array, q: Array, v: Array) -> ReplayedEvent:
         """An event of an earlier run taken again with other numbers, for the rows of those it concerns.
 
         Args:

@@ -309,7 +309,7 @@ def _series_by_loop(q: Array, body_omega: Array, inertia: Array, step: Array) ->
 
     def order(k, terms):
         w, p = terms
-        # Entry j of a row turned back is the term k - j; those beyond k are still zero.
+        # Entry j of a reversed row is the term k - j; those beyond k are still zero.
         back = jnp.roll(w[:, ::-1], k + 1, axis=1)
         scale = step / (k + 1)
         spin, turn = _next_terms(ratios * scale, w @ back.T, p @ back.T)

@@ -140,16 +140,16 @@ class RigidBodies(AbstractQueuedSystem):
         return Schedule(self, start, until)
 
     def check_replay(self, event) -> None:
-        """Refuse an event that `again` does not know."""
+        """Refuse an event that `replay_event` does not know."""
         if event.name != "impact":
             raise ValueError(
                 f"A run in which bodies stay in contact or only graze cannot be replayed, and this one has the event "
                 f"{event.name!r} at t = {event.t:.6g} s. Take a run of impacts alone."
             )
 
-    def again(self, event, t: Array, since: Array, q: Array, v: Array):
-        """An impact of an earlier run taken again, for the rows of those it concerns; see `systems.bodies.again`."""
-        from saltus.systems.bodies.again import strike
+    def replay_event(self, event, t: Array, since: Array, q: Array, v: Array):
+        """An impact of an earlier run taken again, for the rows of those it concerns (`impact_replay`)."""
+        from saltus.systems.bodies.impact_replay import strike
 
         wall = event.data["partner"] - self.n
         partner = None if wall < 0 else jnp.asarray(wall)
