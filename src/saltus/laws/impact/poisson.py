@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.laws.impact.base import AbstractRoughImpactLaw
-from saltus.laws.impact.stronge import SlipProcess
+from saltus.laws.impact.slip_process import Progress, impulse_with_slip
 
 
 class Poisson(AbstractRoughImpactLaw):
@@ -24,9 +25,10 @@ class Poisson(AbstractRoughImpactLaw):
     """
 
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
-        process = SlipProcess.of(velocity, normal, mobility, self.mu)
-        whole = (1.0 + self.restitution) * process.pressed.impulse[2]
-        return process.until(lambda progress: whole - progress.impulse[2])
+        def left(pressed: Progress, now: Progress) -> Array:
+            return (1.0 + self.restitution) * pressed.impulse[2] - now.impulse[2]
+
+        return impulse_with_slip(velocity, normal, mobility, self.mu, left)
 
 
 class RoughNewton(AbstractRoughImpactLaw):
@@ -41,6 +43,9 @@ class RoughNewton(AbstractRoughImpactLaw):
     """
 
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
-        process = SlipProcess.of(velocity, normal, mobility, self.mu)
-        parting = -self.restitution * process.start[2]
-        return process.until(lambda progress: parting - progress.velocity[2])
+        parting = self.restitution * jnp.maximum(-(velocity @ normal), 0.0)
+
+        def left(_: Progress, now: Progress) -> Array:
+            return parting - now.velocity[2]
+
+        return impulse_with_slip(velocity, normal, mobility, self.mu, left)
