@@ -299,7 +299,7 @@ class Bond:
         spin[contacts.second] = closed.spin[:, 1]
         change = np.empty((self.k, ROW))
         change[:, CENTRE] = kappa * rows[:, VELOCITY]
-        change[:, QUATERNION] = 0.5 * kappa * _omega_product(rows[:, TURNING], rows[:, QUATERNION])
+        change[:, QUATERNION] = 0.5 * kappa * _turning(rows[:, TURNING], rows[:, QUATERNION])
         change[:, VELOCITY] = kappa * self.gravity + at.moved[:, :3]
         change[:, TURNING] = kappa * spin + at.moved[:, 3:]
         marks = at.others[:, None, None] * (closed.move + HOLD * self.pace * closed.miss)
@@ -422,7 +422,7 @@ def _solve(coupling: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.linalg.solve(coupling + 1e-13 * np.diag(np.abs(np.diagonal(coupling))), right)
 
 
-def _omega_product(omega: np.ndarray, q: np.ndarray) -> np.ndarray:
+def _turning(omega: np.ndarray, q: np.ndarray) -> np.ndarray:
     """The quaternion (0, omega) times q."""
     a, b, c = omega.T
     w, x, y, z = q.T

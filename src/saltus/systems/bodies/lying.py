@@ -212,7 +212,7 @@ class LyingBody:
         change[LOST] = face.mass * self.mu * face.load * speed
         (rate,) = rows_in(change, 1)
         rate[CENTRE] = velocity
-        rate[QUATERNION] = 0.5 * _omega_product(omega, row[QUATERNION])
+        rate[QUATERNION] = 0.5 * _turning(omega, row[QUATERNION])
         rate[VELOCITY] = face.pull - grip * velocity
         rate[TURNING] = -grip * face.mass * arm**2 / float(face.inertia[2]) * omega
         return change, np.full(len(self.names), speed - self.stop)
@@ -247,6 +247,6 @@ class LyingBody:
         return dataclasses.replace(self, start=y)
 
 
-def _omega_product(omega: np.ndarray, q: np.ndarray) -> np.ndarray:
+def _turning(omega: np.ndarray, q: np.ndarray) -> np.ndarray:
     """The quaternion (0, omega) times q."""
     return np.append(-omega @ q[1:], q[0] * omega + np.cross(omega, q[1:]))
