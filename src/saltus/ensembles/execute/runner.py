@@ -148,6 +148,8 @@ def execute(
             except KeyboardInterrupt:
                 raise Interruption(f"Interrupted. {store.describe_kept()}") from None
             except EnsembleError as error:
+                if client is None:
+                    store.sweep()  # workers were ended while they wrote; those of a cluster go on
                 raise type(error)(f"{error} {store.describe_kept()}") from error
         return tally.progress()
 
