@@ -162,7 +162,7 @@ class BallOnRails(AbstractSystem):
         creeping = jax.tree.map(lambda x: forward * x, creep.ray_motion(self, state.q.creep_angle))
         motion = choose(forward != 0.0, creeping, place.motion)
         result = forces.sliding_contacts(self, place, state.v, motion)
-        result = choose((state.mode == REST).any(), creep.contacts_at_rest(self, place), result)
+        result = choose((state.mode == REST).any(), creep.resting(self, place), result)
         if self.secure:
             return result
         rolling = forces.sticking_contacts(self, place, state.v, forces.rolling_on_one(self, place, state.v))
