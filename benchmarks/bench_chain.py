@@ -54,7 +54,7 @@ def pinned(n: int):
     length = np.append(np.full(n - 1, 1 / n), 2 / n)
     chain = sl.systems.Chain(n, mass=1 / n, length=length, gravity=G, table_friction=1e6)
     straight = np.full(n - 1, math.pi / 2)
-    return chain, chain.held(chain.state_of(straight, (0.0, 1 / n), np.zeros(n - 1), (0.0, 0.0)))
+    return chain, chain.hold(chain.state_of(straight, (0.0, 1 / n), np.zeros(n - 1), (0.0, 0.0)))
 
 
 def free_end(chain, state) -> np.ndarray:

@@ -10,7 +10,7 @@ from stamp import Report, best_of
 
 import saltus as sl
 from saltus.shapes import Body, Ellipsoid
-from saltus.systems.bodies import filled
+from saltus.systems.bodies import fill_box
 
 import jax  # isort: skip
 import jax.numpy as jnp  # isort: skip
@@ -90,7 +90,9 @@ def report_gaps(report: Report) -> None:
 def report_contacts(report: Report) -> None:
     ones, twos = pairs(1024, 5)
     speeds = -0.5 * twos.center + 0.5 * np.random.default_rng(3).standard_normal((1024, 3))
-    twos = jax.vmap(lambda b, v: b.moved(b.center, v, b.quaternion, b.angular_velocity))(twos, jnp.asarray(speeds))
+    twos = jax.vmap(lambda b, v: b.with_motion(b.center, v, b.quaternion, b.angular_velocity))(
+        twos, jnp.asarray(speeds)
+    )
     search = jax.jit(jax.vmap(lambda a, b: sl.contacts.first_contact(a, b, 4.0)))
     found = jax.block_until_ready(search(ones, twos))
     wall, _ = best_of(lambda: jax.block_until_ready(search(ones, twos)), 3)
@@ -102,7 +104,7 @@ def report_events(report: Report) -> None:
     shape, rates = Ellipsoid([0.6, 0.45, 0.35]), []
     for n in SIZES:
         edge = float((n * float(shape.volume()) / FRACTION) ** (1 / 3))
-        bodies = filled(shape, n, [edge] * 3, seed=2, periodic=n >= 50)
+        bodies = fill_box(shape, n, [edge] * 3, seed=2, periodic=n >= 50)
         box = [] if n >= 50 else [(s * np.eye(3)[k], -edge / 2) for k in range(3) for s in (1.0, -1.0)]
         system = sl.systems.RigidBodies(bodies, period=[edge] * 3 if n >= 50 else None, walls=box)
         start = system.start(bodies)

@@ -35,16 +35,25 @@ def double_precision():
     assert jax.config.jax_enable_x64
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _how_programs_are_compiled(request):
+def _compile_for(node):
     """Few optimisations: most tests compile for longer than they compute.
 
-    Modules marked `optimised` are compiled as for users, and all of them by `make test-all`.
+    Modules and tests marked `optimised` are compiled as for users, and all of them by `make test-all`.
     """
-    as_for_users = PROFILE == "thorough" or request.node.get_closest_marker("optimised") is not None
+    as_for_users = PROFILE == "thorough" or node.get_closest_marker("optimised") is not None
     if as_for_users == jax.config.read("jax_disable_most_optimizations"):
         jax.clear_caches()  # what is compiled already was compiled otherwise
         jax.config.update("jax_disable_most_optimizations", not as_for_users)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _how_fixtures_of_a_module_are_compiled(request):
+    _compile_for(request.node)
+
+
+@pytest.fixture(autouse=True)
+def _how_a_test_is_compiled(request):
+    _compile_for(request.node)
 
 
 @pytest.fixture(autouse=True, scope="module")

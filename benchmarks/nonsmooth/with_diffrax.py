@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import optimistix as optx
 
-from saltus.validation.nonsmooth import Happened, Problem, Record
+from saltus.validation.nonsmooth import Problem, ProblemEvent, Record
 
 RTOL, ATOL = 1e-12, 1e-14
 MAX_EVENTS = 400
@@ -54,7 +54,7 @@ class Diffrax:
         problem, modes, mode = self.problem, list(self.problem.rates), 0
         p = {name: jnp.asarray(value, float) for name, value in given.items()}
         t, y, until = problem.begins(given), jnp.asarray(problem.start(given), float), problem.until(given)
-        events: list[Happened] = []
+        events: list[ProblemEvent] = []
         while t < until and len(events) < MAX_EVENTS:
             rules, solve = self.solvers[modes[mode]]
             t_new, y_new, fired, rate = solve(t, y, until, p)
@@ -70,7 +70,7 @@ class Diffrax:
                 mode = modes.index(rule.to)
             elif rule.to is not None:
                 mode = int(rule.to(np, t_new, before, given))
-            events.append(Happened(rule.name, t_new, before, after))
+            events.append(ProblemEvent(rule.name, t_new, before, after))
             t, y = t_new, jnp.asarray(after)
             if rule.ends:
                 break

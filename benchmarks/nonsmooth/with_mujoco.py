@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 from scipy.optimize import brentq
 
-from saltus.validation.nonsmooth import Happened, Problem, Record, problem
+from saltus.validation.nonsmooth import Problem, ProblemEvent, Record, problem
 
 STEP = 2e-5  # [s]
 LASTS = 30  # steps that an impact takes
@@ -69,7 +69,7 @@ def _balls(heights, p: Mapping[str, float], until: float, slope: float = 0.0, st
         for k in np.flatnonzero((before > 0.0) & (gap <= 0.0)):
             share = before[k] / (before[k] - gap[k])
             here = state(data, k, gap)
-            events.append(Happened(f"floor_{k}", float(data.time - STEP * (1.0 - share)), here, here))
+            events.append(ProblemEvent(f"floor_{k}", float(data.time - STEP * (1.0 - share)), here, here))
     end = np.concatenate([gap, data.qvel[0::2]]) if n > 1 else state(data, 0, gap)
     return Record(tuple(events), float(data.time), end)
 

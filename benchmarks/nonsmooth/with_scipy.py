@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from saltus.validation.nonsmooth import Happened, Problem, Record
+from saltus.validation.nonsmooth import Problem, ProblemEvent, Record
 
 RTOL, ATOL, METHOD = 1e-12, 1e-14, "DOP853"
 MAX_EVENTS = 400
@@ -19,7 +19,7 @@ def solve(problem: Problem, p: Mapping[str, float], max_step: float = np.inf) ->
     """The record of a problem; events that pile up are not told from others."""
     modes, mode = list(problem.rates), 0
     t, y, until = problem.begins(p), np.asarray(problem.start(p), float), problem.until(p)
-    events: list[Happened] = []
+    events: list[ProblemEvent] = []
     while t < until and len(events) < MAX_EVENTS:
         name = modes[mode]
         rules = [rule for rule in problem.rules if rule.armed is None or name in rule.armed]
@@ -53,7 +53,7 @@ def solve(problem: Problem, p: Mapping[str, float], max_step: float = np.inf) ->
             mode = modes.index(rule.to)
         elif rule.to is not None:
             mode = int(rule.to(np, t, before, p))
-        events.append(Happened(rule.name, t, before, y))
+        events.append(ProblemEvent(rule.name, t, before, y))
         if rule.ends:
             return Record(tuple(events), t, y)
         if not np.isfinite(y).all():

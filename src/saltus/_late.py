@@ -46,14 +46,14 @@ def _package(load: Callable[[str], Any], names: Sequence[str]) -> type[types.Mod
     Python binds each module that it loads to its name in the package; here that leaves the name as it was.
     """
 
-    def named(name: str) -> property:
-        def found(package: types.ModuleType) -> Any:
+    def property_of(name: str) -> property:
+        def find(package: types.ModuleType) -> Any:
             return vars(package)[name] if name in vars(package) else load(name)
 
         def bind(package: types.ModuleType, value: Any) -> None:
             if not isinstance(value, types.ModuleType):
                 vars(package)[name] = value
 
-        return property(found, bind)
+        return property(find, bind)
 
-    return type("Package", (types.ModuleType,), {name: named(name) for name in names})
+    return type("Package", (types.ModuleType,), {name: property_of(name) for name in names})

@@ -39,7 +39,7 @@ def shield_from_interrupt() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class _Shielded(ProcessPoolExecutor):
+class _ShieldedPool(ProcessPoolExecutor):
     """A pool starts its processes when work is submitted."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
@@ -55,7 +55,7 @@ def pool(number: int, initializer: Callable[..., object], arguments: tuple = ())
     by an error or an interrupt they are ended at once, not when they have finished.
     """
     spawn = multiprocessing.get_context("spawn")
-    with _Shielded(number, mp_context=spawn, initializer=initializer, initargs=arguments) as executor:
+    with _ShieldedPool(number, mp_context=spawn, initializer=initializer, initargs=arguments) as executor:
         try:
             yield executor
         except BaseException:

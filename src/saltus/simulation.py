@@ -20,7 +20,7 @@ from saltus.diagnostics.accuracy import TELLING, Promise, assess
 from saltus.engines.choice import Engine, Options, check_fit, engine_for
 from saltus.engines.replay import Replay
 from saltus.hybrid import AbstractTrajectory, Events, HybridSystem, Outcome, State
-from saltus.hybrid.seen import Seen
+from saltus.hybrid.object_facts import ObjectFacts
 from saltus.programs import brief_program
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 System = TypeVar("System", bound=HybridSystem)
 
-_untraced: Seen[bool] = Seen()  # systems of plain numbers
+_untraced: ObjectFacts[bool] = ObjectFacts()  # systems of plain numbers
 LOOKS = 64  # knots at which the energies of a run are looked at
 
 

@@ -43,7 +43,7 @@ def curvature_and_second_derivatives(surface, x, y):
 
 
 def test_every_exported_surface_is_an_example():
-    concrete = set(sl.surfaces.__all__) - {"AbstractSurface", "named", "synthetic"}
+    concrete = set(sl.surfaces.__all__) - {"AbstractSurface", "named_surface", "synthetic"}
     assert concrete == set(EXAMPLES)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from saltus.scenarios import load, loads
-from saltus.scenarios.replace import replaced, value_at
+from saltus.scenarios.replace import replace_keys, value_at
 
 TIGHT = ["solve.rtol=1e-13", "solve.atol=1e-14"]
 # Central differences, once extrapolated: h^4 of truncation and 1e-14 / h of rounding leave 1e-10 or so of ordinary
@@ -22,7 +22,7 @@ def numbers(end, event_times):
 
 
 def simulated(scenario, events, keys, values):
-    run = replaced(scenario, dict(zip(keys, map(float, values), strict=True))).simulate()
+    run = replace_keys(scenario, dict(zip(keys, map(float, values), strict=True))).simulate()
     assert [event.name for event in run.events] == events  # else there is no derivative to speak of
     return np.asarray(numbers(run.end, [float(event.t) for event in run.events]))
 
@@ -36,7 +36,7 @@ def compared(scenario, keys, tolerance=1e-6, without=()):
         values = np.array([value_at(scenario, key) for key in keys], float)
 
         def replayed(x):
-            again = run.replay(*replaced(scenario, dict(zip(keys, x, strict=True))).build())
+            again = run.replay(*replace_keys(scenario, dict(zip(keys, x, strict=True))).build())
             found = numbers(again.end, again.event_times)
             return found, found
 
@@ -207,7 +207,7 @@ def test_gradients_backwards_of_masses_with_friction_built_from_a_scenario(speed
     run = scenario.simulate()
 
     def way(mu):
-        return run.replay(*replaced(scenario, {"masses.0.mu": mu}).build()).end.q[0, 0]
+        return run.replay(*replace_keys(scenario, {"masses.0.mu": mu}).build()).end.q[0, 0]
 
     # x = v t + a t^2 / 2 with a = g (sin - mu cos) cos along the plane, so dx / dmu = -g cos^2 t^2 / 2.
     expected = -9.81 / 1.25 * 2.0

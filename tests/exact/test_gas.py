@@ -9,8 +9,8 @@ from saltus import scenarios, shapes
 from saltus.ensembles import gas_boxes
 from saltus.gas import Gas, HardBodies, Species
 from saltus.gas.packing import compress
+from saltus.numerics.on_host import rotation_matrices
 from saltus.systems import RigidBodies
-from saltus.systems.gas.bodies import matrices
 from saltus.systems.gas.overlap import gaps
 
 pytestmark = [pytest.mark.slow, pytest.mark.optimised]
@@ -130,7 +130,7 @@ def test_the_event_queue_finds_the_same_impacts(periodic):
     start = gases.random_start([Species([0.9, 0.6, 0.45], 10)], box, periodic=periodic, temperature=1.0, seed=4)
     hard = HardBodies(start, box, periodic=periodic, log=64)
     hard.advance(1.0)
-    spin = np.einsum("nij,nj->ni", matrices(start.quaternion), start.spin() / start.inertia)
+    spin = np.einsum("nij,nj->ni", rotation_matrices(start.quaternion), start.spin() / start.inertia)
     bodies = [
         shapes.Body(
             shapes.Ellipsoid(start.axes[i]), mass=start.mass[i], center=start.place[i], velocity=start.velocity[i],

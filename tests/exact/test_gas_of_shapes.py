@@ -10,9 +10,9 @@ from saltus import scenarios, shapes
 from saltus.gas import Gas, HardBodies, Species
 from saltus.gas.packing import compress
 from saltus.laws.impact import Stronge
+from saltus.numerics.on_host import rotation_matrices
 from saltus.systems import RigidBodies
 from saltus.systems.bodies import ahead
-from saltus.systems.gas.bodies import matrices
 from saltus.systems.gas.overlap import gaps
 
 pytestmark = [pytest.mark.slow, pytest.mark.optimised]
@@ -34,7 +34,7 @@ def edge(species: list[Species], fraction: float) -> np.ndarray:
 
 
 def one_by_one(start, kinds) -> list[shapes.Body]:
-    spin = np.einsum("nij,nj->ni", matrices(start.quaternion), start.spin() / start.inertia)
+    spin = np.einsum("nij,nj->ni", rotation_matrices(start.quaternion), start.spin() / start.inertia)
     return [
         shapes.Body(
             kinds[i], mass=start.mass[i], principal_inertia=start.inertia[i], center=start.place[i],
@@ -94,7 +94,7 @@ def test_superellipsoids_of_exponent_two_move_as_ellipsoids():
 
 
 def test_eggs_given_by_a_function_fly_and_collide():
-    egg = shapes.Supported(lambda n: jnp.sqrt(0.25 * n[0] ** 2 + 0.16 * (n[1] ** 2 + n[2] ** 2)) + 0.03 * n[0] ** 3)
+    egg = shapes.SupportShape(lambda n: jnp.sqrt(0.25 * n[0] ** 2 + 0.16 * (n[1] ** 2 + n[2] ** 2)) + 0.03 * n[0] ** 3)
     species = [Species(egg, 32, mass=1.0)]
     box = edge(species, 0.25)
     hard = HardBodies(gases.random_start(species, box, temperature=1.0, seed=1), box)

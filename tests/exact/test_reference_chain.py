@@ -5,7 +5,7 @@ import pytest
 from saltus import validation
 from saltus.validation import runner
 
-TOPIC = next(topic for topic in runner.read(runner.shipped()) if topic.name == "chain")
+TOPIC = next(topic for topic in runner.read(runner.shipped_files()) if topic.name == "chain")
 
 # Every number of links compiles anew; a few sizes and all that needs no run notice a broken equation quickly.
 QUICK = ("closed-0", "rhs", "jerk", "crossing", "run-limit-n1-", "run-limit-n3-")

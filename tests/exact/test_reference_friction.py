@@ -5,7 +5,7 @@ import pytest
 from saltus import validation
 from saltus.validation import runner
 
-TOPIC = next(topic for topic in runner.read(runner.shipped()) if topic.name == "friction")
+TOPIC = next(topic for topic in runner.read(runner.shipped_files()) if topic.name == "friction")
 
 # Groups that compile systems of their own; what is left runs every law and one system of each kind.
 SLOW = {"groove_spin_down", "pivot_spin_down", "plane_point_contact", "rail_contact_lost", "slip_to_roll_point_contact",

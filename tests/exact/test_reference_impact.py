@@ -5,7 +5,7 @@ import pytest
 from saltus import validation
 from saltus.validation import runner
 
-TOPIC = next(topic for topic in runner.read(runner.shipped()) if topic.name == "impact")
+TOPIC = next(topic for topic in runner.read(runner.shipped_files()) if topic.name == "impact")
 
 # The search for first contacts of superellipsoids compiles for long; what needs none of it is quick.
 SLOW = ("first_contact", "paradox_event", "sustained_contact", "near_paradox_from_past")

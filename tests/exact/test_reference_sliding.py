@@ -5,7 +5,7 @@ import pytest
 from saltus import validation
 from saltus.validation import runner
 
-TOPIC = next(topic for topic in runner.read(runner.shipped()) if topic.name == "sliding")
+TOPIC = next(topic for topic in runner.read(runner.shipped_files()) if topic.name == "sliding")
 
 # The longest compile several systems; the others are enough to notice a broken equation quickly.
 SLOW = {"paper_ex1_stop_mu010", "own_flat_triangle_stop", "own_dome_liftoff", "own_triangle", "paper_ex2_mu010",

@@ -10,7 +10,7 @@ from tests import toys
 
 import saltus as sl
 from saltus.laws import friction
-from saltus.scenarios.replace import replaced
+from saltus.scenarios.replace import replace_keys
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-14}
 
@@ -128,7 +128,7 @@ def test_collisions_are_differentiated_backwards_as_forwards():
 
     def speeds(x):
         keys = ("impact.restitution", "bodies.0.shape.axes.0", "bodies.1.center.2")
-        again = run.replay(*replaced(scenario, dict(zip(keys, x, strict=True))).build(), times=[2.9])
+        again = run.replay(*replace_keys(scenario, dict(zip(keys, x, strict=True))).build(), times=[2.9])
         return jnp.append(again.end.v[:, :6], again.event_times), again.states
 
     x = jnp.array([0.8, 2.0, -4.223])

@@ -167,7 +167,7 @@ def test_the_page_of_an_ensemble_plays_its_samples(browser, tmp_path):
     runs = [("least run out", document(MADE["sliding"]())), ("largest run out", document(MADE["bodies"](), 0.5))]
     summary = types.SimpleNamespace(facts=facts, **nothing)
     path = tmp_path / "ensemble.html"
-    path.write_text(ensemble.page(summary, ensemble.Pictured(samples=runs)), "utf-8")
+    path.write_text(ensemble.page(summary, ensemble.Pictures(samples=runs)), "utf-8")
     with opened(browser, path.as_uri(), width=1000, height=800) as page:
         assert page.locator(".choices button").count() == 2
         assert drawn_share(page)[0] > 0.005

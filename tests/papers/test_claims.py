@@ -6,16 +6,16 @@ import pytest
 
 from saltus.papers.claim import (
     About,
+    Answer,
     AtMost,
     Between,
     Claim,
     Formula,
-    Found,
     Number,
     Numbers,
     Order,
     Statement,
-    Unstated,
+    UnstatedValue,
     format_value,
     judge,
     scientific,
@@ -85,7 +85,7 @@ def test_a_true_statement_is_qualitative_and_a_false_one_corrected():
 
 def test_what_cannot_be_compared_for_want_of_data_is_not_reproducible():
     assert verdict(Order(1e-13), 6.8e-12, missing="the time step") == "not reproducible"
-    assert verdict(Unstated(), 0.72, missing="its value") == "not reproducible"
+    assert verdict(UnstatedValue(), 0.72, missing="its value") == "not reproducible"
     # Where it agrees all the same, it is reproduced.
     assert verdict(Order(1e-9), 1.3e-9, missing="the time step") == "reproduced"
 
@@ -98,7 +98,7 @@ def test_a_claim_is_judged_by_what_its_computation_finds():
             "says",
             Number("0.053"),
             "how",
-            lambda work: Found(value * work, "text"),
+            lambda work: Answer(value * work, "text"),
             missing="g.",
             why="Why.",
         )

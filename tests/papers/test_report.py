@@ -21,7 +21,7 @@ def found():
     """A small paper, really reproduced, with a real figure."""
     from matplotlib.figure import Figure
 
-    from saltus.papers.claim import Found, Number, Statement
+    from saltus.papers.claim import Answer, Number, Statement
 
     def draw(work):
         figure = Figure(figsize=(3, 2))
@@ -33,14 +33,14 @@ def found():
         about="About it.",
         workbench=lambda quick: 2.0,
         claims=(
-            Claim("b", "Eq. 10", "the second", Number("4.0"), "how", lambda work: Found(2 * work, "4")),
-            Claim("a", "Eq. 9", "the first", Number("7.5"), "how", lambda work: Found(2 * work, "4"), why="Misprint."),
-            Claim("c", "text", "the third", Statement(), "how", lambda work: Found(True, "so it is")),
-            Claim("d", "text", "slow one", Statement(), "how", lambda work: Found(True, ""), slow=True),
+            Claim("b", "Eq. 10", "the second", Number("4.0"), "how", lambda work: Answer(2 * work, "4")),
+            Claim("a", "Eq. 9", "the first", Number("7.5"), "how", lambda work: Answer(2 * work, "4"), why="Misprint."),
+            Claim("c", "text", "the third", Statement(), "how", lambda work: Answer(True, "so it is")),
+            Claim("d", "text", "slow one", Statement(), "how", lambda work: Answer(True, ""), slow=True),
         ),
         drawings=(Drawing("one", "A line", "Caption.", draw), Drawing("two", "Another", "", draw, slow=True)),
         errata=(Erratum("Eq. 9", "x", "2x", "", lambda work: (0.5, 0.0)), Erratum("p. 1", "teh", "the")),
-        discoveries=(Discovery("Something new", lambda work: Found(1, "one"), "by looking"),),
+        discoveries=(Discovery("Something new", lambda work: Answer(1, "one"), "by looking"),),
     )  # fmt: skip
     return paper
 

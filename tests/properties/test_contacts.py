@@ -134,7 +134,7 @@ def test_the_gap_depends_neither_on_the_order_of_the_bodies_nor_on_the_frame(tou
 
     def turned(body):
         place = (rotation.rotate(turn, body.center), body.velocity, rotation.multiply(turn, body.quaternion))
-        return body.moved(*place, body.angular_velocity)
+        return body.with_motion(*place, body.angular_velocity)
 
     back = jax.jit(jax.vmap(lambda body: body.after(-0.3)))
     earlier = [back(body) for body in (touches.body1, touches.body2)]

@@ -45,7 +45,9 @@ def passing(turn1, turn2, spin1, spin2, shift):
     """A needle that turns, and a plate that turns and flies past it, moved by `shift` along z."""
     needle, plate = (Body(Ellipsoid(axes), density=1.0) for axes in ([2.0, 0.1, 0.1], [1.5, 1.5, 0.05]))
     start, velocity = jnp.stack([-3.0, 0.2, shift]), jnp.asarray([1.5, 0.0, 0.0])
-    return needle.moved(jnp.zeros(3), jnp.zeros(3), turn1, spin1), plate.moved(start, velocity, turn2, spin2)
+    return needle.with_motion(jnp.zeros(3), jnp.zeros(3), turn1, spin1), plate.with_motion(
+        start, velocity, turn2, spin2
+    )
 
 
 @eqx.filter_jit
@@ -77,7 +79,7 @@ def test_a_dip_of_a_needle_into_a_plate_is_found_and_a_pass_as_close_is_none():
 
 def _needle(turn, spin, height):
     body = Body(Ellipsoid([2.0, 0.1, 0.1]), density=1.0)
-    return body.moved(jnp.stack([0.0, 0.0, height]), jnp.zeros(3), turn, spin)
+    return body.with_motion(jnp.stack([0.0, 0.0, height]), jnp.zeros(3), turn, spin)
 
 
 @eqx.filter_jit

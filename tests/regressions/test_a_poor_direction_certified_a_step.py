@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from saltus.gas import HardBodies, Species, random_start
-from saltus.systems.gas.forecast import Seen, _touches
+from saltus.systems.gas.forecast import PairView, _touches
 
 LONG = np.array([3.0, 1.0, 1.0]) * 0.5 / 3.0 ** (1 / 3)
 EDGE = np.full(3, (64 * np.pi / 6 / 0.3) ** (1 / 3))
@@ -32,7 +32,7 @@ def balls_apart() -> HardBodies:
     ],
 )
 def test_only_a_direction_that_has_converged_tells_what_happens_at_a_contact(gap, rate, change, wanted):
-    seen = Seen(*(jnp.asarray(number) for number in (gap, rate, change, 0.5, 1e-3)))
+    seen = PairView(*(jnp.asarray(number) for number in (gap, rate, change, 0.5, 1e-3)))
     found = _touches(balls_apart().terms, seen, jnp.asarray(0.3))
     assert tuple(bool(one) for one in found) == wanted
 

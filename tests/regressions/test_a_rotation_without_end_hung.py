@@ -23,7 +23,7 @@ def test_a_search_for_a_contact_in_a_motion_that_is_not_finite_ends_uncertified(
     axes = [0.3, 0.4, 0.6]
     one = Body(Ellipsoid(axes), density=1.0, angular_velocity=[1.0, 0.2, 0.1])
     two = Body(Ellipsoid(axes), density=1.0, center=[3.0, 0.0, 0.0], velocity=[-1.0, 0.0, 0.0])
-    lost = two.moved(two.center, two.velocity, two.quaternion, jnp.asarray([np.nan, 0.0, 0.0]))
+    lost = two.with_motion(two.center, two.velocity, two.quaternion, jnp.asarray([np.nan, 0.0, 0.0]))
     found = first_contact(one, lost, 4.0)
     assert not bool(found.happens) and not bool(found.certified)
     assert bool(first_contact(one, two, 4.0).certified)

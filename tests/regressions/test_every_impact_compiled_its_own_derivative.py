@@ -5,7 +5,7 @@ import jax
 import pytest
 
 from saltus.scenarios import load
-from saltus.scenarios.replace import replaced
+from saltus.scenarios.replace import replace_keys
 from saltus.systems.bodies import again
 
 
@@ -23,7 +23,7 @@ def test_all_impacts_and_all_calls_share_one_program(monkeypatch):
     assert len(run.events) >= 3
 
     def height(restitution):
-        return run.replay(*replaced(scenario, {"impact.restitution": restitution}).build()).end.q[0, 2]
+        return run.replay(*replace_keys(scenario, {"impact.restitution": restitution}).build()).end.q[0, 2]
 
     own = float(scenario.impact.restitution)
     slopes = {float(jax.grad(height)(own)) for _ in range(2)}

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 from saltus.scenarios import load
-from saltus.scenarios.replace import replaced
+from saltus.scenarios.replace import replace_keys
 
 
 def test_a_ball_on_rails_whose_friction_is_traced_fires_the_guards_of_its_run():
@@ -14,12 +14,14 @@ def test_a_ball_on_rails_whose_friction_is_traced_fires_the_guards_of_its_run():
     run = scenario.simulate()
 
     def place(mu):
-        again = run.replay(*replaced(scenario, {"friction.mu": mu}).build())
+        again = run.replay(*replace_keys(scenario, {"friction.mu": mu}).build())
         return again.end.q[0], again.end.q[0]
 
     slope, there = jax.jacfwd(place, has_aux=True)(jnp.asarray(scenario.friction.mu))
     assert float(there) == pytest.approx(float(run.end.q[0]), rel=1e-11)
-    ends = [replaced(scenario, {"friction.mu": scenario.friction.mu + h}).simulate().end.q[0] for h in (1e-4, -1e-4)]
+    ends = [
+        replace_keys(scenario, {"friction.mu": scenario.friction.mu + h}).simulate().end.q[0] for h in (1e-4, -1e-4)
+    ]
     assert float(slope) == pytest.approx(float(ends[0] - ends[1]) / 2e-4, rel=1e-5)
 
 

@@ -17,7 +17,7 @@ from saltus.engines.steppers import stepper
 from saltus.hybrid import State
 from saltus.numerics import lanes as numeric_lanes
 from saltus.numerics.lanes import SlowPathWarning, side_by_side
-from saltus.numerics.scalars import CannotScalariseError, Scalars, as_inputs, needed, scalarize
+from saltus.numerics.scalars import CannotScalariseError, Scalars, as_inputs, needed_nodes, scalarize
 from saltus.numerics.scalars.programs import RULES
 
 
@@ -84,7 +84,7 @@ def test_a_parameter_that_another_version_of_jax_calls_otherwise_is_named():
     s = Scalars()
     (found,) = _inline(s, other, [as_inputs(s, np.zeros((2, 2)), "x")])
     with pytest.raises(CannotScalariseError, match=r"a parameter 'permutation', which JAX .* does not have"):
-        needed(found.ravel())
+        needed_nodes(found.ravel())
 
 
 class Tall(BouncingBall):

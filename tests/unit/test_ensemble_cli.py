@@ -248,7 +248,7 @@ def test_durations_are_told_for_people():
 
 def test_the_bar_shows_rate_and_time_left(monkeypatch):
     from saltus.cli.ensemble import _bar
-    from saltus.ensembles.execute.runner import Standing
+    from saltus.ensembles.execute.runner import EnsembleProgress
 
     class Terminal(io.StringIO):
         def isatty(self):
@@ -258,8 +258,8 @@ def test_the_bar_shows_rate_and_time_left(monkeypatch):
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("COLUMNS", "120")
     with _bar("small", quiet=False) as tell:
-        tell(Standing(1000, 0, 0, 3.0))
-        tell(Standing(1000, 250, 0, 10.0, pace=50.0))
+        tell(EnsembleProgress(1000, 0, 0, 3.0))
+        tell(EnsembleProgress(1000, 250, 0, 10.0, pace=50.0))
     assert "250/1000" in screen.getvalue() and "50 per second, 15 s left" in screen.getvalue()
     with _bar("small", quiet=True) as tell:
         assert tell is None

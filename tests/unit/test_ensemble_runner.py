@@ -12,7 +12,7 @@ import pytest
 from tests.ensemble_kills import ROOT, bits, children, environment, gone, opened, started, wait_for_some_done
 from tests.ensemble_work import Toy
 
-from saltus.ensembles.errors import ChunkError, Interrupted
+from saltus.ensembles.errors import ChunkError, Interruption
 from saltus.ensembles.execute.runner import execute
 from saltus.ensembles.store import Store
 from saltus.errors import ScenarioError
@@ -112,7 +112,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, undisturbed):
 
     for workers in (1, 2):
         path = tmp_path / f"{workers}.zarr"
-        with pytest.raises(Interrupted, match=r"Interrupted\. \d+ of 2000 samples are done.*--resume"):
+        with pytest.raises(Interruption, match=r"Interrupted\. \d+ of 2000 samples are done.*--resume"):
             execute(Toy(2000), path, workers=workers, chunk=300, tell=interrupt)
         standing = execute(Toy(2000), path, resume=True, workers=1)
         assert 600 <= standing.found < 2000 and bits(path) == undisturbed

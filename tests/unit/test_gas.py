@@ -23,9 +23,10 @@ from saltus.gas.states import bodies_of
 from saltus.hybrid import Outcome
 from saltus.laws.impact import Newton
 from saltus.numerics import tournament
+from saltus.numerics.on_host import rotation_matrices
 from saltus.scenarios.gas import start_of
 from saltus.scenarios.loader import validate
-from saltus.systems.gas.bodies import Bodies, matrices
+from saltus.systems.gas.bodies import Bodies
 from saltus.systems.gas.overlap import gaps
 from saltus.systems.gas.separation import certain_time
 
@@ -163,7 +164,7 @@ def test_normals_of_walls_may_have_any_length():
 def test_the_orientation_of_a_mixture_is_that_of_its_long_bodies():
     mixed = bodies_of([Species(LONG, 3), Species([0.5] * 3, 5)], seed=1)
     alone = bodies_of([Species(LONG, 3)], seed=1)
-    turns = matrices(mixed.quaternion)
+    turns = rotation_matrices(mixed.quaternion)
     assert np.array_equal(long_axes(mixed.axes, turns), long_axes(alone.axes, turns[:3]))
     assert long_axes(np.full((5, 3), 0.5), turns[3:]).shape == (5, 3)
 

@@ -7,7 +7,7 @@ import pytest
 
 import saltus as sl
 from saltus.laws.friction import Combined, Coulomb
-from saltus.laws.friction.weakened import Weakened
+from saltus.laws.friction.weakened import WeakenedFriction
 
 SLOPE = sl.surfaces.Plane(-0.2, 0.0)
 G = 9.81
@@ -87,7 +87,7 @@ def test_a_raft_obeys_a_law_of_ones_own_as_masses_do():
 
 
 def test_a_share_of_a_law_is_that_share_of_its_forces():
-    law = Weakened(Coulomb(0.4), jnp.array([1.0, 0.0]))
+    law = WeakenedFriction(Coulomb(0.4), jnp.array([1.0, 0.0]))
     slip = jnp.array([[1.0, 0.0], [0.0, 2.0]])
     assert np.asarray(law.reaction(slip, jnp.zeros(2), jnp.ones(2)).force).tolist() == [[-0.4, 0.0], [0.0, 0.0]]
     assert np.asarray(law.capacity(jnp.ones(2))).tolist() == np.asarray(law.grip(jnp.ones(2))).tolist() == [0.4, 0.0]

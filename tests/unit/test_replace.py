@@ -7,24 +7,24 @@ import pytest
 
 import saltus as sl
 from saltus.scenarios import load
-from saltus.scenarios.replace import replaced, value_at
+from saltus.scenarios.replace import replace_keys, value_at
 
 
 def test_value_is_put_at_a_key_and_the_scenario_is_left_as_it_was():
     bowl = load("bowl").scenario
-    other = replaced(bowl, {"masses.1.mass": 3.0, "surface.radius": 2.0, "friction.mu": 0.5})
+    other = replace_keys(bowl, {"masses.1.mass": 3.0, "surface.radius": 2.0, "friction.mu": 0.5})
     assert (value_at(other, "masses.1.mass"), other.surface.radius, other.friction.mu) == (3.0, 2.0, 0.5)
     assert value_at(bowl, "masses.1.mass") == 1.0 and bowl.surface.radius == 1.0
     assert other.masses[0] is bowl.masses[0]
 
 
 def test_entries_of_lists_and_dicts_are_replaced():
-    assert value_at(replaced(load("bowl").scenario, {"masses.0.position.1": 7.0}), "masses.0.position") == [
+    assert value_at(replace_keys(load("bowl").scenario, {"masses.0.position.1": 7.0}), "masses.0.position") == [
         load("bowl").scenario.masses[0].position[0],
         7.0,
     ]
     formula = load("expression-surface").scenario
-    assert replaced(formula, {"surface.parameters.a": 7.0}).surface.parameters["a"] == 7.0
+    assert replace_keys(formula, {"surface.parameters.a": 7.0}).surface.parameters["a"] == 7.0
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_entries_of_lists_and_dicts_are_replaced():
 )
 def test_wrong_key_is_told_in_one_sentence(key, words):
     with pytest.raises(sl.ScenarioError, match=words):
-        replaced(load("bowl").scenario, {key: 1.0})
+        replace_keys(load("bowl").scenario, {key: 1.0})
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_scenario_is_built_from_a_traced_number(name, key):
     scenario = load(name).scenario
 
     def built(value):
-        return eqx.filter(replaced(scenario, {key: value}).build(), eqx.is_inexact_array)
+        return eqx.filter(replace_keys(scenario, {key: value}).build(), eqx.is_inexact_array)
 
     value = value_at(scenario, key)
     shapes = jax.eval_shape(built, jnp.asarray(0.5 if value is None else value))
@@ -72,7 +72,7 @@ def test_scenario_is_built_from_a_traced_number(name, key):
 @pytest.mark.parametrize("overhang", [0.4, 1.0, 2.7])
 def test_traced_overhang_hangs_as_many_links_as_a_known_one(overhang):
     scenario = load("chain", ["links=4", "length=[1.0, 0.8, 1.2, 1.0]", f"overhang={overhang}"]).scenario
-    traced = jax.jit(lambda value: replaced(scenario, {"overhang": value}).build()[1])(overhang)
+    traced = jax.jit(lambda value: replace_keys(scenario, {"overhang": value}).build()[1])(overhang)
     known = scenario.build()[1]
     assert jnp.array_equal(traced.mode, known.mode)
     assert jnp.allclose(traced.q, known.q, atol=1e-15)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from saltus.numerics.scalars import CannotScalariseError, Scalars, as_inputs, cost, evaluate, needed, scalarize
+from saltus.numerics.scalars import CannotScalariseError, Scalars, as_inputs, cost, evaluate, needed_nodes, scalarize
 from saltus.numerics.scalars.quick import from_single_precision
 
 LANES = 5
@@ -104,9 +104,9 @@ def test_what_cannot_be_written_out_is_named_only_if_it_is_needed():
     s = Scalars()
     matrix = as_inputs(s, np.eye(2), "m")
     trace, largest = scalarize(lambda m: (jnp.trace(m), jnp.linalg.eigvalsh(m)[-1]), (np.eye(2),), [matrix], s)
-    needed(trace.ravel())
+    needed_nodes(trace.ravel())
     with pytest.raises(CannotScalariseError, match="eigh"):
-        needed(largest.ravel())
+        needed_nodes(largest.ravel())
 
 
 def test_quick_inverse_roots_and_quotients_are_right_to_the_last_bits():

@@ -8,13 +8,13 @@ import pytest
 
 from saltus import contacts
 from saltus.scenarios.shape import ShapeTable
-from saltus.shapes import Ball, Block, Body, Ellipsoid, Implicit, Superellipsoid, Supported
+from saltus.shapes import Ball, Block, Body, Ellipsoid, Implicit, Superellipsoid, SupportShape
 
 AXES = np.array([1.0, 0.8, 0.6])
 KNOWN = Ellipsoid(AXES)
 GIVEN = {
     "implicit": lambda: Implicit(lambda x: jnp.sum((x / AXES) ** 2) - 1.0),
-    "support": lambda: Supported(lambda n: jnp.sqrt(jnp.sum((AXES * n) ** 2))),
+    "support": lambda: SupportShape(lambda n: jnp.sqrt(jnp.sum((AXES * n) ** 2))),
 }
 
 

@@ -106,7 +106,7 @@ def test_a_surface_without_a_class_comes_from_its_formula():
 
 def test_every_topic_has_shipped_cases():
     others = {"nonsmooth"}  # the library of `saltus verify`, beside its solutions
-    assert {topic.name for topic in runner.read(runner.shipped())} == set(runner.TOPICS) - others
+    assert {topic.name for topic in runner.read(runner.shipped_files())} == set(runner.TOPICS) - others
 
 
 def test_states_of_gases_are_checked_when_asked_for():
@@ -126,7 +126,7 @@ def test_the_groups_that_files_may_have_are_those_that_can_be_checked(name):
 
 
 def test_every_case_is_in_one_part_and_alike_ones_stay_together():
-    topics = runner.read(runner.shipped())
+    topics = runner.read(runner.shipped_files())
     found = parts(topics)
     numbers = sorted(number for part in found for number, _ in part.cases)
     assert numbers == list(range(sum(len(topic.cases) for topic in topics)))

@@ -23,7 +23,7 @@ from saltus.calibration.result import Calibration
 from saltus.calibration.uncertainty import Uncertainty
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
-from saltus.scenarios.loader import Loaded, load
+from saltus.scenarios.loader import LoadedScenario, load
 
 SMALL_STEP = 1e-11  # of the parameters; a step below it is the last one
 LITTLE_GAIN = 1e-14  # of the sum of squares; a step that gains less is the last one
@@ -42,7 +42,7 @@ Progress = Callable[[int, float], None]
 
 
 def calibrate(
-    scenario: Scenario | Loaded | str | Path,
+    scenario: Scenario | LoadedScenario | str | Path,
     observed: Any,
     parameters: Any,
     *,
@@ -90,10 +90,10 @@ def calibrate(
     return search.result()
 
 
-def _scenario(given: Scenario | Loaded | str | Path, allow_python: bool) -> Scenario:
+def _scenario(given: Scenario | LoadedScenario | str | Path, allow_python: bool) -> Scenario:
     if isinstance(given, Scenario):
         return given
-    if isinstance(given, Loaded):
+    if isinstance(given, LoadedScenario):
         return given.scenario
     return load(given, allow_python=allow_python).scenario
 
@@ -111,11 +111,11 @@ class _Point:
         return float(self.residuals @ self.residuals)
 
 
-class _Settled(Exception):  # noqa: N818  (the search is over, by no error)
+class _Convergence(Exception):  # noqa: N818  (the search is over, by no error)
     """Nothing to speak of can be gained any more."""
 
 
-class _GivenUp(Exception):  # noqa: N818
+class _StepLimit(Exception):  # noqa: N818
     """So many steps were taken as are allowed."""
 
 
@@ -167,7 +167,7 @@ class _Search:
                 if progress is not None:
                     progress(self.iterations, self.here.cost)
             if self.iterations >= max_iterations:
-                raise _GivenUp
+                raise _StepLimit
             return self.jacobian
 
         more: dict[str, Any] = {"jac": slope, "gtol": None}  # SciPy's hints allow neither
@@ -176,10 +176,10 @@ class _Search:
                 self._excess, self.here.values, bounds=(self.low, self.high), method="dogbox", x_scale="jac",
                 ftol=LITTLE_GAIN, xtol=SMALL_STEP, max_nfev=TRIES * max_iterations, **more,
             )  # fmt: skip
-        except _Settled:
+        except _Convergence:
             self.converged = True
             return
-        except _GivenUp:
+        except _StepLimit:
             if self._expected_gain() > self._enough():
                 self.why = f"Not converged after {max_iterations} steps; raise `max_iterations` or begin nearer."
                 return
@@ -195,7 +195,7 @@ class _Search:
         except (ScenarioError, FloatingPointError):
             self.last = None  # beyond what the scenario allows, or what was observed does not happen there
         if (self.last is None or self.last.cost >= self.here.cost) and self._expected_gain() <= self._enough():
-            raise _Settled
+            raise _Convergence
         return np.full_like(self.data, np.nan) if self.last is None else -self.last.residuals
 
     def _enough(self) -> float:

@@ -16,7 +16,7 @@ from saltus.errors import ScenarioError
 from saltus.hybrid import State
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.loader import validate
-from saltus.scenarios.replace import replaced
+from saltus.scenarios.replace import replace_keys
 
 if TYPE_CHECKING:
     from saltus.simulation import Run
@@ -55,7 +55,7 @@ class Model:
 
     def with_values(self, values) -> Scenario:
         """The scenario with these parameters, checked."""
-        plain = replaced(self.scenario, dict(zip(self.keys, map(float, values), strict=True)))
+        plain = replace_keys(self.scenario, dict(zip(self.keys, map(float, values), strict=True)))
         return validate(plain.model_dump(exclude_unset=True) | {"kind": plain.kind})
 
     def run(self, values) -> Run:
@@ -83,11 +83,11 @@ class Model:
 
         def of(x):
             try:
-                system, start = replaced(self.scenario, dict(zip(self.keys, x, strict=True))).build()
+                system, start = replace_keys(self.scenario, dict(zip(self.keys, x, strict=True))).build()
             except UNTRACEABLE as reason:
                 raise NotReplayable(str(reason)) from reason
             # Every number of the start is made to depend on the parameters, so that all stretches share one program.
-            start = _depending(start, x[0])
+            start = _make_dependent(start, x[0])
             try:
                 again = run.replay(system, start, where.times if where.times.size else None)
             except ValueError as reason:
@@ -137,7 +137,7 @@ def _observe(system, parts: list[State], end: State, clock, places: dict[str, np
 
 
 @eqx.filter_jit
-def _depending(start: State, number) -> State:
+def _make_dependent(start: State, number) -> State:
     return jax.tree.map(lambda leaf: leaf + 0.0 * number if eqx.is_inexact_array(leaf) else leaf, start)
 
 

@@ -15,7 +15,7 @@ from saltus.cli.options import AllowPython, Debug, Json, Overrides, Quiet, Scena
 if TYPE_CHECKING:
     from saltus.scenarios.base import Scenario
     from saltus.scenarios.ensemble import EnsembleModel
-    from saltus.scenarios.loader import Loaded
+    from saltus.scenarios.loader import LoadedScenario
 
 FEW = 8  # masses that are named one by one
 
@@ -59,7 +59,7 @@ def command(
             print("An ensemble of {samples} samples ({design}) varies {keys}.".format(**facts["ensemble"]))
 
 
-def _check_start(loaded: Loaded) -> list[str] | None:
+def _check_start(loaded: LoadedScenario) -> list[str] | None:
     """Modes of sliding masses at the start, after it has been found possible; None for other kinds.
 
     Only building the start tells, which needs JAX. A start that was found possible is remembered beside the programs,

@@ -19,7 +19,7 @@ from saltus.cli.options import AllowPython, Debug, Json, Overrides, Quiet
 
 if TYPE_CHECKING:
     from saltus.ensembles.compute.task import ScenarioWork
-    from saltus.ensembles.execute.runner import Standing
+    from saltus.ensembles.execute.runner import EnsembleProgress
     from saltus.ensembles.store import Store
 
 
@@ -62,7 +62,7 @@ def command(
     What is done stays valid whatever happens; --resume goes on where a run was stopped.
     """
     from saltus.ensembles.compute.task import ScenarioWork
-    from saltus.ensembles.errors import EnsembleError, Interrupted
+    from saltus.ensembles.errors import EnsembleError, Interruption
     from saltus.ensembles.execute.runner import execute
     from saltus.ensembles.store import Store
     from saltus.scenarios import load
@@ -80,11 +80,11 @@ def command(
         if debug:
             raise
         error(str(problem))
-        raise typer.Exit(130 if isinstance(problem, Interrupted) else 1) from None
+        raise typer.Exit(130 if isinstance(problem, Interruption) else 1) from None
     _tell(work, Store(out), standing, json, quiet)
 
 
-def _tell(work: ScenarioWork, store: Store, standing: Standing, json: bool, quiet: bool) -> None:
+def _tell(work: ScenarioWork, store: Store, standing: EnsembleProgress, json: bool, quiet: bool) -> None:
     """What came out; how many samples could not be built, and why the first. Where none could, that is an error."""
     facts = summary(store, standing)
     if json:
@@ -133,7 +133,7 @@ def _keep_series(work: ScenarioWork, store: Store, count: int, quiet: bool) -> N
         write_series(work, store, count, lambda done: told(done, f"{done} of {count} samples"))
 
 
-def summary(store: Store, standing: Standing) -> dict[str, Any]:
+def summary(store: Store, standing: EnsembleProgress) -> dict[str, Any]:
     """What is said of an ensemble."""
     from saltus.ensembles.execute.series import n_series
 
@@ -201,7 +201,7 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @contextlib.contextmanager
-def _bar(name: str, quiet: bool) -> Iterator[Callable[[Standing], None] | None]:
+def _bar(name: str, quiet: bool) -> Iterator[Callable[[EnsembleProgress], None] | None]:
     """A bar on stderr with rate and time left, while it is a terminal; gone afterwards."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -220,7 +220,7 @@ def _bar(name: str, quiet: bool) -> Iterator[Callable[[Standing], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar, interrupt.doing(bar.stop):
         task = bar.add_task(name, total=None, rate="starting")
 
-        def tell(standing: Standing) -> None:
+        def tell(standing: EnsembleProgress) -> None:
             compiling = standing.ended == standing.found
             rate = "compiling" if compiling else f"{standing.pace:.4g} per second, {clock(standing.left)} left"
             bar.update(task, total=standing.samples, completed=standing.ended, rate=rate)

@@ -60,11 +60,11 @@ def command(
     first = next(_stored(runs[0]), None)
     if first is not None and first.attrs.get("kind") == "ground_body":
         files = stones.Files(out, plot, profile)
-        _tell(stones.mapped(_over_one(runs), _terrain(first, runs[0]), files, barrier), json, quiet)
+        _tell(stones.write_maps(_over_one(runs), _terrain(first, runs[0]), files, barrier), json, quiet)
         return
     if barrier is not None:
         raise ScenarioError("`--barrier` is for runs of stones (kind ground_body). Leave it out.")
-    facts = _mapped(runs, out, plot)
+    facts = _write_maps(runs, out, plot)
     if json:
         print_json(facts)
     elif not quiet:
@@ -89,7 +89,7 @@ def _check_profile(profile: Path, barrier: str | None, force: bool) -> None:
     pictures.check_file(profile, force)
 
 
-def _mapped(runs: list[Path], out: Path, plot: Path | None) -> dict[str, Any]:
+def _write_maps(runs: list[Path], out: Path, plot: Path | None) -> dict[str, Any]:
     """Write the maps of runs of masses over one terrain; what there is to say of them."""
     import numpy as np
 

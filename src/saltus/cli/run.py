@@ -14,7 +14,7 @@ from saltus.cli.options import AllowPython, Animate, Debug, Force, Html, Json, O
 from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from saltus.scenarios import Loaded
+    from saltus.scenarios import LoadedScenario
     from saltus.simulation import Run
 
 
@@ -61,13 +61,13 @@ class Files(NamedTuple):
     html: Path | None
 
 
-def _run(loaded: Loaded, files: Files, resume: bool, quiet: bool) -> dict[str, Any]:
+def _run(loaded: LoadedScenario, files: Files, resume: bool, quiet: bool) -> dict[str, Any]:
     """Run a scenario and write what is wanted; the summary."""
     from saltus.io import without_dask, write
 
     options = _checkpoint(loaded, files.out, resume)
     began = time.perf_counter()
-    with progress(quiet) as bar, without_dask(), interrupt.remark_on_interrupt(lambda: _left_by(options)):
+    with progress(quiet) as bar, without_dask(), interrupt.remark_on_interrupt(lambda: _leftovers(options)):
         run = simulate(loaded, bar, options)
         attributes = {"scenario": loaded.text, "scenario_name": loaded.name, "wall_time": run.wall_time}
         with bar.stage("sampling"):
@@ -92,7 +92,7 @@ def _check_files(out: Path | None, plot: Path | None, animate: Path | None, html
     pictures.check(plot, animate, html, force)
 
 
-def _checkpoint(loaded: Loaded, out: Path | None, resume: bool) -> dict[str, Any]:
+def _checkpoint(loaded: LoadedScenario, out: Path | None, resume: bool) -> dict[str, Any]:
     """Where a long run is saved now and then: beside its result."""
     can = getattr(loaded.scenario, "measure", None) is not None
     if resume and not (can and out is not None):
@@ -102,7 +102,7 @@ def _checkpoint(loaded: Loaded, out: Path | None, resume: bool) -> dict[str, Any
     return {"checkpoint": out.with_name(f"{out.name}.checkpoint.npz"), "resume": resume, "identity": loaded.text}
 
 
-def _left_by(options: dict[str, Any]) -> str:
+def _leftovers(options: dict[str, Any]) -> str:
     """What an interrupted run leaves behind."""
     saved = options.get("checkpoint")
     if saved is None or not saved.exists():
@@ -110,7 +110,7 @@ def _left_by(options: dict[str, Any]) -> str:
     return f"Its state is saved in {saved.name!r}: the same command with --resume goes on from there."
 
 
-def simulate(loaded: Loaded, bar: Progress, options: dict[str, Any] | None = None) -> Run:
+def simulate(loaded: LoadedScenario, bar: Progress, options: dict[str, Any] | None = None) -> Run:
     """Run a scenario with a progress bar."""
     goal = getattr(loaded.scenario, "goal", None)
     if goal is not None:
@@ -125,7 +125,7 @@ def simulate(loaded: Loaded, bar: Progress, options: dict[str, Any] | None = Non
         return loaded.scenario.simulate(progress=report, **(options or {}))
 
 
-def _run_events(loaded: Loaded, bar: Progress, goal: int, options: dict[str, Any]) -> Run:
+def _run_events(loaded: LoadedScenario, bar: Progress, goal: int, options: dict[str, Any]) -> Run:
     """Run a scenario that ends after a number of events."""
     with bar.stage(f"running {loaded.name}", total=float(goal)) as told:
         told(0.0, "compiling")

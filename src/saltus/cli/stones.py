@@ -25,7 +25,7 @@ class Files:
 NEEDED = ("position", "velocity", "kinetic_energy", "jump_height", "mode")
 
 
-def mapped(
+def write_maps(
     datasets: Iterable[tuple[Path, xr.Dataset]], surface: dict, files: Files, barrier: str | None
 ) -> dict[str, Any]:
     """Write the maps of runs over one terrain, and the profile of a barrier; what there is to say of them."""

@@ -88,7 +88,7 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("scenario", facts["scenario"] or f"(kind {facts['kind']})"),
         ("outcome", f"{facts['outcome']}: {facts['outcome_message']}"),
         ("time", f"{facts['start_time']:g} to {facts['end_time']:.9g} s"),
-        ("events", _counted(facts["n_events"], events)),
+        ("events", _count_text(facts["n_events"], events)),
     ]
     if energy is not None:
         unaccounted = f"{energy['unaccounted']:.2g} J unaccounted ({energy['unaccounted_relative']:.1e} relative)"
@@ -107,7 +107,7 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _counted(count: int, names: str) -> str:
+def _count_text(count: int, names: str) -> str:
     if names:
         return f"{count} ({names})"
     return f"{count}, none of them kept" if count else "none"

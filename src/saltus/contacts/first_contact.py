@@ -70,11 +70,11 @@ def first_contact(body1: Body, body2: Body, until: Array | float, *, begin: Arra
         until: End of the search [s].
         begin: Start of the search [s].
     """
-    return told_of(body1, body2, until, seek(body1, body2, until, begin=begin))
+    return locate_contact(body1, body2, until, seek(body1, body2, until, begin=begin))
 
 
-def seek(body1: Body, body2: Body, until: Array | float, *, begin: Array | float = 0.0) -> Sought:
-    """The safe steps of `first_contact`, which tell whether there is a contact; where exactly, `told_of` finds.
+def seek(body1: Body, body2: Body, until: Array | float, *, begin: Array | float = 0.0) -> ContactSearch:
+    """The safe steps of `first_contact`, which tell whether there is a contact; where exactly, `locate_contact` finds.
 
     Two programs: a run in which nothing touches any more needs the first alone.
     """
@@ -88,12 +88,12 @@ def prepare_seek(body1: Body, body2: Body) -> None:
     prepare(_seek, body1, body2, numbers(0.0), numbers(0.0), True)
 
 
-def told_of(body1: Body, body2: Body, until: Array | float, sought: Sought) -> FirstContact:
+def locate_contact(body1: Body, body2: Body, until: Array | float, sought: ContactSearch) -> FirstContact:
     """What was sought, to rounding."""
-    return _told_of(body1, body2, numbers(until), sought)
+    return _locate_contact(body1, body2, numbers(until), sought)
 
 
-class Sought(eqx.Module):
+class ContactSearch(eqx.Module):
     """Where a search has come to.
 
     Args:
@@ -114,13 +114,13 @@ class Sought(eqx.Module):
 
 
 @brief_program
-def _seek(body1: Body, body2: Body, until: Array, begin: Array, compact: bool) -> Sought:
+def _seek(body1: Body, body2: Body, until: Array, begin: Array, compact: bool) -> ContactSearch:
     agility = Agility.of(body1), Agility.of(body2)
-    return Sought(*_search((body1, body2), begin, until, agility, compact))
+    return ContactSearch(*_search((body1, body2), begin, until, agility, compact))
 
 
 @brief_program
-def _told_of(body1: Body, body2: Body, until: Array, sought: Sought) -> FirstContact:
+def _locate_contact(body1: Body, body2: Body, until: Array, sought: ContactSearch) -> FirstContact:
     reached, over = sought.reached, sought.over
     flight, moved, separation = _polish((body1, body2), sought.flight, sought.seen, reached)
     time = jnp.where(over, until, flight.t)
@@ -168,7 +168,7 @@ def take_off(bodies: tuple[Body, Body]) -> Flight:
 def land(bodies: tuple[Body, Body], flight: Flight) -> tuple[Body, Body]:
     """The two bodies at the time of the flight."""
     motions = zip(bodies, flight.quaternions, flight.omegas, strict=True)
-    one, two = (body.moved(body.center + flight.t * body.velocity, body.velocity, q, w) for body, q, w in motions)
+    one, two = (body.with_motion(body.center + flight.t * body.velocity, body.velocity, q, w) for body, q, w in motions)
     return one, two
 
 

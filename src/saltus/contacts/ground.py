@@ -121,18 +121,18 @@ def ground_touch(
         afar: Whether the place is only about as near as the body is large, so that more steps are needed.
     """
     if surface.flat:
-        touch = _faced(surface, shape, center, turn, place)
+        touch = _touch_at(surface, shape, center, turn, place)
         return eqx.tree_at(lambda t: t.place, touch, touch.place + _newton(touch))
 
     more = 0 if afar is False else FROM_AFAR
 
     def improve(i, carry):
-        touch = _faced(surface, shape, center, turn, carry[0])
+        touch = _touch_at(surface, shape, center, turn, carry[0])
         way = _newton(touch)
         return touch.place + (jnp.where(afar | (i >= more), way, 0.0) if more else way), touch
 
     # As a loop it stands once in the program.
-    shapes = jax.eval_shape(lambda p: _faced(surface, shape, center, turn, p), place)
+    shapes = jax.eval_shape(lambda p: _touch_at(surface, shape, center, turn, p), place)
     nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), shapes)
     return jax.lax.fori_loop(0, newton_steps + more, improve, (place, nothing))[1]
 
@@ -151,7 +151,7 @@ def _aside(touch: GroundTouch, over: Vec) -> tuple[Array, Array]:
     return e1.dot(over) - vertical * e1.z, e2.dot(over) - vertical * e2.z
 
 
-def _faced(surface: AbstractSurface, shape: AbstractShape, center: Vec, turn: Turn, place: Array) -> GroundTouch:
+def _touch_at(surface: AbstractSurface, shape: AbstractShape, center: Vec, turn: Turn, place: Array) -> GroundTouch:
     x, y = place[0], place[1]
     ground = surface.local(x, y)
     normal = Vec(*ground.unit_normal)
@@ -179,7 +179,7 @@ def _bulge(shape: AbstractShape, inward: Vec, tangents: tuple[Vec, Vec]) -> tupl
     """The support point of a direction, and how it moves as the direction turns along two tangents; in its frame."""
 
     def support(direction: Vec) -> Vec:
-        return shape.supported(direction)[1]
+        return shape.support_pair(direction)[1]
 
     arm, push = jax.linearize(support, inward)
     return arm, [push(tangent) for tangent in tangents]

@@ -47,4 +47,8 @@ def collide(body1: Body, body2: Body, separation: Separation, law: ImpactLaw) ->
     point1, point2 = separation.point1, separation.point2
     velocity = velocity_at(body2, point2) - velocity_at(body1, point1)
     impulse = law.impulse(velocity, separation.normal, mobility(body1, body2, point1, point2))
-    return body1.kicked(-impulse, point1 - body1.center), body2.kicked(impulse, point2 - body2.center), impulse
+    return (
+        body1.with_impulse(-impulse, point1 - body1.center),
+        body2.with_impulse(impulse, point2 - body2.center),
+        impulse,
+    )

@@ -46,8 +46,8 @@ class Facing(eqx.Module):
 
 def face(pair: Pair, n: Vec) -> Facing:
     """Support points and slab width for the direction `n`."""
-    height1, point1 = pair.shape1.supported(pair.turn1.to_body(n))
-    height2, point2 = pair.shape2.supported(-pair.turn2.to_body(n))
+    height1, point1 = pair.shape1.support_pair(pair.turn1.to_body(n))
+    height2, point2 = pair.shape2.support_pair(-pair.turn2.to_body(n))
     width = n.dot(pair.offset) - height1 - height2
     return Facing(n, pair.turn1.to_lab(point1), pair.offset + pair.turn2.to_lab(point2), width)
 

@@ -56,7 +56,7 @@ def normal_form(gyration: Float[Array, " 3"], point: Float[Array, " 3"], normal:
 
 def reversed_motion(body: Body) -> Body:
     """The body with its motion turned round: its future is the past of the original."""
-    return body.moved(body.center, -body.velocity, body.quaternion, -body.angular_velocity)
+    return body.with_motion(body.center, -body.velocity, body.quaternion, -body.angular_velocity)
 
 
 def free_past(body1: Body, body2: Body, duration: float = 3.0) -> bool:

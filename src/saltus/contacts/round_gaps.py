@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from saltus.numerics.on_host import rotation_matrices
+
 ROUNDS = 24  # of Newton's method; four to eight are the rule
 SHORT = 1e-8  # last step of a direction after which the width is right to rounding
 
 
 def forms_of(axes: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
     """Tensors A with support function sqrt(n . A n) of ellipsoids with these semi-axes and orientations (n, 3, 3)."""
-    w, x, y, z = np.asarray(quaternion, float).T
-    turns = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-    turns = np.moveaxis(turns, -1, 0)
+    turns = rotation_matrices(quaternion)
     return np.einsum("nij,nj,nkj->nik", turns, np.asarray(axes, float) ** 2, turns)
 
 

@@ -43,7 +43,7 @@ class WallContact(eqx.Module):
 
 def wall_gap(wall: Wall, body: Body) -> Separation:
     """Signed distance of a body from a wall; the normal is the wall's."""
-    height, point = body.supported(-Vec.of(wall.normal))
+    height, point = body.support_pair(-Vec.of(wall.normal))
     width = wall.normal @ body.center - wall.offset - height
     lowest = body.center + point.array()
     return Separation(width, wall.normal, lowest - width * wall.normal, lowest, jnp.zeros_like(width))
@@ -68,7 +68,7 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
 
     def place(t, q, omega):
         velocity = body.velocity + t * gravity
-        return body.moved(body.center + t * body.velocity + 0.5 * t * t * gravity, velocity, q, omega)
+        return body.with_motion(body.center + t * body.velocity + 0.5 * t * t * gravity, velocity, q, omega)
 
     def going(carry):
         ahead, *_, k, closed, over, _ = carry

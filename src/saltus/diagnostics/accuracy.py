@@ -44,7 +44,7 @@ class Promise:
         return min(max(FINEST, self.rtol * max(STEPS, PER_STEP * self.steps)), COARSEST)
 
 
-def telling(observed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def accuracy_measures(observed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Of all that was observed, what tells the accuracy; elastic rods are meant to change their length."""
     left_out = ("rod_length",) if "rod_whole" in observed else ()
     return {name: np.asarray(observed[name]) for name in TELLING if name in observed and name not in left_out}
@@ -61,7 +61,7 @@ def assess(outcome: Outcome, observed: Mapping[str, np.ndarray], promise: Promis
         observed: Observed quantities, by name, over the run; the first axis is time.
         promise: What it promises.
     """
-    values = telling(observed)
+    values = accuracy_measures(observed)
     name, fault = _fault(values, promise)
     if fault is None:
         return outcome

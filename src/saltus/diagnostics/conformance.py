@@ -77,7 +77,7 @@ def check(system: AbstractSystem, start: Any, until: float = 1.0) -> Findings:
         *_energy(system, run),
         *_again(system, run),
     ]
-    return Findings(tuple(dict.fromkeys(problems)), tuple(_unused(system, run)))
+    return Findings(tuple(dict.fromkeys(problems)), tuple(_unused_guards(system, run)))
 
 
 # ---- at the start ------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def _again(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
         yield f"A replay of the run ends {np.max(np.abs(found - wanted)):.3g} off: derivatives would be wrong."
 
 
-def _unused(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
+def _unused_guards(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
     """Guards that did nothing."""
     fired = {event.name.removesuffix("_settled") for event in run.events}
     states = _samples(run)

@@ -98,11 +98,11 @@ def _turn(system, like: State, t, x, mode, span, events: int | None, bounds):
     """The vector after one turn, its derivative, how long it took, and whether it came to its end."""
     place = (events or 1) - 1
 
-    def turned(x):
+    def return_map(x):
         run = flow(system, like, t, x, mode, t + span, **dict(bounds))
         last: State = run.end if events is None else jax.tree.map(lambda leaf: leaf[place], run.after)
         ok = run.complete if events is None else run.n_events >= events
         return pack(last), (pack(last), jnp.subtract(last.t, t), ok)
 
-    slope, (after, duration, ok) = jax.jacfwd(turned, has_aux=True)(x)
+    slope, (after, duration, ok) = jax.jacfwd(return_map, has_aux=True)(x)
     return after, slope, duration, ok

@@ -61,7 +61,7 @@ class Flow(eqx.Module):
     steps: Int[Array, ""]
 
 
-class Searched(eqx.Module):
+class SearchResult(eqx.Module):
     """What a doubtful step holds.
 
     Args:
@@ -88,10 +88,12 @@ class Searched(eqx.Module):
     element: Int[Array, " g"]
 
     @staticmethod
-    def nothing(flat: FlatSystem, signs: Signs) -> Searched:
+    def nothing(flat: FlatSystem, signs: Signs) -> SearchResult:
         """No step was looked into."""
         none = jnp.zeros(signs.fired.shape, bool)
-        return Searched(flat.like, jnp.asarray(False), jnp.argmax(none), none, none, none, signs, *flat.guard_numbers())
+        return SearchResult(
+            flat.like, jnp.asarray(False), jnp.argmax(none), none, none, none, signs, *flat.guard_numbers()
+        )
 
 
 def flow(
@@ -154,10 +156,8 @@ def try_step(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: 
         looked = stepper.with_looks(flat.at_once, carry.t, carry.y, h, GLANCES)
         return Trial(t_new, looked.end, looked.step, carry.t + GLANCES * h, looked.places, looked.looks)
     y_new, step = control.take(flat, stepper, carry.t, carry.y, h)
-    y_new = jax.lax.optimization_barrier(y_new)  # else XLA computes the step again for all of the record
     times = carry.t + GLANCES * h
     vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
-    vectors = jax.lax.optimization_barrier(vectors)
     if carry.y.size > FEW_NUMBERS:
         guards = jax.vmap(flat.guards)(times, vectors)
     else:  # one by one is less to compile, and no slower
@@ -208,13 +208,13 @@ def _accept_step(carry: Carry, keep, t_new, y_new, until, capacity: int) -> Carr
 
 def search(
     system: AbstractSystem, state: State, t_next: Scalar, signs: Signs, stepper: Stepper, control: AbstractSteps
-) -> Searched:
+) -> SearchResult:
     """Look for the earliest event in the step from `state` to `t_next`, by re-integration."""
     flat = FlatSystem(system, state)
     return search_flat(flat, flat.armed(), t_next, signs, stepper, control)
 
 
-def search_flat(flat: FlatSystem, armed, t_next: Scalar, signs: Signs, stepper, control: AbstractSteps) -> Searched:
+def search_flat(flat: FlatSystem, armed, t_next: Scalar, signs: Signs, stepper, control: AbstractSteps) -> SearchResult:
     """The same for a system in the state `flat.like`, of which some guards are watched."""
     state = flat.like
     t0, y0, h = state.t, flat.vector(state), t_next - state.t
@@ -240,6 +240,6 @@ def search_flat(flat: FlatSystem, armed, t_next: Scalar, signs: Signs, stepper, 
     after = Signs(found.g, signs.fired & ~found.rose)
     # Of guards that tie, the first listed fires first: the order does not hang on rounding.
     unsure = signs.fired | ~found.clear
-    return Searched(
+    return SearchResult(
         flat.state(t, found.y), found.event, jnp.argmax(due), due, unsure, sunk, after, *flat.guard_numbers()
     )  # fmt: skip

@@ -24,7 +24,7 @@ from jaxtyping import Array
 
 from saltus.engines import steppers
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import Searched, judge_step
+from saltus.engines.advance import SearchResult, judge_step
 from saltus.engines.batch_lane import (
     Lanes,
     Watch,
@@ -335,7 +335,7 @@ def _search_in_parts(stepper, watch, max_events: int) -> tuple:
             return locate_in_lane(lane, flat_of(lane, shared), control, stepper, watch)
 
         def nothing(lane):
-            return lane, Searched.nothing(flat_of(lane, shared), lane.signs)
+            return lane, SearchResult.nothing(flat_of(lane, shared), lane.signs)
 
         return each(lambda lane: jax.lax.cond(lane.status == Status.doubtful, one, nothing, lane), lanes, True)
 
@@ -352,7 +352,9 @@ def _search_in_parts(stepper, watch, max_events: int) -> tuple:
         if begun:
             return
         begun.append(True)
-        like = eqx.filter_eval_shape(jax.vmap(lambda lane: Searched.nothing(flat_of(lane, shared), lane.signs)), lanes)
+        like = eqx.filter_eval_shape(
+            jax.vmap(lambda lane: SearchResult.nothing(flat_of(lane, shared), lane.signs)), lanes
+        )
         located.prepare(lanes, shared, control)
         fire.prepare(lanes, jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), like), shared, control)
 
@@ -360,7 +362,7 @@ def _search_in_parts(stepper, watch, max_events: int) -> tuple:
 
 
 @functools.lru_cache(maxsize=64)
-def _fire_program(watch, max_events: int) -> _Kept:
+def _fire_program(watch, max_events: int) -> _LaneProgram:
     def fire(lanes, found, shared, control):
         def one(value):
             lane, event = value
@@ -371,7 +373,7 @@ def _fire_program(watch, max_events: int) -> _Kept:
     return _keep(fire, brief_program)
 
 
-def _keep(function: Callable, compiled: Callable = program) -> _Kept:
+def _keep(function: Callable, compiled: Callable = program) -> _LaneProgram:
     """The program of a function of lanes, or of the systems of lanes, that leaves these systems as they are.
 
     They do not come out of the program: what they hold beside numbers has no name by which a later process finds it.
@@ -381,10 +383,10 @@ def _keep(function: Callable, compiled: Callable = program) -> _Kept:
         return _with_systems(function(given, *more), None)
 
     bare.__name__ = function.__name__
-    return _Kept(compiled(bare))
+    return _LaneProgram(compiled(bare))
 
 
-class _Kept:
+class _LaneProgram:
     """A program whose result is given back the systems of its lanes."""
 
     def __init__(self, bare: Callable):
@@ -495,6 +497,7 @@ def _try_together(carry: Carry, until, together, control: AbstractSteps, stepper
     h = t_new - carry.t
     step = stepper(together(lambda flat, t, y: flat.rate(t, y)), carry.t, carry.y, h)
     project = together(lambda flat, t, y: flat.project(t, y))
+    # Barriers: for GPUs, as in `numerics/runge_kutta.py`.
     y_new = jax.lax.optimization_barrier(project(t_new, step.y) if control.project else step.y)
     times = carry.t + GLANCES[:, None] * h
     vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, GLANCES[:, None, None])

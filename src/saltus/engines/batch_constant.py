@@ -17,7 +17,7 @@ from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import beyond_border
 from saltus.engines.batch_lane import Lanes, Watch, each, flow_one, search_lane
 from saltus.engines.flat import FlatSystem
-from saltus.engines.kernel import Flowed, flow_lanes, lanes_program
+from saltus.engines.kernel import LaneFlow, flow_lanes, lanes_program
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps, ConstantSteps
 from saltus.engines.steppers import stepper
@@ -123,7 +123,7 @@ def _begin(system, start: State, until, goes, watch: Watch, one_by_one: bool) ->
 
 
 @eqx.filter_jit
-def _accept_flow(before: Lanes, flowed: Flowed, max_steps: int) -> Lanes:
+def _accept_flow(before: Lanes, flowed: LaneFlow, max_steps: int) -> Lanes:
     """The lanes after a flow, in which no guard has passed zero."""
     steps = before.steps + flowed.steps
     went = before.status == Status.going

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import Searched, judge_step, search_flat, try_step
+from saltus.engines.advance import SearchResult, judge_step, search_flat, try_step
 from saltus.engines.fire import fire
 from saltus.engines.flat import FlatSystem
 from saltus.engines.guard_test import GLANCES
@@ -118,7 +118,7 @@ def flow_one(
         before, largest = carry
         trial = try_step(flat, stepper, control, lane.until, before)
         after = judge_step(trial, before, armed, marks, stepper.order, control, lane.until, 0)
-        seen = _watched(flat, watch, trial.times, trial.vectors)
+        seen = _watched_values(flat, watch, trial.times, trial.vectors)
         return after, larger(largest, seen, after.count > before.count)
 
     end, largest = jax.lax.while_loop(
@@ -175,14 +175,14 @@ def run_lane(
         rounds: Flows and events after which it comes back.
     """
 
-    def in_mode(mode: int, lane: Lanes) -> tuple[Lanes, Searched]:
+    def in_mode(mode: int, lane: Lanes) -> tuple[Lanes, SearchResult]:
         flown = flow_one(lane, shared, control, stepper, watch, patience, mode=mode)
         flown = end_at_limit(flown, max_steps)
         flat = flat_of(flown, shared, mode)
         return jax.lax.cond(
             flown.status == Status.doubtful,
             lambda: locate_in_lane(flown, flat, control, stepper, watch),
-            lambda: (flown, Searched.nothing(flat, flown.signs)),
+            lambda: (flown, SearchResult.nothing(flat, flown.signs)),
         )
 
     modes = range(len(shared.mode_names))
@@ -217,7 +217,7 @@ def search_lane(
     return fire_in_lane(lane, found, shared, control, watch, max_events, one_by_one)
 
 
-def locate_in_lane(lane: Lanes, flat: FlatSystem, control: AbstractSteps, stepper, watch) -> tuple[Lanes, Searched]:
+def locate_in_lane(lane: Lanes, flat: FlatSystem, control: AbstractSteps, stepper, watch) -> tuple[Lanes, SearchResult]:
     """What a doubtful step holds; the lane itself stays at its start, but for what is watched.
 
     Args:
@@ -241,7 +241,7 @@ def locate_in_lane(lane: Lanes, flat: FlatSystem, control: AbstractSteps, steppe
 
 
 def fire_in_lane(
-    lane: Lanes, found: Searched, shared, control: AbstractSteps, watch, max_events: int, one_by_one: bool
+    lane: Lanes, found: SearchResult, shared, control: AbstractSteps, watch, max_events: int, one_by_one: bool
 ) -> Lanes:
     """The lane after the jumps that are due."""
     system = eqx.combine(lane.varying, shared)
@@ -267,9 +267,9 @@ def _along(flat: FlatSystem, first: State, last: State, watch):
     vectors = cubic(y0, slope0, y1, slope1, GLANCES[:, None])
     vectors = jnp.where(jnp.isfinite(vectors), vectors, y1)
     times = first.t + GLANCES * h
-    return _watched(flat, watch, times, vectors)
+    return _watched_values(flat, watch, times, vectors)
 
 
-def _watched(flat: FlatSystem, watch, times, vectors):
+def _watched_values(flat: FlatSystem, watch, times, vectors):
     """What is watched at these looks, one after the other: the program holds it once, and not side by side."""
     return jax.lax.map(lambda look: jnp.nan_to_num(watch(flat.system, flat.state(*look))), (times, vectors))

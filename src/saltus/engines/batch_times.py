@@ -55,7 +55,7 @@ class Moments:
             final = jax.tree.map(lambda x: x[rows[ended]], lanes.state)
             self._remember(rows[ended], final, last[ended], np.minimum(last[ended] + 1, len(self._times)), True)
 
-    def shown(self) -> dict[str, np.ndarray]:
+    def quantities(self) -> dict[str, np.ndarray]:
         """All quantities by name, with the runs and the times as first axes; NaN or -1 where there is nothing."""
         self._move_on()
         return self._kept

@@ -143,13 +143,13 @@ def _one_step(scalar: ScalarSystem, values: Values, times, moving: MovingBlock, 
     ended = jnp.where(accept & (t_new >= until), int(Status.reached), int(Status.going))
     ended = jnp.where(~accept & deepest, int(Status.doubtful), ended).astype(jnp.int32)
 
-    def chosen(new, old):
+    def choose(new, old):
         return [jnp.where(accept, a, b) if a is not b else b for a, b in zip(new, old, strict=True)]
 
     return MovingBlock(
-        y=chosen(whole, y),
-        rate=chosen(rate, moving.rate),
-        guards=chosen(guards, moving.guards),
+        y=choose(whole, y),
+        rate=choose(rate, moving.rate),
+        guards=choose(guards, moving.guards),
         t=jnp.where(accept, t_new, t),
         n=jnp.where(accept, n_new, moving.n),
         depth=jnp.where(accept, _depth_after(n_new, moving.depth), jnp.where(deepest, moving.depth, moving.depth + 1)),

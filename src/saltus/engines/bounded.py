@@ -51,7 +51,7 @@ class BoundedRun(eqx.Module):
     complete: Bool[Array, ""]
 
 
-class _Found(eqx.Module):
+class _Record(eqx.Module):
     """Steps and events as they are found: each slot is a step to a time, then perhaps the event of a guard there."""
 
     state: State
@@ -119,21 +119,21 @@ def _check_bounds(max_events: int, max_steps: int) -> None:
 
 def _find(
     system, start: State, until, rule: Stepper, control: AbstractSteps, max_events: int, max_steps: int
-) -> _Found:
+) -> _Record:
     """Steps and events up to the end or a bound."""
     none = jnp.zeros(FlatSystem(system, start).armed().size, bool)
-    begin = _Found(
+    begin = _Record(
         state=start, h=jnp.asarray(0.0), t_event=start.t, due=none, signs=Signs.none(none.size),
         status=jnp.where(start.t < until, Status.going, Status.reached), ended_by=jnp.asarray(-1),
         times=jnp.full(max_steps, jnp.inf), guards=jnp.full(max_steps, -1), slots=jnp.asarray(0),
         tried=jnp.asarray(0), events=jnp.asarray(0),
     )  # fmt: skip
 
-    def going_on(found: _Found):
+    def going_on(found: _Record):
         inside = (found.slots < max_steps) & (found.tried < 4 * max_steps)
         return (found.status == Status.going) & inside
 
-    def one_more(found: _Found) -> _Found:
+    def one_more(found: _Record) -> _Record:
         # A further jump at the same instant is an event without a step before it.
         moved = _try_step(system, found, until, rule, control)
         if not none.size:
@@ -144,7 +144,7 @@ def _find(
     return jax.lax.while_loop(going_on, one_more, begin)
 
 
-def _try_step(system, found: _Found, until, rule: Stepper, control: AbstractSteps) -> _Found:
+def _try_step(system, found: _Record, until, rule: Stepper, control: AbstractSteps) -> _Record:
     """One step tried: kept, rejected, or searched for an event."""
     state = found.state
     flat = FlatSystem(system, state)
@@ -179,13 +179,13 @@ def _try_step(system, found: _Found, until, rule: Stepper, control: AbstractStep
         ended_by = jnp.where(status == Status.over, owner[went.over], ended_by)
     state = jax.tree.map(lambda new, old: jnp.where(kept, new, old), now, state)
     times = found.times.at[found.slots].set(jnp.where(kept, state.t, jnp.inf))
-    return _Found(
+    return _Record(
         state, h, found.t_event, due, signs, status, ended_by, times, found.guards, found.slots + kept,
         found.tried + 1, found.events,
     )  # fmt: skip
 
 
-def _fire(system, found: _Found, until, control: AbstractSteps, max_events: int) -> _Found:
+def _fire(system, found: _Record, until, control: AbstractSteps, max_events: int) -> _Record:
     """The first guard that is due jumps; it is written into the slot of the step that led to it, or its own."""
     flat = FlatSystem(system, found.state)
     owner, element = flat.guard_numbers()
@@ -203,7 +203,7 @@ def _fire(system, found: _Found, until, control: AbstractSteps, max_events: int)
     status = jnp.where(after.t < until, Status.going, Status.reached)
     status = jnp.where((events >= max_events) & (status == Status.going), Status.full, status)
     h = jnp.asarray(control.after_jump(found.h, after.t - found.t_event), float)
-    return _Found(
+    return _Record(
         after, h, after.t, due, signs, jnp.where(ends, Status.event, jnp.where(due.any() & (events < max_events),
                                                                               Status.going, status)),
         jnp.where(ends, owner[which], found.ended_by), found.times.at[slot].set(found.state.t),
@@ -214,7 +214,7 @@ def _fire(system, found: _Found, until, control: AbstractSteps, max_events: int)
 # ---- the same steps and events, differentiable -----------------------------------------------------
 
 
-def _take(system, start: State, until, found: _Found, rule: Stepper, control: AbstractSteps):
+def _take(system, start: State, until, found: _Record, rule: Stepper, control: AbstractSteps):
     """The last state, and for each slot the time of its event and the state after it."""
     n_guards = found.due.size
     owner, element = FlatSystem(system, start).guard_numbers()
@@ -251,7 +251,7 @@ def _take(system, start: State, until, found: _Found, rule: Stepper, control: Ab
     return jax.lax.scan(slot, start, (last, found.guards))
 
 
-def _gather(system, start: State, end: State, slots, found: _Found, max_events: int) -> BoundedRun:
+def _gather(system, start: State, end: State, slots, found: _Record, max_events: int) -> BoundedRun:
     """The events out of the slots."""
     rows = jnp.flatnonzero(found.guards >= 0, size=max_events, fill_value=found.times.size)
     there = rows < found.times.size

@@ -39,7 +39,7 @@ def drift_once(system, members, q, v, which, durations) -> tuple[np.ndarray, np.
     """
     members, q, v = np.asarray(members, int), np.asarray(q), np.asarray(v)
     which, durations = np.asarray(which, int), np.asarray(durations, float)
-    moved = system.flown(members, q, v, which, durations)
+    moved = system.flow_many(members, q, v, which, durations)
     return drift(system, members[which], q[which], v[which], durations) if moved is None else moved
 
 

@@ -19,7 +19,7 @@ from saltus.engines.band_step import Leg
 from saltus.engines.drift import drift, drift_once
 from saltus.engines.queue_trajectory import QueueTrajectory
 from saltus.hybrid import AbstractQueuedSystem, Outcome, State
-from saltus.hybrid.members import Change, Upcoming
+from saltus.hybrid.members import Change, ForeseenEvent
 
 STEP_OF_PROGRESS = 25  # events between two reports
 AT_ONCE = 1000  # events at one instant, for each member, after which they are taken to pile up
@@ -70,7 +70,7 @@ class _Crowd:
         self.changes = np.zeros(len(self.q), int)
         self.legs: dict[int, Leg] = {}
         self.order = itertools.count()
-        self.queue: list[tuple[float, int, Upcoming, tuple[int, ...]]] = []
+        self.queue: list[tuple[float, int, ForeseenEvent, tuple[int, ...]]] = []
         self.outcome: Outcome | None = None
         self.at_once = 0
         self.plan = system.plan(start, until)
@@ -109,12 +109,12 @@ class _Crowd:
         for event in self.plan.foresee(list(members), self.t, q, v, self):
             self._push(event)
 
-    def _push(self, event: Upcoming) -> None:
+    def _push(self, event: ForeseenEvent) -> None:
         if event.t <= self.until:
             marks = tuple(self.changes[member] for member in event.members)
             heapq.heappush(self.queue, (event.t, next(self.order), event, marks))
 
-    def _pop(self) -> Upcoming | None:
+    def _pop(self) -> ForeseenEvent | None:
         """The next event that has not been voided."""
         while self.queue:
             _, _, event, marks = heapq.heappop(self.queue)
@@ -214,7 +214,7 @@ class _Crowd:
         members = list(leg.band.members)
         self.memory.add_leg(leg.begin, members, self.mode[members], leg)
         self.legs.update(dict.fromkeys(members, leg))
-        self._push(Upcoming(leg.end, "leg", tuple(members), leg))
+        self._push(ForeseenEvent(leg.end, "leg", tuple(members), leg))
         if self.memory.steps > MAX_STEPS:
             leg.outcome = Outcome("too_many_steps", f"The contacts at t = {self.t:.9g} s take too many steps.")
         self.outcome = self.outcome or leg.outcome

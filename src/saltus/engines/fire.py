@@ -12,12 +12,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import Searched
+from saltus.engines.advance import SearchResult
 from saltus.engines.flat import FlatSystem, pack
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import EPS
 from saltus.hybrid import AbstractSystem, Guard, State
-from saltus.hybrid.guard import Staged
+from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.parts import as_array
 from saltus.hybrid.state import same_types
 from saltus.hybrid.system import jump_of, settle_of
@@ -33,26 +33,28 @@ def apply_jump(system: AbstractSystem, state: State, number: int, index) -> Stat
 
 
 def begin_jump(system: AbstractSystem, state: State, number: int, variant, index) -> tuple[State, Bool[Array, ""], Any]:
-    """The first stage of a variant of the jump of a guard (`hybrid.guard.Staged`)."""
-    after, more, known = _staged(system, number).begin(system, state, index, variant)
+    """The first stage of a variant of the jump of a guard (`hybrid.guard.StagedJump`)."""
+    after, more, known = _staged_jump(system, number).begin(system, state, index, variant)
     return same_types(state, after), more, known
 
 
 def finish_jump(system: AbstractSystem, state: State, known: Any, number: int) -> State:
     """The second stage of a jump."""
-    return same_types(state, _staged(system, number).rest(system, state, known))
+    return same_types(state, _staged_jump(system, number).rest(system, state, known))
 
 
-def _staged(system: AbstractSystem, number: int) -> Staged:
+def _staged_jump(system: AbstractSystem, number: int) -> StagedJump:
     jump = system.guards()[number].jump
-    assert isinstance(jump, Staged)
+    assert isinstance(jump, StagedJump)
     return jump
 
 
 def begins_like(guards: Sequence[Guard], rule: Any) -> int | None:
     """Number of the first guard whose jump begins as this one does; None if it is not in stages."""
-    alike = (n for n, guard in enumerate(guards) if isinstance(guard.jump, Staged) and guard.jump.begin is rule.begin)
-    return next(alike, None) if isinstance(rule, Staged) else None
+    alike = (
+        n for n, guard in enumerate(guards) if isinstance(guard.jump, StagedJump) and guard.jump.begin is rule.begin
+    )
+    return next(alike, None) if isinstance(rule, StagedJump) else None
 
 
 def apply_settle(system: AbstractSystem, state: State, number: int, index) -> State | None:
@@ -113,7 +115,7 @@ def turn(system: AbstractSystem, before: State, after: State, which: Int[Array, 
     return Turn(first > 0.0, unchanged | (second < PASSES * jnp.minimum(first, 0.0)))
 
 
-class Fired(eqx.Module):
+class Firing(eqx.Module):
     """What firing has led to.
 
     Args:
@@ -139,12 +141,12 @@ class Fired(eqx.Module):
 
 def fire(
     system: AbstractSystem,
-    found: Searched,
+    found: SearchResult,
     pile_up: PileUp,
     largest: Float[Array, " k"],
     watch: Callable[[State], Float[Array, " k"]],
     one_by_one: bool,
-) -> Fired:
+) -> Firing:
     """All jumps that are due at an event, inside a program.
 
     Args:
@@ -160,10 +162,10 @@ def fire(
     settles = jnp.asarray([may_settle(system, found.state, number) for number in range(len(guards))])
     due = jnp.where(sinks, found.sunk, found.due & found.event)
 
-    def going_on(now: Fired):
+    def going_on(now: Firing):
         return now.due.any() & (now.ended_by < 0) & ~now.accumulates
 
-    def one_more(now: Fired) -> Fired:
+    def one_more(now: Firing) -> Firing:
         which = jnp.argmax(now.due)
         owner, index, before = found.owner[which], found.element[which], now.state
         if system.apart and one_by_one:  # its jumps are long, too
@@ -181,17 +183,17 @@ def fire(
         fired = now.signs.fired.at[which].set(nothing | (~turns.passes & ~piles))
         signs, ended_by = Signs(now.signs.last.at[which].set(0.0), fired), jnp.where(ends[owner] & ~stays, owner, -1)
         largest = jnp.maximum(now.largest, jnp.nan_to_num(watch(after)))
-        return Fired(after, due, signs, remembered, ended_by, accumulates, now.count + ~stays, largest)
+        return Firing(after, due, signs, remembered, ended_by, accumulates, now.count + ~stays, largest)
 
     none, no = jnp.asarray(0), jnp.asarray(False)
     return jax.lax.while_loop(
-        going_on, one_more, Fired(found.state, due, found.signs, pile_up, none - 1, no, none, largest)
+        going_on, one_more, Firing(found.state, due, found.signs, pile_up, none - 1, no, none, largest)
     )
 
 
 def may_settle(system: AbstractSystem, state: State, number: int) -> bool:
     """Whether it is known what follows where events of a guard pile up."""
-    if isinstance(system.guards()[number].settle, Staged):
+    if isinstance(system.guards()[number].settle, StagedJump):
         return True
     like = eqx.filter_eval_shape(functools.partial(apply_settle, number=number), system, state, index=jnp.asarray(0))
     return like is not None
@@ -210,8 +212,8 @@ def jump_or_settle(system: AbstractSystem, state: State, owner, index, limit, on
 
 def apply_rule(rules: list[Callable], which, state: State, index, one_by_one: bool = True) -> State:
     """The state after one of several jumps, in a program that holds stages which they share only once."""
-    staged = [rule for rule in rules if isinstance(rule, Staged)]
-    firsts = [rule.begin if isinstance(rule, Staged) else rule for rule in rules]
+    staged = [rule for rule in rules if isinstance(rule, StagedJump)]
+    firsts = [rule.begin if isinstance(rule, StagedJump) else rule for rule in rules]
     # Told apart by identity: a method of a system whose numbers are traced has no hash.
     alike = {id(first): first for first in firsts}
     places = {name: place for place, name in enumerate(alike)}

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.hybrid import AbstractSystem, Rate, State
+from saltus.hybrid.object_facts import ObjectFacts
 from saltus.hybrid.parts import as_array, refill
-from saltus.hybrid.seen import Seen
 from saltus.hybrid.system import checked_guards
 from saltus.programs.facts import remember
 from saltus.programs.text import is_data, shape_of
@@ -22,7 +22,7 @@ Scalar = Float[Array, ""]
 
 FORMS = 256  # forms of systems whose numbers of guard values are remembered
 _guard_sizes: dict[Any, tuple[int, ...]] = {}
-_last_sizes: Seen[tuple[tuple, tuple[int, ...]]] = Seen()
+_last_sizes: ObjectFacts[tuple[tuple, tuple[int, ...]]] = ObjectFacts()
 
 
 class Marks(NamedTuple):
@@ -62,7 +62,7 @@ def _see(system: AbstractSystem, state: State) -> Any:
     return system.see(state)
 
 
-def _joined(values: list[Array]) -> Float[Array, " g"]:
+def _join(values: list[Array]) -> Float[Array, " g"]:
     return jnp.concatenate([jnp.atleast_1d(value) for value in values]) if values else jnp.zeros(0)
 
 
@@ -151,7 +151,7 @@ class FlatSystem(eqx.Module):
 
     def guards(self, t: Scalar, y: Flat) -> Float[Array, " g"]:
         """All guard values, one after the other."""
-        return _joined(_guard_values(self.system, self.state(t, y)))
+        return _join(_guard_values(self.system, self.state(t, y)))
 
     def entwined(self) -> bool:
         """Whether these three have much in common, which is computed once (`AbstractSystem.entwined`)."""
@@ -164,7 +164,7 @@ class FlatSystem(eqx.Module):
         parts = (
             lambda: pack(self.system.rate_by(state, seen)),
             lambda: pack(self.system.project_by(state, seen)),
-            lambda: _joined(self.system.guards_by(state, seen)),
+            lambda: _join(self.system.guards_by(state, seen)),
         )
         if asked is None:
             return parts[0](), parts[1](), parts[2]()

@@ -30,7 +30,7 @@ THREADS = 128  # lanes in a block of the kernel
 LANES = 32  # lanes in a block without a GPU: enough for the vector units, few enough for the cache
 
 
-class Flowed(eqx.Module):
+class LaneFlow(eqx.Module):
     """How far many lanes went; each with a leading axis of lanes.
 
     Args:
@@ -63,7 +63,7 @@ def flow_lanes(
     varying: tuple[bool, ...] | None = None,
     device: str | None = None,
     threads: int = THREADS,
-) -> Flowed:
+) -> LaneFlow:
     """Take constant steps in every lane until the time asked for, or a step that may hold an event.
 
     Lanes that are all in mode 0 and the others run in programs of their own; those that go are packed
@@ -91,7 +91,7 @@ def flow_lanes(
     device = device or ("gpu" if jax.default_backend() == "gpu" else "cpu")
     status = jnp.asarray(status, jnp.int32)
     until = jnp.broadcast_to(jnp.asarray(until, float), status.shape)
-    flowed = Flowed(state, status, state.t, largest, jnp.zeros(status.shape, jnp.int32))
+    flowed = LaneFlow(state, status, state.t, largest, jnp.zeros(status.shape, jnp.int32))
     sorts, some = _sort_by_mode(state.mode, status)
     for which, any_of_it, known in zip(sorts, np.asarray(some), (True, False), strict=True):
         if any_of_it:
@@ -156,8 +156,8 @@ def lanes_program(system, state: State, like, varying, home: bool, watch: Watch)
 
 @functools.partial(jax.jit, static_argnums=(0, 7, 8, 9))
 def _run(
-    program: _Program, system, before: Flowed, which, until, step, origin, max_steps: int, device: str, threads: int
-) -> Flowed:
+    program: _Program, system, before: LaneFlow, which, until, step, origin, max_steps: int, device: str, threads: int
+) -> LaneFlow:
     """The lanes in `which`, packed together: rows of numbers in, rows of numbers out."""
     scalar, state, count = program.scalar, before.state, which.shape[0]
     leaves = jax.tree.leaves(eqx.filter(system, eqx.is_array))
@@ -186,7 +186,7 @@ def _run(
         refill(state.ledger, y[nq + nv :].T.reshape(state.ledger.shape)),
         state.mode,
     )
-    after = Flowed(moved, status, t_next, largest.T[:, : before.largest.shape[1]], before.steps + steps)
+    after = LaneFlow(moved, status, t_next, largest.T[:, : before.largest.shape[1]], before.steps + steps)
     return jax.tree.map(lambda a, b: jnp.where(which.reshape(-1, *(1,) * (a.ndim - 1)), a, b), after, before)
 
 
@@ -272,7 +272,7 @@ def _blocks(scalar: ScalarSystem, grid, parameters, modes, y, t, largest, status
     def cut(x):
         return jnp.moveaxis(x.reshape(*x.shape[:-1], -1, width), -2, 0)
 
-    def joined(x):
+    def join(x):
         return jnp.moveaxis(x, 0, -2).reshape(*x.shape[1:-1], -1)
 
-    return jax.tree.map(joined, lax.map(one, tuple(map(cut, (parameters, modes, y, t, largest, status)))))
+    return jax.tree.map(join, lax.map(one, tuple(map(cut, (parameters, modes, y, t, largest, status)))))

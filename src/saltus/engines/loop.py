@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import FEW_NUMBERS, Flow, Searched, flow, search
+from saltus.engines.advance import FEW_NUMBERS, Flow, SearchResult, flow, search
 from saltus.engines.budget import Budget, crawl_outcome
 from saltus.engines.fire import (
     apply_jump,
@@ -33,7 +33,7 @@ from saltus.engines.step_control import AbstractSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
 from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
-from saltus.hybrid.guard import Staged
+from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.parts import as_numpy, refill
 from saltus.hybrid.state import known_state, same_types
 from saltus.hybrid.trajectory import Trajectory
@@ -122,8 +122,8 @@ def _no_events(count: int) -> PileUp:
 
 
 @dataclasses.dataclass
-class _Found:
-    """What was found in a doubtful step (`Searched`), as arrays that Python looks at and changes."""
+class _SearchArrays:
+    """What was found in a doubtful step (`SearchResult`), as arrays that Python looks at and changes."""
 
     state: State
     event: bool
@@ -135,10 +135,12 @@ class _Found:
     element: np.ndarray
 
     @staticmethod
-    def of(told: Searched) -> _Found:
+    def of(told: SearchResult) -> _SearchArrays:
         due, sunk = np.array(told.due), np.array(told.sunk)
         plain = (np.asarray(x) for x in (told.owner, told.element))
-        return _Found(told.state, bool(_as_numpy(told.event)), due, np.asarray(told.unsure), sunk, told.signs, *plain)
+        return _SearchArrays(
+            told.state, bool(_as_numpy(told.event)), due, np.asarray(told.unsure), sunk, told.signs, *plain
+        )
 
 
 def run(
@@ -163,7 +165,7 @@ def run(
     state, h, t_segment = start, np.zeros(()), float(_as_numpy(start.t))
     budget = Budget(until, max_steps, t_segment)
     if not np.isfinite(vector).all():
-        undefined = Outcome("not_finite", _undefined(t_segment, "the start is"))
+        undefined = Outcome("not_finite", _undefined_text(t_segment, "the start is"))
         return _trajectory(system, start, record, events, undefined, stepper, control)
     _prepare(system, start, memory, stepper, control)
     while True:
@@ -229,7 +231,7 @@ def _advance(system, state, h, until, memory: _Memory, stepper, control, capacit
     record.effort += SEARCH
     look = _search_program(system, record.searches)
     record.searches += 1
-    found = _Found.of(look(system, went.state, went.t_next, memory.signs, stepper, control))
+    found = _SearchArrays.of(look(system, went.state, went.t_next, memory.signs, stepper, control))
     _leave_out_passages(system, went.state, found, memory)
     memory.signs = found.signs
     if not found.sunk.any():
@@ -247,12 +249,12 @@ _begin_jump, _finish_jump = brief_program(begin_jump), brief_program(finish_jump
 _settle = brief_program(apply_settle)
 
 
-def _search_program(system: AbstractSystem, done: int) -> Callable[..., Searched]:
+def _search_program(system: AbstractSystem, done: int) -> Callable[..., SearchResult]:
     """The program of the next search, after so many: most runs have too few to be worth an optimised one."""
     return _search if system.eventful or done >= FEW_SEARCHES else _search_briefly
 
 
-def _leave_out_passages(system, start: State, found: _Found, memory: _Memory) -> None:
+def _leave_out_passages(system, start: State, found: _SearchArrays, memory: _Memory) -> None:
     """Take away the guards that go on falling after an event which is but a mark they pass.
 
     If others sink, the state is that at the start of the step: theirs is the next event.
@@ -268,7 +270,7 @@ def _leave_out_passages(system, start: State, found: _Found, memory: _Memory) ->
         found.state = start
 
 
-def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
+def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record):
     """Apply the jumps that are due; the outcome if one of them ends the run, and the state after."""
     state, sinks = found.state, bool(found.sunk.any())
     memory.rules = rules = memory.rules or type(system).guards(system)
@@ -298,7 +300,7 @@ def _fire(system, found: _Found, events, memory: _Memory, record: _Record):
             after = _after_jump(system, rules, before, number, np.asarray(index))
         vector = _vector(after)
         if not np.isfinite(vector).all():
-            return Outcome("not_finite", _undefined(float(before.t), f"the state after {rule.name!r} is")), before
+            return Outcome("not_finite", _undefined_text(float(before.t), f"the state after {rule.name!r} is")), before
         seems = found.unsure[which] and not piles and bool(_turn(system, before, after, _as_numpy(which)).rises)
         if not seems:
             name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
@@ -341,12 +343,12 @@ def _after_stages(system, rules: tuple[Guard, ...], before: State, rule: Any, in
 
 def _second_stage(rules: tuple[Guard, ...]) -> int:
     """The first guard with a staged jump: all have the same second stage, and its program the name of that one."""
-    return next(n for n, guard in enumerate(rules) if isinstance(guard.jump, Staged))
+    return next(n for n, guard in enumerate(rules) if isinstance(guard.jump, StagedJump))
 
 
 def _prepare_second_stage(system, rules: tuple[Guard, ...], state: State, rule: Any) -> None:
     """Have the second stage of a jump made ready while the first is."""
-    if isinstance(rule, Staged) and rule.known is not None:
+    if isinstance(rule, StagedJump) and rule.known is not None:
         prepare(_finish_jump, system, state, rule.known(), _second_stage(rules))
 
 
@@ -413,7 +415,7 @@ def _ending(system, went: Flow, until: float, state: State, t: float, memory) ->
             return Outcome("finished", f"Still moving at t = {t:g} s, and nothing will happen.")
         return Outcome("finished", f"Reached t = {t:g} s.{_never_fired(system, went, state, memory)}")
     if status is Status.stalled and not float(went.h) > 0.0:
-        return Outcome("not_finite", _undefined(t, "the acceleration is"))
+        return Outcome("not_finite", _undefined_text(t, "the acceleration is"))
     if status is Status.stalled:
         return Outcome(
             "stalled",
@@ -456,7 +458,7 @@ def _observe_modes(system: AbstractSystem, state: State):
     return system.observe(state).get("mode", 0)
 
 
-def _undefined(t: float, what: str) -> str:
+def _undefined_text(t: float, what: str) -> str:
     return (
         f"Stopped at t = {t:.6g} s: {what} not defined, or too large for a number. "
         "Look for numbers that differ by many powers of ten."
@@ -496,12 +498,12 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     def flow(states: State, times) -> State:
         return _move_on(system, stepper, control, states, np.asarray(times))
 
-    def replayed(other: AbstractSystem, start: State, wanted=None) -> Replay:
+    def replay_with(other: AbstractSystem, start: State, wanted=None) -> Replay:
         known = labels(system)
         fired = [known[number] for number in record.guards]
         return replay(other, start, times, tuple(events), record.jumps, fired, stepper, control, wanted)
 
-    return Trajectory(knots, tuple(events), outcome, flow, record.steps, replayed)
+    return Trajectory(knots, tuple(events), outcome, flow, record.steps, replay_with)
 
 
 def _move_on(system, stepper, control, states: State, times) -> State:
@@ -521,11 +523,11 @@ def _move_on(system, stepper, control, states: State, times) -> State:
     portioned, move = jax.tree.map(portions, (states, times)), _move_program(n, _numbers(states) // n)
     moved = [move(system, stepper, control, *jax.tree.map(lambda x, k=k: x[k], portioned)) for k in range(n_portions)]
 
-    def joined(*parts):
+    def join(*parts):
         # By NumPy: JAX would compile for every number of states.
         return jax.device_put(np.concatenate([np.asarray(x).reshape(portion, *x.shape[2:]) for x in parts])[:n])
 
-    return jax.tree.map(joined, *moved)
+    return jax.tree.map(join, *moved)
 
 
 def _blocks(count: int, size: int) -> tuple[int, int]:

@@ -55,7 +55,7 @@ def replay(memory: QueueTrajectory, system, start: State, times=None) -> Replay:
     for event in memory.events:
         concerned = [pieces[member] for member in event.members]
         rows = (jnp.stack([getattr(kept, name)[-1] for kept in concerned]) for name in ("since", "q", "v"))
-        came = system.again(event, jnp.asarray(event.t, float), *rows)
+        came = system.replay_event(event, jnp.asarray(event.t, float), *rows)
         for kept, q, v in zip(concerned, came.q, came.v, strict=True):
             kept.add(event.t, came.t, q, v)
         ledger.append(ledger[-1] + came.ledger)

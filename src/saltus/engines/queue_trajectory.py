@@ -104,7 +104,7 @@ class QueueTrajectory(AbstractTrajectory):
         return self
 
     def replay(self, system, start: State, times=None) -> Replay:
-        """The run taken again with other numbers; `system` offers `check_replay` and `again` for its events."""
+        """The run taken again with other numbers; `system` offers `check_replay` and `replay_event` for its events."""
         from saltus.engines.queue_replay import replay
 
         return replay(self, system, start, times)

@@ -165,13 +165,13 @@ def _take_steps(system: AbstractSystem, state: State, times, asked, stepper: Ste
     """The steps of a run again, one after the other, and the states asked for: each a shorter step from a knot."""
     flat = FlatSystem(system, state)
 
-    def moved(t, y, t_new):
+    def step_to(t, y, t_new):
         y_new, _ = control.take(flat, stepper, t, y, t_new - t)
         return jnp.where(t_new > t, y_new, y)
 
     def step(carry, t_new):
         t, y = carry
-        y_new = moved(t, y, t_new)
+        y_new = step_to(t, y, t_new)
         return (t_new, y_new), None if asked is None else (t_new, y_new)
 
     start = (state.t, flat.vector(state))
@@ -180,7 +180,7 @@ def _take_steps(system: AbstractSystem, state: State, times, asked, stepper: Ste
         return flat.state(t, y), None
     knots = jax.tree.map(lambda x: x[None], start) if knots is None else jax.tree.map(_before, start, knots)
     base, wanted = (jnp.asarray(x) for x in asked)
-    ahead = jax.vmap(moved)(knots[0][base], knots[1][base], wanted)
+    ahead = jax.vmap(step_to)(knots[0][base], knots[1][base], wanted)
     return flat.state(t, y), jax.vmap(flat.state)(wanted, ahead)
 
 

@@ -21,7 +21,7 @@ from saltus.numerics.scalars import (
     as_constants,
     as_inputs,
     evaluate,
-    needed,
+    needed_nodes,
     scalarize,
 )
 
@@ -63,8 +63,8 @@ class ScalarSystem:
             self._write(Scalars(strict), system, state, varying, mode, watch)
             if self.scalars.shows_all(self.rate):
                 break
-        self._everything = needed([*self.rate, *self.watched, *(g.value for g in self.guards)])
-        needed([g.armed for g in self.guards])
+        self._everything = needed_nodes([*self.rate, *self.watched, *(g.value for g in self.guards)])
+        needed_nodes([g.armed for g in self.guards])
         velocities = range(state.q.size, state.q.size + state.v.size)
         moving = [k for k in velocities if not self.rate[k].equals(0)]
         self.accelerations = moving if any(guard.singular for guard in self.guards) else []

@@ -23,7 +23,7 @@ Values = Float[Array, " g"]
 FRACTIONS = np.unique(np.concatenate([[0.0], 2.0 ** -np.arange(6.0, 24.0), np.arange(1, 33) / 32.0]))
 
 
-class Found(eqx.Module):
+class EarliestEvent(eqx.Module):
     """The earliest event of a step.
 
     Args:
@@ -132,7 +132,7 @@ def earliest_event(
     look: Callable[[Scalar], tuple[Values, Flat]],
     armed: Bool[Array, " g"],
     resolution: Scalar,
-) -> Found:
+) -> EarliestEvent:
     """The earliest fall through zero of an armed guard inside a step.
 
     A fall is found between two looks of opposite sign, and also where a guard dips below zero
@@ -157,7 +157,7 @@ def earliest_event(
     fall = (g[interval] - g[interval + 1]) / (fractions[interval + 1] - fractions[interval])
     before = (fractions < best)[:, None]
     rose, clear = (((g > level) & before).any(axis=0) for level in (0.0, SUNK))
-    return Found(jnp.isfinite(best), best, end.winner, fall, end.there[0], g[0], rose, clear, end.there[1])
+    return EarliestEvent(jnp.isfinite(best), best, end.winner, fall, end.there[0], g[0], rose, clear, end.there[1])
 
 
 def _hunt_on(hunt: _Hunt, look, armed: Bool[Array, " g"], resolution: Scalar) -> _Hunt:
@@ -175,7 +175,7 @@ def _hunt_on(hunt: _Hunt, look, armed: Bool[Array, " g"], resolution: Scalar) ->
         g, y = look(x)
         row = jnp.where(hunt.looking, jnp.asarray(_ROWS)[looks.count], FRACTIONS.size)
         looks = _Looks(looks.count + hunt.looking, looks.g.at[row].set(g), looks.y.at[row].set(y))
-        return _Turn(looks, root.looked(search, x, g[guard]), (g, y), turn.there_by_now())
+        return _Turn(looks, root.record_look(search, x, g[guard]), (g, y), turn.there_by_now())
 
     turn = jax.lax.while_loop(goes_on, once_more, _Turn(hunt.looks, root.begin(), at_end[1:], at_end))
     looks, (x, *there), reached = turn.looks, turn.there_by_now(), ~root.with_look(turn.search).seeking_low

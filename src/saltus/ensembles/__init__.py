@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from saltus._late import late
-from saltus.ensembles.errors import ChunkError, EnsembleError, Interrupted, WriteError
+from saltus.ensembles.errors import ChunkError, EnsembleError, Interruption, WriteError
 
 if TYPE_CHECKING:
     from saltus.ensembles.analyse.report import summarize
@@ -16,7 +16,7 @@ __all__ = [
     "ChunkError",
     "Design",
     "EnsembleError",
-    "Interrupted",
+    "Interruption",
     "Store",
     "WriteError",
     "ensemble",

@@ -41,5 +41,5 @@ class Failures:
             raise ChunkError(f"{self._found[0]}{more}")
 
 
-class Interrupted(EnsembleError):  # noqa: N818  (not an error of anyone)
+class Interruption(EnsembleError):  # noqa: N818  (not an error of anyone)
     """Stopped by the user."""

@@ -11,7 +11,8 @@ import xarray as xr
 from saltus.gas.equilibrium import drift
 from saltus.gas.measure import Gas
 from saltus.hybrid import Outcome
-from saltus.systems.gas.bodies import Bodies, matrices
+from saltus.numerics.on_host import rotation_matrices
+from saltus.systems.gas.bodies import Bodies
 
 NAMES = {
     "compressibility": ("1", "compressibility factor p V / (N kT)"),
@@ -95,7 +96,7 @@ def _correlations(gas: Gas) -> dict[str, Any]:
 def _states(gas: Gas, film: list[tuple[float, float, Bodies]]) -> dict[str, Any]:
     """The last states, a sample apart."""
     bodies = [one for _, _, one in film]
-    turns = [matrices(one.quaternion) for one in bodies]
+    turns = [rotation_matrices(one.quaternion) for one in bodies]
     omega = [np.einsum("nij,nj->ni", turn, one.spin() / one.inertia) for turn, one in zip(turns, bodies, strict=True)]
     vector, first = ("time", "body", "axis"), film[0][1]
     pushes = [one.mass @ one.velocity for one in bodies]

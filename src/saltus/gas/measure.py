@@ -12,7 +12,8 @@ from saltus.gas.correlation import Correlations, PairCounts, long_axes, nematic_
 from saltus.gas.series import Series
 from saltus.gas.states import freedoms
 from saltus.hybrid import Outcome
-from saltus.systems.gas.bodies import Bodies, matrices
+from saltus.numerics.on_host import rotation_matrices
+from saltus.systems.gas.bodies import Bodies
 from saltus.systems.gas.hard_bodies import HardBodies
 
 SLICE = 0.25  # contacts per body between two samples
@@ -139,7 +140,7 @@ class Gas:
         bodies = self.hard.snapshot()
         self.film.append((self.hard.time, float(self.hard.fluid.tally.loss), bodies))
         self.film = self.film[-max(2, min(FRAMES, FILM // bodies.n)) :]
-        turns = matrices(bodies.quaternion)
+        turns = rotation_matrices(bodies.quaternion)
         axis = long_axes(bodies.axes, turns)
         self.correlations.add(bodies.place, bodies.velocity, axis)
         if int(self.hard.fluid.tally.contacts) >= self.next_pairs:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from saltus import checks
+from saltus.numerics.on_host import rotation_matrices
 from saltus.shapes import AbstractShape, Ellipsoid
 from saltus.shapes.body import measure
-from saltus.systems.gas.bodies import Bodies, Shapes, matrices
+from saltus.systems.gas.bodies import Bodies, Shapes
 from saltus.systems.gas.hard_bodies import HardBodies
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def thermal(bodies: Bodies, temperature: float, seed: int, *, spins: bool = Fals
     velocity = random.standard_normal((bodies.n, 3)) / np.sqrt(bodies.mass)[:, None]
     velocity -= (bodies.mass @ velocity) / bodies.mass.sum()
     spin = random.standard_normal((bodies.n, 3)) * np.sqrt(bodies.inertia) * turning
-    momentum = np.einsum("nij,nj->ni", matrices(bodies.quaternion), spin)
+    momentum = np.einsum("nij,nj->ni", rotation_matrices(bodies.quaternion), spin)
     moving = dataclasses.replace(bodies, velocity=velocity, momentum=momentum)
     return scale_velocities(moving, temperature, count)
 
@@ -233,7 +234,7 @@ def last_state(dataset: xr.Dataset, bodies: Bodies, box: Sequence[float], name: 
         found = edges.tolist()
         raise ValueError(f"{name} holds a box of {found} m, not {list(box)} m. Give `box.size` as it is there.")
     place, velocity, quaternion, omega = (np.asarray(dataset[one].values[-1], float) for one in wanted[:4])
-    turns = matrices(quaternion)
+    turns = rotation_matrices(quaternion)
     spin = np.einsum("nij,ni->nj", turns, omega) * bodies.inertia
     momentum = np.einsum("nij,nj->ni", turns, spin)
     return dataclasses.replace(bodies, place=place, velocity=velocity, quaternion=quaternion, momentum=momentum)

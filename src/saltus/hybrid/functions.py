@@ -23,7 +23,7 @@ from saltus.hybrid.system import AbstractSystem, Quantity
 RESERVED = ("time", "mode", "energy", "jump_side")  # names that a result gives to its own variables
 
 
-class Held(eqx.Module):
+class UserFunction(eqx.Module):
     """A user's function: its numbers, if it is a module that holds some, are leaves; the rest tells programs apart."""
 
     numbers: tuple[Array, ...]
@@ -31,11 +31,11 @@ class Held(eqx.Module):
     structure: Any = eqx.field(static=True)
 
     @staticmethod
-    def of(function: Callable) -> Held:
+    def of(function: Callable) -> UserFunction:
         """The function, held."""
         leaves, structure = jax.tree.flatten(function)
         numbers = tuple(leaf for leaf in leaves if eqx.is_array(leaf))
-        return Held(numbers, tuple(None if eqx.is_array(leaf) else leaf for leaf in leaves), structure)
+        return UserFunction(numbers, tuple(None if eqx.is_array(leaf) else leaf for leaf in leaves), structure)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call it."""
@@ -44,17 +44,17 @@ class Held(eqx.Module):
         return jax.tree.unflatten(self.structure, leaves)(*arguments)
 
 
-def _hold(function: Callable | None) -> Held | None:
-    return None if function is None else Held.of(function)
+def _hold(function: Callable | None) -> UserFunction | None:
+    return None if function is None else UserFunction.of(function)
 
 
 class _Rule(eqx.Module):
     """What a guard of a `FunctionSystem` does."""
 
-    function: Held
-    jump: Held | None
-    chosen: Held | None
-    settle: Held | None
+    function: UserFunction
+    jump: UserFunction | None
+    chosen: UserFunction | None
+    settle: UserFunction | None
     to: int | None = eqx.field(static=True)
     rest: int | None = eqx.field(static=True)
     modes: tuple[int, ...] | None = eqx.field(static=True)
@@ -75,14 +75,14 @@ class FunctionSystem(AbstractSystem):
 
     mode_names: tuple[str, ...] = eqx.field(static=True)
     form: Form = eqx.field(static=True)
-    rates: tuple[Held, ...]
+    rates: tuple[UserFunction, ...]
     rules: tuple[_Rule, ...]
     parameters: Any
     first: Array
     first_time: Array
     first_mode: int = eqx.field(static=True)
-    observes: Held | None
-    energies: Held | None
+    observes: UserFunction | None
+    energies: UserFunction | None
     units: tuple[tuple[str, Quantity], ...] = eqx.field(static=True)
 
     # ---- states ---------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class FunctionSystem(AbstractSystem):
 
     # ---- the contract ----------------------------------------------------------------------------
 
-    def _call(self, function: Held, state: State, *more: Any) -> Any:
+    def _call(self, function: UserFunction, state: State, *more: Any) -> Any:
         """A user's function of the time, the state and, where there are any, the parameters."""
         given = () if self.parameters is None else (self.parameters,)
         return function(state.t, self.form.tree(state.q), *given, *more)
@@ -185,11 +185,13 @@ class FunctionSystem(AbstractSystem):
             return None
         return self._after(state, index, rule, rule.settle, rule.rest)
 
-    def _after(self, state: State, index: Array, rule: _Rule, jump: Held | None, to: Held | int | None) -> State:
+    def _after(
+        self, state: State, index: Array, rule: _Rule, jump: UserFunction | None, to: UserFunction | int | None
+    ) -> State:
         many = jax.eval_shape(lambda s: jnp.asarray(self._call(rule.function, s)), state).ndim > 0
         more = (index,) if many else ()
         q = state.q if jump is None else self.form.vector(self._call(jump, state, *more), f"The jump of {rule.name!r}")
-        mode = self._call(to, state, *more) if isinstance(to, Held) else to
+        mode = self._call(to, state, *more) if isinstance(to, UserFunction) else to
         mode = state.mode if mode is None else jnp.asarray(mode, state.mode.dtype)
         return State(state.t, q, state.v, state.ledger, mode)
 
@@ -264,7 +266,7 @@ def system(
     parameters = None if parameters is None else as_numbers(parameters)
     rules = tuple(_rule(guard, modes) for guard in guards)
     made = FunctionSystem(
-        mode_names=modes, form=form, rates=tuple(Held.of(one) for one in rates.values()), rules=rules,
+        mode_names=modes, form=form, rates=tuple(UserFunction.of(one) for one in rates.values()), rules=rules,
         parameters=parameters, first=form.vector(start, "The start"), first_time=jnp.asarray(t, float), first_mode=0,
         observes=_hold(observe), energies=_hold(energy), units=(),
     )  # fmt: skip
@@ -319,8 +321,8 @@ def _rule(guard: Guard, modes: tuple[str, ...]) -> _Rule:
     follows = next((part for part in parts if callable(part)), None)
     rest = next((_number_of(part, modes) for part in parts if isinstance(part, str)), None)
     return _Rule(
-        function=Held.of(guard.function), jump=_hold(guard.jump), settle=_hold(follows),
-        chosen=Held.of(guard.to) if callable(guard.to) else None,
+        function=UserFunction.of(guard.function), jump=_hold(guard.jump), settle=_hold(follows),
+        chosen=UserFunction.of(guard.to) if callable(guard.to) else None,
         to=_number_of(guard.to, modes) if isinstance(guard.to, str) else None, rest=rest, modes=armed, name=guard.name,
         ends=guard.ends, message=guard.message, border=guard.border, singular=guard.singular,
     )  # fmt: skip

@@ -29,16 +29,16 @@ def once(function: Callable[[State], Any]) -> Callable[[State], Any]:
     """The function, computed once for a state that several guards of one list ask it for."""
     last: list[Any] = [None, None]
 
-    def remembered(state: State) -> Any:
+    def recall(state: State) -> Any:
         if last[0] is not state:
             last[:] = state, function(state)
         return last[1]
 
-    return remembered
+    return recall
 
 
 @dataclasses.dataclass(frozen=True)
-class Staged:
+class StagedJump:
     """A jump in two stages, of which several jumps of a system may have the same: engines compile each only once.
 
     The second stage is the same for all staged jumps of a system. Where a run does not come to it, a single run does

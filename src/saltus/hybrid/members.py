@@ -12,7 +12,7 @@ from saltus.hybrid.outcome import Outcome
 
 
 @dataclasses.dataclass(frozen=True)
-class Upcoming:
+class ForeseenEvent:
     """Something that will happen if nothing else happens before to those it concerns.
 
     Args:
@@ -127,7 +127,7 @@ class Paths(Protocol):
         ...
 
 
-class Again(Protocol):
+class ReplayedEvent(Protocol):
     """What a replayed event of a crowd gives: its time, and the rows of its members and the ledger after it."""
 
     t: Array
@@ -147,11 +147,11 @@ class Plan(Protocol):
         """
         ...
 
-    def foresee(self, members, t: float, q: np.ndarray, v: np.ndarray, paths: Paths) -> list[Upcoming]:
+    def foresee(self, members, t: float, q: np.ndarray, v: np.ndarray, paths: Paths) -> list[ForeseenEvent]:
         """Events that concern `members`, from the states of all at time t."""
         ...
 
-    def happen(self, event: Upcoming, q: np.ndarray, v: np.ndarray, mode: np.ndarray) -> Change:
+    def happen(self, event: ForeseenEvent, q: np.ndarray, v: np.ndarray, mode: np.ndarray) -> Change:
         """What an event does, from the states of all at its time."""
         ...
 

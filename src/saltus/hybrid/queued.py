@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid.event import Event
-from saltus.hybrid.members import Again, Plan
+from saltus.hybrid.members import Plan, ReplayedEvent
 from saltus.hybrid.state import State
 from saltus.hybrid.system import HybridSystem
 
@@ -24,7 +24,9 @@ class AbstractQueuedSystem(HybridSystem):
     def flow(self, index: Array, q: Array, v: Array, duration: Array, compact: bool = False) -> tuple[Array, Array]:
         """Motion of one member on its own; traced by JAX. `compact`: quick to compile."""
 
-    def flown(self, members: np.ndarray, q: np.ndarray, v: np.ndarray, which: np.ndarray, durations: np.ndarray) -> Any:
+    def flow_many(
+        self, members: np.ndarray, q: np.ndarray, v: np.ndarray, which: np.ndarray, durations: np.ndarray
+    ) -> Any:
         """Members after motion on their own for many times, as `flow` has it, in NumPy; None if that is not known.
 
         Args:
@@ -46,10 +48,10 @@ class AbstractQueuedSystem(HybridSystem):
 
     @abc.abstractmethod
     def check_replay(self, event: Event) -> None:
-        """Refuse, by `ValueError`, an event that `again` cannot take again."""
+        """Refuse, by `ValueError`, an event that `replay_event` cannot take again."""
 
     @abc.abstractmethod
-    def again(self, event: Event, t: Array, since: Array, q: Array, v: Array) -> Again:
+    def replay_event(self, event: Event, t: Array, since: Array, q: Array, v: Array) -> ReplayedEvent:
         """An event of an earlier run taken again with other numbers, for the rows of those it concerns.
 
         Args:

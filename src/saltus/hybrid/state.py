@@ -74,10 +74,10 @@ def on_host(*states: State) -> tuple[State, ...]:
 def same_types(like: State, state: State) -> State:
     """`state` with the types of another, none of them weak, so that plain numbers cause no compilation."""
 
-    def typed(x, y):
+    def cast(x, y):
         return jnp.broadcast_to(jax.lax.convert_element_type(y, x.dtype), x.shape)
 
-    return jax.tree.map(typed, like, state)
+    return jax.tree.map(cast, like, state)
 
 
 class Rate(eqx.Module):

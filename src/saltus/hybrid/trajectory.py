@@ -86,7 +86,7 @@ class Trajectory(AbstractTrajectory):
         flow: `flow(states, times)`: smooth motion of stacked states to these times, each
             within the step that follows its knot.
         steps: Steps tried.
-        again: `again(system, start, times)`: its replay.
+        replayer: `replayer(system, start, times)`: its replay.
     """
 
     knots: State
@@ -94,7 +94,7 @@ class Trajectory(AbstractTrajectory):
     outcome: Outcome
     flow: Callable[[State, jax.Array], State]
     steps: int = 0
-    again: Callable[..., Any] = no_replay
+    replayer: Callable[..., Any] = no_replay
 
     @property
     def start(self) -> State:
@@ -111,7 +111,7 @@ class Trajectory(AbstractTrajectory):
 
     def replay(self, system, start: State, times=None) -> Any:
         """The same steps and events with other numbers."""
-        return self.again(system, start, times)
+        return self.replayer(system, start, times)
 
     def states(self, times, side: str = "after") -> State:
         """The states at these times, stacked."""

@@ -103,11 +103,11 @@ def _observer(brief: bool):
 
     from saltus.programs import brief_program, program
 
-    def observed(system, states):
+    def observe_all(system, states):
         # One by one is a third of the code; without optimisation it takes no longer.
         return jax.lax.map(system.observe, states) if brief else jax.vmap(system.observe)(states)
 
-    return (brief_program if brief else program)(observed)
+    return (brief_program if brief else program)(observe_all)
 
 
 def _is_brief(system: HybridSystem) -> bool:

@@ -28,7 +28,7 @@ Ring = np.ndarray
 
 
 @dataclasses.dataclass(frozen=True)
-class Laid:
+class ReleaseMasses:
     """Masses of a release area.
 
     Args:

@@ -1,4 +1,4 @@
-"""Roots and interpolation of functions of Python, by NumPy: SciPy's take half a second to load."""
+"""Roots, interpolation and rotations by NumPy: SciPy's take half a second to load, JAX's are compiled."""
 
 from __future__ import annotations
 
@@ -79,3 +79,14 @@ class Interpolation:
         for coefficient, node in zip(self.coefficients[-2::-1], self.nodes[-2::-1], strict=True):
             found = coefficient + (x - node) * found
         return found
+
+
+def rotation_matrices(quaternion: np.ndarray) -> np.ndarray:
+    """Rotation matrices (..., 3, 3), body to lab, of unit quaternions (..., 4) = w, x, y, z."""
+    w, x, y, z = np.moveaxis(np.asarray(quaternion, float), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

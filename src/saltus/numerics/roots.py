@@ -116,7 +116,7 @@ class FallingRoot(eqx.Module):
         return jnp.where(search.seeking_low, b + GOLDEN * (larger - b), root)
 
     @staticmethod
-    def looked(search: Search, x: Scalar, value: Scalar) -> Search:
+    def record_look(search: Search, x: Scalar, value: Scalar) -> Search:
         """The search that has been told a value."""
         return Search(search.points, search.seeking_low, jnp.stack([x, value]), search.looks + 1)
 

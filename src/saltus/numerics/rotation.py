@@ -285,19 +285,22 @@ def _series_by_array(q: Array, body_omega: Array, inertia: Array, step: Array) -
     w, p = body_omega[:, None], q[:, None]
     for k in range(ORDER):
         scale = step / (k + 1)
-        ww, pw = w @ w[:, ::-1].T, p @ w[:, ::-1].T
-        turn = jnp.stack(
-            [
-                -(pw[1, 0] + pw[2, 1] + pw[3, 2]),
-                pw[0, 0] + pw[2, 2] - pw[3, 1],
-                pw[0, 1] + pw[3, 0] - pw[1, 2],
-                pw[0, 2] + pw[1, 1] - pw[2, 0],
-            ]
-        )
-        spin = ratios * scale * jnp.stack([ww[1, 2], ww[2, 0], ww[0, 1]])
+        back = w[:, ::-1]
+        spin, turn = _next_terms(ratios * scale, w @ back.T, p @ back.T)
         w = jnp.concatenate([w, spin[:, None]], axis=1)
         p = jnp.concatenate([p, 0.5 * scale * turn[:, None]], axis=1)
     return jnp.sum(p[:, 1:], axis=1)
+
+
+def _next_terms(scale: Array, ww: Array, pw: Array) -> tuple[Array, Array]:
+    """Terms of angular velocity and quaternion, from the sums of products of the terms before."""
+    turn = [
+        -(pw[1, 0] + pw[2, 1] + pw[3, 2]),
+        pw[0, 0] + pw[2, 2] - pw[3, 1],
+        pw[0, 1] + pw[3, 0] - pw[1, 2],
+        pw[0, 2] + pw[1, 1] - pw[2, 0],
+    ]
+    return scale * jnp.stack([ww[1, 2], ww[2, 0], ww[0, 1]]), jnp.stack(turn)
 
 
 def _series_by_loop(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
@@ -307,18 +310,9 @@ def _series_by_loop(q: Array, body_omega: Array, inertia: Array, step: Array) ->
     def order(k, terms):
         w, p = terms
         # Entry j of a reversed row is the term k - j; those beyond k are still zero.
-        reverse = jnp.roll(w[:, ::-1], k + 1, axis=1)
+        back = jnp.roll(w[:, ::-1], k + 1, axis=1)
         scale = step / (k + 1)
-        ww, pw = w @ reverse.T, p @ reverse.T
-        spin = ratios * scale * jnp.stack([ww[1, 2], ww[2, 0], ww[0, 1]])
-        turn = jnp.stack(
-            [
-                -(pw[1, 0] + pw[2, 1] + pw[3, 2]),
-                pw[0, 0] + pw[2, 2] - pw[3, 1],
-                pw[0, 1] + pw[3, 0] - pw[1, 2],
-                pw[0, 2] + pw[1, 1] - pw[2, 0],
-            ]
-        )
+        spin, turn = _next_terms(ratios * scale, w @ back.T, p @ back.T)
         return w.at[:, k + 1].set(spin), p.at[:, k + 1].set(0.5 * scale * turn)
 
     first = (jnp.zeros((3, ORDER + 1)).at[:, 0].set(body_omega), jnp.zeros((4, ORDER + 1)).at[:, 0].set(q))

@@ -175,7 +175,7 @@ class Statement:
 
 
 @dataclasses.dataclass(frozen=True)
-class Unstated:
+class UnstatedValue:
     """A quantity that the paper names without a value: nothing can agree with it."""
 
     text: str = "named, without a value"
@@ -188,11 +188,11 @@ class Unstated:
         return self.text
 
 
-Printed = Number | Numbers | About | Order | AtMost | Between | Formula | Statement | Unstated
+Printed = Number | Numbers | About | Order | AtMost | Between | Formula | Statement | UnstatedValue
 
 
 @dataclasses.dataclass(frozen=True)
-class Found:
+class Answer:
     """What came out of a computation.
 
     Args:
@@ -225,7 +225,7 @@ class Claim:
     says: str
     printed: Printed
     how: str
-    find: Callable[[Any], Found]
+    find: Callable[[Any], Answer]
     why: str = ""
     missing: str = ""
     slow: bool = False

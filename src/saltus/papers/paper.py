@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from saltus.papers.claim import Claim, Finding, Found, judge
+from saltus.papers.claim import Answer, Claim, Finding, judge
 from saltus.papers.drawing import Drawing, Picture
 
 Progress = Callable[[float, str], None]
@@ -40,7 +40,7 @@ class Discovery:
     """Something that the paper does not have, and its computation shows."""
 
     what: str
-    find: Callable[[Any], Found]
+    find: Callable[[Any], Answer]
     how: str = ""
     slow: bool = False
 

@@ -145,7 +145,7 @@ class Program:
             return begun.result()
         assert ours is not None
         try:
-            ours.set_result(self._read_or_made(folder, name, leaves, tree))
+            ours.set_result(self._read_or_make(folder, name, leaves, tree))
         except BaseException as error:
             with _naming:
                 del self._named[name]
@@ -153,7 +153,7 @@ class Program:
             raise
         return ours.result()
 
-    def _read_or_made(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
+    def _read_or_make(self, folder: Path, name: str, leaves: list, tree: Any) -> _Flat | None:
         """The program of this name: its code as it was compiled, or compiled from what was traced, or traced."""
         ready = _from_code(ahead.load_code(name, lambda: code.read(folder, name)))
         if ready is not None:

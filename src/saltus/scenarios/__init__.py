@@ -2,6 +2,6 @@
 
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.catalogue import entries
-from saltus.scenarios.loader import Loaded, load, loads
+from saltus.scenarios.loader import LoadedScenario, load, loads
 
-__all__ = ["Loaded", "Scenario", "entries", "load", "loads"]
+__all__ = ["LoadedScenario", "Scenario", "entries", "load", "loads"]

@@ -216,14 +216,14 @@ class BodiesScenario(Scenario):
 
     def build(self) -> tuple[RigidBodies, State]:
         from saltus.systems import RigidBodies
-        from saltus.systems.bodies.filling import filled
+        from saltus.systems.bodies.filling import fill_box
 
         bodies = [body.build() for body in self.bodies]
         if self.fill is not None and self.fill.temperature is not None:
             bodies += self._thermal_bodies()
         elif self.fill is not None and self.box is not None:
             fill = self.fill
-            bodies += filled(
+            bodies += fill_box(
                 fill.shape.build(),
                 fill.count,
                 self.box_edges(),

@@ -125,7 +125,7 @@ def start_of(scenario: BodiesScenario) -> Bodies:
     if fill.temperature is None:
         raise ValueError("A gas needs `fill.temperature`.")
     if fill.file is not None:
-        return _stored(scenario, fill.file, box, fill.temperature)
+        return _stored_bodies(scenario, fill.file, box, fill.temperature)
     if fill.start == "crystal":
         return crystal(fill.species()[0], box, temperature=fill.temperature, seed=fill.seed, spins=_spins(scenario))
     return random_start(
@@ -138,7 +138,7 @@ def start_of(scenario: BodiesScenario) -> Bodies:
     )
 
 
-def _stored(scenario: BodiesScenario, file: str, box: list[float], temperature: float) -> Bodies:
+def _stored_bodies(scenario: BodiesScenario, file: str, box: list[float], temperature: float) -> Bodies:
     """The bodies in the last state of a stored run, with velocities scaled to the temperature."""
     from saltus.gas.states import bodies_of, freedoms, last_state, scale_velocities
     from saltus.io import read

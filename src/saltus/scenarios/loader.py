@@ -25,7 +25,7 @@ from saltus.scenarios.kinds import model_of
 
 
 @dataclasses.dataclass(frozen=True)
-class Loaded:
+class LoadedScenario:
     """A scenario with its name and the TOML text that says all of it, overrides included."""
 
     name: str
@@ -33,10 +33,10 @@ class Loaded:
     scenario: Scenario
 
 
-Source = str | os.PathLike | dict | Scenario | Loaded
+Source = str | os.PathLike | dict | Scenario | LoadedScenario
 
 
-def load(source: Source, overrides: Sequence[str] = (), allow_python: bool = False) -> Loaded:
+def load(source: Source, overrides: Sequence[str] = (), allow_python: bool = False) -> LoadedScenario:
     """Read a scenario.
 
     Args:
@@ -57,7 +57,7 @@ def load(source: Source, overrides: Sequence[str] = (), allow_python: bool = Fal
         text = (f"{first}\n" if first.startswith("#") else "") + toml.dumps(wanted)
     if allow_python:
         _trust(wanted, path.parent)
-    return Loaded(path.stem, text, validate(wanted))
+    return LoadedScenario(path.stem, text, validate(wanted))
 
 
 def _trust(data: dict[str, Any], folder: Path | None = None) -> None:
@@ -70,7 +70,7 @@ def _trust(data: dict[str, Any], folder: Path | None = None) -> None:
 
 def _text_of(source: Source) -> tuple[Path, str]:
     """The TOML text of a scenario, and the file it stands in (or would)."""
-    if isinstance(source, Loaded):
+    if isinstance(source, LoadedScenario):
         return Path(f"{source.name}.toml"), source.text
     if isinstance(source, Scenario):
         return Path("scenario.toml"), toml.dumps(source.model_dump(exclude_unset=True, exclude_none=True))

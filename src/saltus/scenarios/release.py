@@ -9,7 +9,7 @@ import pydantic
 from saltus.scenarios.base import Model, Nonnegative, Pair, Positive
 
 if TYPE_CHECKING:
-    from saltus.io.release import Laid
+    from saltus.io.release import ReleaseMasses
     from saltus.surfaces import AbstractSurface
 
 
@@ -57,7 +57,7 @@ class ReleaseModel(Model):
             raise ValueError("`release.reach` is missing: points closer than that are joined by a rod.")
         return self
 
-    def lay(self, surface: AbstractSurface) -> Laid:
+    def lay(self, surface: AbstractSurface) -> ReleaseMasses:
         """The masses on a surface, and the pairs of neighbours that a rod joins."""
         from saltus.io import release
 
@@ -72,4 +72,4 @@ class ReleaseModel(Model):
             raise ValueError("[release] needs one of `points`, `polygon` and `raster`.")
         reach = self.reach or release.REACH[self.grid] * spacing
         pairs = release.neighbours(position, reach) if self.rods is not None else []
-        return release.Laid(position, pairs)
+        return release.ReleaseMasses(position, pairs)

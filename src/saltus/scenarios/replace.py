@@ -14,7 +14,7 @@ from saltus.scenarios.base import Scenario
 AnyScenario = TypeVar("AnyScenario", bound=Scenario)
 
 
-def replaced(scenario: AnyScenario, values: Mapping[str, Any]) -> AnyScenario:
+def replace_keys(scenario: AnyScenario, values: Mapping[str, Any]) -> AnyScenario:
     """The scenario with these values at these dotted keys, such as {"masses.0.mu": 0.1}.
 
     The values may be anything that `build` can work with, such as numbers that JAX traces; they are not checked.

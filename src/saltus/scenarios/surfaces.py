@@ -18,9 +18,9 @@ class SurfaceModel(Model):
 
     def build(self) -> AbstractSurface:
         """The surface of the library."""
-        from saltus.surfaces import named
+        from saltus.surfaces import named_surface
 
-        return named({name: getattr(self, name) for name in type(self).model_fields})
+        return named_surface({name: getattr(self, name) for name in type(self).model_fields})
 
 
 class SphereModel(SurfaceModel):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from saltus.shapes.profile import AbstractProfile, ButterflyProfile, CircleProfile, ProfileFunction
     from saltus.shapes.solid import Solid
     from saltus.shapes.superellipsoid import Superellipsoid
-    from saltus.shapes.support import Supported
+    from saltus.shapes.support import SupportShape
 
 __all__ = [
     "AbstractProfile",
@@ -32,7 +32,7 @@ __all__ = [
     "ProfileFunction",
     "Solid",
     "Superellipsoid",
-    "Supported",
+    "SupportShape",
     "alike",
     "stack",
 ]
@@ -51,6 +51,6 @@ __getattr__, __dir__ = late(
         "profile": ("AbstractProfile", "ButterflyProfile", "CircleProfile", "ProfileFunction"),
         "solid": ("Solid",),
         "superellipsoid": ("Superellipsoid",),
-        "support": ("Supported",),
+        "support": ("SupportShape",),
     },
 )

@@ -26,7 +26,7 @@ class Ball(AbstractShape):
         checks.between("radius", size, *SIZES, "It is a length in metres.")
         self.size = numbers(size)
 
-    def supported(self, n: Vec) -> tuple[Array, Vec]:
+    def support_pair(self, n: Vec) -> tuple[Array, Vec]:
         return self.size + 0.0 * n.x, n * self.size
 
     def level_parts(self, x: Vec) -> tuple[Array, Vec, Sym]:

@@ -39,7 +39,7 @@ class AbstractShape(eqx.Module):
     """
 
     @abc.abstractmethod
-    def supported(self, n: Vec) -> tuple[Array, Vec]:
+    def support_pair(self, n: Vec) -> tuple[Array, Vec]:
         """Support function and support point for the direction `n` (of length 1)."""
 
     @abc.abstractmethod
@@ -89,11 +89,11 @@ class AbstractShape(eqx.Module):
     def support(self, normal: Float[Array, " 3"]) -> Array:
         """Largest value of normal . x over the body, for a normal of any length [m]."""
         length = jnp.sqrt(jnp.sum(normal * normal))
-        return length * self.supported(Vec.of(normal / length))[0]
+        return length * self.support_pair(Vec.of(normal / length))[0]
 
     def support_point(self, normal: Float[Array, " 3"]) -> Float[Array, " 3"]:
         """The point of the surface whose outward normal points along `normal` [m]."""
-        return self.supported(Vec.of(normal / jnp.sqrt(jnp.sum(normal * normal))))[1].array()
+        return self.support_pair(Vec.of(normal / jnp.sqrt(jnp.sum(normal * normal))))[1].array()
 
     def level(self, point: Float[Array, " 3"]) -> Array:
         """Negative inside, zero on the surface, positive outside; not a distance."""

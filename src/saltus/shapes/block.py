@@ -37,7 +37,7 @@ class Block(Superellipsoid):
         checks.between("bulge", bulge, 0.0, 1.0, "It is a share of the body's size; 0.02 is a usual one.")
         self.bulge = numbers(bulge)
 
-    def supported(self, n: Vec) -> tuple[Array, Vec]:
+    def support_pair(self, n: Vec) -> tuple[Array, Vec]:
         axes = Vec.of(self.axes)
         across = Vec(*(a * m for a, m in zip(axes, n, strict=True)))
         square = self.bulge * self.bulge

@@ -89,10 +89,10 @@ class Body(eqx.Module):
         """Orientation as a matrix of `Vec` columns."""
         return Turn.of_quaternion(self.quaternion)
 
-    def supported(self, n: Vec) -> tuple[Array, Vec]:
+    def support_pair(self, n: Vec) -> tuple[Array, Vec]:
         """Support function about the centre, and the support point relative to it, in the lab."""
         turn = self.turn()
-        value, point = self.shape.supported(turn.to_body(n))
+        value, point = self.shape.support_pair(turn.to_body(n))
         return value, turn.to_lab(point)
 
     def inverse_inertia(self) -> Float[Array, "3 3"]:
@@ -120,16 +120,16 @@ class Body(eqx.Module):
         gravity = jnp.broadcast_to(jnp.asarray(gravity, float), (3,))
         return _after(self, jnp.asarray(duration, float), gravity, compact)
 
-    def moved(self, center: Array, velocity: Array, quaternion: Array, angular_velocity: Array) -> Body:
+    def with_motion(self, center: Array, velocity: Array, quaternion: Array, angular_velocity: Array) -> Body:
         """The same body in another place and motion."""
         places = (center, velocity, quaternion, angular_velocity)
         return eqx.tree_at(lambda b: (b.center, b.velocity, b.quaternion, b.angular_velocity), self, places)
 
-    def kicked(self, impulse: Array, arm: Array) -> Body:
+    def with_impulse(self, impulse: Array, arm: Array) -> Body:
         """The body after an impulse at `arm` from its centre."""
         velocity = self.velocity + impulse / self.mass
         omega = self.angular_velocity + self.inverse_inertia() @ jnp.cross(arm, impulse)
-        return self.moved(self.center, velocity, self.quaternion, omega)
+        return self.with_motion(self.center, velocity, self.quaternion, omega)
 
 
 @brief_program
@@ -160,7 +160,7 @@ def unit(quaternion) -> Array:
 def _after(body: Body, duration: Array, gravity: Array, compact: bool) -> Body:
     q, omega = rotation.free_rotation(body.quaternion, body.angular_velocity, body.inertia, duration, compact)
     center = body.center + duration * body.velocity + 0.5 * duration * duration * gravity
-    return body.moved(center, body.velocity + duration * gravity, q, omega)
+    return body.with_motion(center, body.velocity + duration * gravity, q, omega)
 
 
 def stack(bodies: Sequence[Body]) -> Body:

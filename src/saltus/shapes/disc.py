@@ -32,7 +32,7 @@ class Disc(AbstractShape):
         self.rim = numbers(rim)
         self.rounding = numbers(rounding)
 
-    def supported(self, n: Vec) -> tuple[Array, Vec]:
+    def support_pair(self, n: Vec) -> tuple[Array, Vec]:
         square = n.x * n.x + n.y * n.y
         tilted = square > 0.0
         across = jnp.where(tilted, jnp.sqrt(jnp.where(tilted, square, 1.0)), 0.0)

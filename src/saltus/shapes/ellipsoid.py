@@ -22,7 +22,7 @@ class Ellipsoid(AbstractShape):
     def __init__(self, axes):
         self.axes = checked_axes(axes)
 
-    def supported(self, n: Vec) -> tuple[Array, Vec]:
+    def support_pair(self, n: Vec) -> tuple[Array, Vec]:
         axes = Vec.of(self.axes)
         stretched = axes.times(n)
         value = stretched.norm()

@@ -77,7 +77,7 @@ class Implicit(AbstractSampledShape):
         tangent = jnp.eye(3) - jnp.outer(gradient, gradient) / steepness**2
         return tangent @ jax.hessian(self._level)(x) @ tangent / steepness
 
-    def supported(self, n: Vec) -> tuple[Array, Vec]:
+    def support_pair(self, n: Vec) -> tuple[Array, Vec]:
         normal = n.array()
         guess = jax.lax.stop_gradient(self.samples[jnp.argmax(self.samples @ normal)])
         x = _support_point(self._level, guess, normal)

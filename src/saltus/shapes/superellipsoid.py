@@ -64,7 +64,7 @@ class Superellipsoid(AbstractShape):
         s = newton(jax.lax.stop_gradient(s))
         return Vec(*(jnp.exp((b - s) / (e - 1.0)) for b, e in zip(logs, p, strict=True)))
 
-    def supported(self, n: Vec) -> tuple[Array, Vec]:
+    def support_pair(self, n: Vec) -> tuple[Array, Vec]:
         axes = Vec.of(self.axes)
         shares = self._shares(Vec(*(a * jnp.abs(m) for a, m in zip(axes, n, strict=True))))
         x = Vec(*(a * jnp.sign(m) * share for a, m, share in zip(axes, n, shares, strict=True)))

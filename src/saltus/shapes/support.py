@@ -18,7 +18,7 @@ from saltus.shapes.general import DIRECTIONS, AbstractSampledShape, principal_fr
 NEWTON_STEPS = 12
 
 
-class Supported(AbstractSampledShape):
+class SupportShape(AbstractSampledShape):
     """The body whose extent in the direction n is h(n).
 
     The function is a JAX function of a unit vector (3,), three times differentiable; it is
@@ -74,7 +74,7 @@ class Supported(AbstractSampledShape):
         turned = self.axes @ n
         return self._homogeneous(self.function, turned) - self.centre @ turned
 
-    def supported(self, n: Vec) -> tuple[Array, Vec]:
+    def support_pair(self, n: Vec) -> tuple[Array, Vec]:
         value, point = jax.value_and_grad(self._support)(n.array())
         return value, Vec.of(point)
 

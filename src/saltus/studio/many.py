@@ -48,12 +48,12 @@ class Many:
         return toml.dumps(self.data)
 
     def work(self) -> None:
-        """Compute it; `Interrupted` when it is stopped."""
+        """Compute it; `Interruption` when it is stopped."""
         from saltus.ensembles.compute.task import ScenarioWork
-        from saltus.ensembles.errors import EnsembleError, Interrupted
-        from saltus.ensembles.execute.runner import Standing, execute
+        from saltus.ensembles.errors import EnsembleError, Interruption
+        from saltus.ensembles.execute.runner import EnsembleProgress, execute
 
-        def tell(standing: Standing) -> None:
+        def tell(standing: EnsembleProgress) -> None:
             self.samples, self.ended, self.pace = standing.samples, standing.ended, standing.pace
             if self.stop:
                 raise KeyboardInterrupt  # the runner's own way to end: what is done stays valid
@@ -63,7 +63,7 @@ class Many:
         chunk = max(math.ceil(work.samples / CHUNKS), LEAST)
         try:
             execute(work, self.store, workers=1, chunk=chunk, tell=tell)
-        except Interrupted:
+        except Interruption:
             self.state, self.message = "stopped", f"Stopped by hand after {self.ended} samples."
         except EnsembleError as problem:
             self.state, self.message = "failed", str(problem)
@@ -101,7 +101,7 @@ class Many:
         columns = [Curves.of(one) for one in result.columns()]
         columns = [one for one in columns if len(one.values) > 1][:SHOWN]
         done = self.state not in ("waiting", "running")
-        telling = Samples(self.store).telling() if done else {}
+        telling = Samples(self.store).telling_samples() if done else {}
         return {
             "complete": len(result.numbers),
             "outcomes": result.outcomes(),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from saltus.surfaces.expression import Expression
     from saltus.surfaces.gaussian import Gaussian
     from saltus.surfaces.graph import Graph
-    from saltus.surfaces.named import named
+    from saltus.surfaces.named import named_surface
     from saltus.surfaces.paraboloid import Paraboloid, Saddle
     from saltus.surfaces.plane import Plane
     from saltus.surfaces.sphere import Dome, Sphere
@@ -31,7 +31,7 @@ __all__ = [
     "Saddle",
     "Sphere",
     "Terrain",
-    "named",
+    "named_surface",
     "synthetic",
 ]
 
@@ -45,7 +45,7 @@ __getattr__, __dir__ = late(
         "expression": ("Expression",),
         "gaussian": ("Gaussian",),
         "graph": ("Graph",),
-        "named": ("named",),
+        "named": ("named_surface",),
         "paraboloid": ("Paraboloid", "Saddle"),
         "plane": ("Plane",),
         "sphere": ("Dome", "Sphere"),

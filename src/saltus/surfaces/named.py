@@ -30,10 +30,10 @@ NAMES: dict[str, Any] = {
 }
 
 
-def named(description: Mapping[str, Any]) -> AbstractSurface:
+def named_surface(description: Mapping[str, Any]) -> AbstractSurface:
     """The surface that a table [surface] describes.
 
-    >>> named({"type": "sphere", "radius": 2.0}).flat
+    >>> named_surface({"type": "sphere", "radius": 2.0}).flat
     False
     """
     parameters = dict(description)
@@ -44,6 +44,6 @@ def named(description: Mapping[str, Any]) -> AbstractSurface:
 
 def named_terrain(description: Mapping[str, Any]) -> Terrain:
     """The same for what needs a raster: `TypeError` where the table describes another surface."""
-    surface = named(description)
+    surface = named_surface(description)
     checks.instance("surface", surface, Terrain, 'Give a table [surface] with type = "terrain".')
     return cast(Terrain, surface)  # as has just been checked

@@ -283,25 +283,25 @@ class BallOnPlane(AbstractSystem):
         rim, spins = slip_and_rim[2], slip_and_rim[2] != 0.0
         off = gain[:2] - slip_and_rim[:2] * gain[2] / jnp.where(spins, rim, 1.0)
         time = rim * self.mass / (self.capacity + 1e-300)
-        speed = jnp.sum(state.v.centre**2) + self.radius**2 * jnp.sum(_turning(state.v) ** 2)
+        speed = jnp.sum(state.v.centre**2) + self.radius**2 * jnp.sum(_angular_velocity(state.v) ** 2)
         share = jnp.sum(off * off) * time * time / (speed + 1e-300)
         undefined = jnp.where(spins & (self.capacity > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
 
     def _rolls(self, state: State, index) -> State:
-        return self._rolling(_run_out(self, state, self._slip_and_rim))
+        return self._begin_rolling(_run_out(self, state, self._slip_and_rim))
 
     def _slips(self, state: State, index) -> State:
         return replace_parts(state, mode=jnp.asarray(SLIP))
 
     def _spins(self, state: State, index) -> State:
-        return self._spinning(state)
+        return self._enter_ray(state)
 
     def _spin_ends(self, state: State, index) -> State:
-        return self._rolling(_without_spin(state))
+        return self._begin_rolling(_without_spin(state))
 
     def _rests(self, state: State, index) -> State:
-        return self._rolling(_run_out(self, state, lambda v: v.centre))
+        return self._begin_rolling(_run_out(self, state, lambda v: v.centre))
 
     def _pivots(self, state: State, index) -> State:
         return self._is_kept_from_rolling(state)
@@ -312,7 +312,7 @@ class BallOnPlane(AbstractSystem):
         held = (self._turning_left(state) <= 1e-6 * NEAR_REST) & (self._shift_left(still) > 0.0)
         return choose(held, still, state)
 
-    def _rolling(self, state: State) -> State:
+    def _begin_rolling(self, state: State) -> State:
         """Slip and spin have ended: the ball rolls if friction can hold it, and rests if resistance can."""
         slip = self.motion(state.v).slip
         if not self.point:
@@ -332,7 +332,7 @@ class BallOnPlane(AbstractSystem):
         turned = 2.5 * jnp.stack([push[1], -push[0]]) / self.radius
         return BallMotion(velocity.centre + push, velocity.rolling + turned, velocity.spin)
 
-    def _spinning(self, state: State) -> State:
+    def _enter_ray(self, state: State) -> State:
         """Onto the ray of proportional slip and spin, by Newton's method; the rolling momentum is kept."""
         slip_and_rim = self._slip_and_rim(state.v)
         turning = jnp.where(state.v.spin < 0.0, -1.0, 1.0)
@@ -369,7 +369,9 @@ class BallOnPlane(AbstractSystem):
     def observe(self, state: State) -> dict[str, Array]:
         """Everything worth showing of one state."""
         reaction, motion = self.reaction(state), self.motion(state.v)
-        kinetic = 0.5 * self.mass * jnp.sum(state.v.centre**2) + 0.5 * self.inertia * jnp.sum(_turning(state.v) ** 2)
+        kinetic = 0.5 * self.mass * jnp.sum(state.v.centre**2) + 0.5 * self.inertia * jnp.sum(
+            _angular_velocity(state.v) ** 2
+        )
 
         def in_space(tangent):
             return jnp.append(tangent, 0.0)[None]
@@ -377,7 +379,7 @@ class BallOnPlane(AbstractSystem):
         return {
             "position": jnp.append(state.q.centre, self.radius),
             "velocity": jnp.append(state.v.centre, 0.0),
-            "angular_velocity": _turning(state.v),
+            "angular_velocity": _angular_velocity(state.v),
             "contact_position": jnp.append(state.q.centre, 0.0)[None],
             "slip": in_space(motion.slip),
             "spin": motion.spin[None],
@@ -401,7 +403,7 @@ def _settle(ball: BallOnPlane, state: State) -> State:
     """The right mode for a start."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed
     slips = ball._is_kept_from_rolling(state) if ball.shifted else state
-    return same_types(state, choose(ends, ball._rolling(state), slips))
+    return same_types(state, choose(ends, ball._begin_rolling(state), slips))
 
 
 def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
@@ -427,7 +429,7 @@ def _without_spin(state: State) -> State:
     return replace_parts(state, v=state.v.replace(spin=jnp.zeros_like(state.v.spin)))
 
 
-def _turning(velocity: BallMotion) -> Float[Array, "3"]:
+def _angular_velocity(velocity: BallMotion) -> Float[Array, "3"]:
     """Angular velocity about x, y, z [rad s-1]."""
     return jnp.append(velocity.rolling, velocity.spin)
 

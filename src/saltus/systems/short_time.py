@@ -13,12 +13,12 @@ def after_short_time(system: AbstractSystem, state: State, h) -> State:
     """The state a short time `h` later in the same mode, by one projected Runge-Kutta step of fourth order."""
     y, parts = ravel_pytree((state.q, state.v, state.ledger))
 
-    def moved(t, y) -> State:
+    def state_at(t, y) -> State:
         q, v, ledger = parts(y)
         return State(t, q, v, ledger, state.mode)
 
     def rate(t, y):
-        found = system.rate(moved(t, y))
+        found = system.rate(state_at(t, y))
         return ravel_pytree((found.q, found.v, found.ledger))[0]
 
-    return system.project(moved(state.t + h, RK4(rate, state.t, y, jnp.asarray(h)).y))
+    return system.project(state_at(state.t + h, RK4(rate, state.t, y, jnp.asarray(h)).y))

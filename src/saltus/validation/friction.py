@@ -165,7 +165,7 @@ def _rails(given: Case, law=None, **changes) -> systems.BallOnRails:
 
 
 @eqx.filter_jit
-def _sliding(ball: systems.BallOnRails, velocity):
+def _sliding_contacts(ball: systems.BallOnRails, velocity):
     """Loads, friction, accelerations and power of a ball that slides on both rails."""
     now = forces.sliding_contacts(ball, forces.place_contacts(ball, jnp.zeros(()), velocity), velocity)
     return now, now.power
@@ -178,7 +178,7 @@ def rails_state(case: Case) -> list[Check]:
     velocity = forces.RailMotion(
         *(jnp.asarray(x, float) for x in (given["state"]["xdot"], 0.0, given["state"]["Omega"]))
     )
-    now, power = _sliding(ball, velocity)
+    now, power = _sliding_contacts(ball, velocity)
     found = {
         "N1": now.loads.load[0],
         "N2": now.loads.load[1],

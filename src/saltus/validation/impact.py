@@ -185,15 +185,15 @@ def first_contact(case: Case) -> list[Check]:
         "v2": after2.velocity,
         "omega1": after1.angular_velocity,
         "omega2": after2.angular_velocity,
-        "q1": _signed(found.body1.quaternion, wanted["q1"]),
-        "q2": _signed(found.body2.quaternion, wanted["q2"]),
+        "q1": _align_sign(found.body1.quaternion, wanted["q1"]),
+        "q2": _align_sign(found.body2.quaternion, wanted["q2"]),
         "energy": after1.kinetic_energy() + after2.kinetic_energy(),
     }
     checks.append(difference("time", found.time, wanted["time"], case["time_tol"]))
     return checks + [_relative(key, got[key], wanted[key], case["rel_tol"]) for key in got if key in wanted]
 
 
-def _signed(quaternion: Any, reference: Any) -> Any:
+def _align_sign(quaternion: Any, reference: Any) -> Any:
     quaternion = np.asarray(quaternion)
     return quaternion * np.sign(quaternion @ np.asarray(reference))
 

@@ -108,14 +108,14 @@ class GroupResult:
         }
 
 
-def shipped() -> list[Path]:
+def shipped_files() -> list[Path]:
     """The reference files of the package."""
     return sorted((Path(__file__).parent / "cases").glob("*.json"))
 
 
 def standard(names: Sequence[str] = ()) -> list[Topic]:
     """The cases of the package: all of some topics, or those of every topic that take a minute together."""
-    known = {path.stem: path for path in shipped()}
+    known = {path.stem: path for path in shipped_files()}
     for name in names:
         if name not in known:
             raise ScenarioError(

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from saltus.io import mode_names
 from saltus.views.animate import DPI
 from saltus.views.ball_scene import DrawnBall
-from saltus.views.base import mark_events, moving, split_at_jumps, time_panels, words
+from saltus.views.base import animate, mark_events, split_at_jumps, time_panels, words
 from saltus.views.motion import orientations, radius
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
@@ -134,7 +134,7 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
                 limit(position[row, axis] - half, position[row, axis] + half)
         return [caption, *(part for ball in balls for part in ball.show(position[row], turned[row]))]
 
-    return moving(drawing, dataset, show, FRAMES)
+    return animate(drawing, dataset, show, FRAMES)
 
 
 def _from_above(dataset: xr.Dataset, r: float) -> tuple[Figure, Axes, list[DrawnBall]]:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 
-from saltus.views.motion import rotation_matrix
+from saltus.numerics.on_host import rotation_matrices
 from saltus.views.style import INK, colour
 
 _DOTS = 14
@@ -32,7 +32,7 @@ class DrawnBall:
         """Draw the ball here, turned so."""
         self._disc.center = tuple(centre[self._across])
         axis, sign = self._towards
-        points = dots() @ rotation_matrix(quaternion).T
+        points = dots() @ rotation_matrices(quaternion).T
         seen = points[points[:, axis] * sign > 0.0]
         self._dots.set_data(*(centre[self._across] + self._size * seen[:, self._across]).T)
         return [self._disc, self._dots]

@@ -109,7 +109,9 @@ def frame_times(dataset: xr.Dataset, frames: int, until: float | None = None) ->
     return np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, len(times) - 1)
 
 
-def moving(drawing: Figure, dataset: xr.Dataset, show: Callable[[int], Iterable[Artist]], frames: int) -> FuncAnimation:
+def animate(
+    drawing: Figure, dataset: xr.Dataset, show: Callable[[int], Iterable[Artist]], frames: int
+) -> FuncAnimation:
     """The animation of a run: rows evenly spaced in time until nothing moves, with the pace written on it."""
     until = moves_until(dataset)
     frames = min(frames, max(2, dataset.sizes["time"]))

@@ -8,9 +8,9 @@ from matplotlib.animation import FuncAnimation
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 
-from saltus.views.base import draw_panel, mark_events, moving, words
+from saltus.numerics.on_host import rotation_matrices
+from saltus.views.base import animate, draw_panel, mark_events, words
 from saltus.views.ground import ground
-from saltus.views.motion import rotation_matrix
 from saltus.views.pages.bodies import each_body, panels, shapes_of, view_of
 from saltus.views.pages.scene import of_attribute
 from saltus.views.style import FAINT, SURFACE, colour, new_figure
@@ -54,7 +54,7 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
         scene.set_title(_caption(dataset, row), family="monospace")
         return []
 
-    return moving(drawing, dataset, show, FRAMES)
+    return animate(drawing, dataset, show, FRAMES)
 
 
 def first_event_row(dataset: xr.Dataset) -> int:
@@ -128,7 +128,7 @@ def _draw(scene, dataset: xr.Dataset, row: int) -> None:
         shape = shapes[which[i]]
         fine = 24 if len(position) <= SOLID else 8
         x, y, z = surface(np.array(shape["axes"]), np.array(shape["exponents"]), fine)
-        points = np.stack([x, y, z], axis=-1) @ rotation_matrix(quaternion[i]).T
+        points = np.stack([x, y, z], axis=-1) @ rotation_matrices(quaternion[i]).T
         center = position[i] - (period * np.round(position[i] / period) if period.size else 0.0)
         points = points + center
         scene.plot_surface(

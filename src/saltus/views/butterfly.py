@@ -12,7 +12,7 @@ from matplotlib.patches import Circle, Polygon
 from saltus.views.animate import DPI
 from saltus.views.ball import lines
 from saltus.views.ball_scene import DrawnBall
-from saltus.views.base import frame_times, moving, time_panels
+from saltus.views.base import animate, frame_times, time_panels
 from saltus.views.motion import orientations, radius
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
@@ -99,4 +99,4 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
         caption.set_text(f"t = {times[row]:7.3f} s")
         return [plate, arm, trail, caption, *ball.show(position[row], turned[row])]
 
-    return moving(drawing, dataset, show, FRAMES)
+    return animate(drawing, dataset, show, FRAMES)

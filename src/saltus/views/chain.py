@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from saltus.io import mode_names
 from saltus.views.animate import DPI
-from saltus.views.base import event_names, frame_times, marker, moving, split_at_jumps, words
+from saltus.views.base import animate, event_names, frame_times, marker, split_at_jumps, words
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 FRAMES = 150
@@ -188,7 +188,7 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
 def animation(dataset: xr.Dataset) -> FuncAnimation:
     """The chain sliding off, coloured by tension."""
     scene = Scene(dataset)
-    return moving(scene.drawing, dataset, scene.show, FRAMES)
+    return animate(scene.drawing, dataset, scene.show, FRAMES)
 
 
 class Scene:

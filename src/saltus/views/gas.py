@@ -10,8 +10,8 @@ from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from saltus.numerics.on_host import rotation_matrices
 from saltus.views.bodies import surface
-from saltus.views.motion import rotation_matrix
 from saltus.views.style import FAINT, INK, colour, new_figure
 
 MOST_DRAWN = 400  # bodies in the picture of the last state
@@ -60,7 +60,7 @@ def _bodies(scene, dataset: xr.Dataset, row: int = -1) -> None:
     kinds = np.unique(np.c_[axes, exponents], axis=0, return_inverse=True)[1].reshape(-1)
     for i in range(min(len(axes), MOST_DRAWN)):
         x, y, z = surface(axes[i], exponents[i], 6 if len(axes) > FEW else 10)
-        turn = rotation_matrix(dataset["quaternion"].values[row, i])
+        turn = rotation_matrices(dataset["quaternion"].values[row, i])
         center = dataset["position"].values[row, i]
         if periodic:
             center = center - box * np.round(center / box)

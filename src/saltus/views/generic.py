@@ -7,7 +7,7 @@ from matplotlib.animation import FuncAnimation
 from matplotlib.figure import Figure
 
 from saltus.views.animate import DPI
-from saltus.views.base import draw_panel, mark_events, moving
+from saltus.views.base import animate, draw_panel, mark_events
 from saltus.views.pages.generic import panels
 from saltus.views.style import INK, new_figure
 
@@ -44,4 +44,4 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
             cursor.set_xdata([times[row], times[row]])
         return cursors
 
-    return moving(drawing, dataset, show, FRAMES)
+    return animate(drawing, dataset, show, FRAMES)

@@ -10,9 +10,9 @@ from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from saltus.views.base import event_legend, event_names, marker, moving, split_at_jumps, time_panels, words
+from saltus.numerics.on_host import rotation_matrices
+from saltus.views.base import animate, event_legend, event_names, marker, split_at_jumps, time_panels, words
 from saltus.views.ground import ground
-from saltus.views.motion import rotation_matrix
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 FRAMES = 150
@@ -52,7 +52,7 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
         scene.set_title(f"t = {float(dataset['time'].values[row]):8.3f} s  {mode}", family="monospace")
         return []
 
-    return moving(drawing, dataset, show, FRAMES)
+    return animate(drawing, dataset, show, FRAMES)
 
 
 def _size(dataset: xr.Dataset) -> float:
@@ -81,7 +81,7 @@ def _strip(axes: Axes, dataset: xr.Dataset) -> None:
     """The body at its poses, side by side at one scale, seen along y."""
     reach = _size(dataset)
     for place, row in enumerate(_poses(dataset)):
-        turn = rotation_matrix(dataset["quaternion"].values[row])
+        turn = rotation_matrices(dataset["quaternion"].values[row])
         for i, piece in enumerate(_meshes(dataset)):
             points = np.asarray(piece) @ turn.T
             x, z = points[..., 0] + 2.3 * reach * place, points[..., 2]
@@ -146,7 +146,7 @@ def _path(scene, dataset: xr.Dataset, rows: int) -> None:
 
 def _body(scene, dataset: xr.Dataset, row: int, alpha: float) -> None:
     """The body as it is placed and turned at this row."""
-    turn = rotation_matrix(dataset["quaternion"].values[row])
+    turn = rotation_matrices(dataset["quaternion"].values[row])
     center = dataset["position"].values[row]
     for i, piece in enumerate(_meshes(dataset)):
         points = np.asarray(piece) @ turn.T + center

@@ -52,7 +52,7 @@ def _map(drawing: Figure, axes: Axes, terrain: Terrain, name: str, values: np.nd
     colours = deep_colours(COLOUR_MAPS[name])
     # A few cells hold most of a density: the square root shows the others as well.
     norm = PowerNorm(0.5 if name == "stopping_density" else 1.0, vmin=0.0, vmax=float(np.nanmax(values)))
-    image = axes.imshow(values, cmap=colours, norm=norm, alpha=0.9, **placing(terrain))
+    image = axes.imshow(values, cmap=colours, norm=norm, alpha=0.9, **image_extent(terrain))
     drawing.colorbar(image, ax=axes, shrink=0.8, label=unit_text(MAPS[name][0]))
     axes.set_title(words(name))
 
@@ -74,7 +74,7 @@ def relief(axes: Axes, terrain: Terrain) -> None:
     shade = LightSource(azdeg=315, altdeg=45).hillshade(heights[::-1], dx=grid.dx, dy=grid.dy)[::-1]
     low, high = np.nanpercentile(shade, (2, 98))
     light = LIGHT + (1 - LIGHT) * np.clip((shade - low) / max(high - low, 1e-12), 0.0, 1.0)
-    axes.imshow(np.where(np.isfinite(heights), light, np.nan), cmap="gray", vmin=0.0, vmax=1.0, **placing(terrain))
+    axes.imshow(np.where(np.isfinite(heights), light, np.nan), cmap="gray", vmin=0.0, vmax=1.0, **image_extent(terrain))
     x, y = grid.x + grid.origin[0], grid.y + grid.origin[1]
     if np.nanmax(heights) > np.nanmin(heights):
         axes.contour(x, y, heights, levels=12, colors="#555555", linewidths=0.3)
@@ -92,7 +92,7 @@ def heights_of(terrain: Terrain) -> np.ndarray:
     return np.where(known, z, np.nan)
 
 
-def placing(terrain: Terrain) -> dict:
+def image_extent(terrain: Terrain) -> dict:
     """Where an image of the pixels lies, first row in the south."""
     grid = terrain.grid
     x_low, y_low, x_high, y_high = grid.bounds

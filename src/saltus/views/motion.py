@@ -21,18 +21,6 @@ def orientations(times: np.ndarray, angular_velocity: np.ndarray) -> np.ndarray:
     return np.array(turned)
 
 
-def rotation_matrix(q: np.ndarray) -> np.ndarray:
-    """Rotation matrix of a unit quaternion (w, x, y, z), body to lab."""
-    w, x, y, z = q
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
-
-
 def moves_until(dataset: xr.Dataset) -> float:
     """When the last visible motion ends [s]: a replay need not show what rests."""
     time = dataset["time"].values

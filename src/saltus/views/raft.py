@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from saltus.io import mode_names
-from saltus.views.base import moving, split_at_jumps
+from saltus.views.base import animate, split_at_jumps
 from saltus.views.ground import extent, ground
 from saltus.views.style import FAINT, INK, colour, new_figure
 
@@ -108,4 +108,4 @@ def animation(dataset: xr.Dataset) -> FuncAnimation:
         title.set_text(f"t = {dataset['time'].values[row]:.2f} s")
         return rods, dots, title
 
-    return moving(drawing, dataset, show, FRAMES)
+    return animate(drawing, dataset, show, FRAMES)

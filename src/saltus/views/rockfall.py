@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from saltus.io.rockfall import MAPS
 from saltus.surfaces import Terrain
 from saltus.views.base import words
-from saltus.views.hazard import deep_colours, placing, relief
+from saltus.views.hazard import deep_colours, image_extent, relief
 from saltus.views.pages.arrays import unit_text
 from saltus.views.style import SETTINGS, new_figure
 
@@ -33,7 +33,7 @@ def figure(layers: dict[str, np.ndarray], terrain: Terrain, line: np.ndarray | N
             relief(axes, terrain)
             shown = np.where(layers[name] > 0, layers[name], np.nan)
             colours = deep_colours(COLOUR_MAPS[name.split("_")[0]])
-            image = axes.imshow(shown, cmap=colours, alpha=0.9, vmin=0.0, **placing(terrain))
+            image = axes.imshow(shown, cmap=colours, alpha=0.9, vmin=0.0, **image_extent(terrain))
             if np.isfinite(shown).any():
                 drawing.colorbar(image, ax=axes, shrink=0.8, label=unit_text(MAPS[name][0]))
             if corners is not None:

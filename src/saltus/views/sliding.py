@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from saltus.views.base import (
+    animate,
     draw_panel,
     event_legend,
     marker,
-    moving,
     shade_undefined,
     split_at_jumps,
     time_panels,
@@ -144,4 +144,4 @@ def _energies(axes: Axes, dataset: xr.Dataset) -> None:
 def animation(dataset: xr.Dataset) -> FuncAnimation:
     """The masses moving over the surface in three dimensions, with trails."""
     scene = Scene(dataset, rod_ends(dataset))
-    return moving(scene.drawing, dataset, scene.show, FRAMES)
+    return animate(scene.drawing, dataset, scene.show, FRAMES)

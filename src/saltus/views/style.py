@@ -75,8 +75,8 @@ def in_house_style(draw: Callable[..., Figure]) -> Callable[..., Figure]:
     """A function that draws in the house style."""
 
     @functools.wraps(draw)
-    def drawn(*arguments, **options) -> Figure:
+    def draw_styled(*arguments, **options) -> Figure:
         with mpl.rc_context(SETTINGS):
             return draw(*arguments, **options)
 
-    return drawn
+    return draw_styled

@@ -35,7 +35,7 @@ def page(store: str | os.PathLike, summary: Summary | None = None) -> str:
     from saltus.views.pages import ensemble
 
     summary = summarize(store) if summary is None else summary
-    return ensemble.page(summary, ensemble.Pictured(_playable_samples(store), _maps(store)))
+    return ensemble.page(summary, ensemble.Pictures(_playable_samples(store), _maps(store)))
 
 
 def _playable_samples(store: str | os.PathLike) -> list[tuple[str, dict[str, Any]]]:
@@ -43,7 +43,7 @@ def _playable_samples(store: str | os.PathLike) -> list[tuple[str, dict[str, Any
 
     try:
         samples = Samples(store)
-        telling = samples.telling()
+        telling = samples.telling_samples()
     except ScenarioError:  # an ensemble of something else than a scenario
         return []
     return [(what, document(samples.run(number), 1.0 / len(telling))) for number, what in telling.items()]

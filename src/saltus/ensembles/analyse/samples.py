@@ -56,7 +56,7 @@ class Samples:
         named = {"scenario_name": f"sample {number}", "scenario": f"# {drawn}\n{text}", "wall_time": run.wall_time}
         return run.to_dataset(scenario.solve.samples, attributes=named)
 
-    def telling(self) -> dict[int, str]:
+    def telling_samples(self) -> dict[int, str]:
         """Samples that show what came out, with what each of them is: extremes, the median, rarer outcomes."""
         found: dict[int, str] = {}
         column = _choose_column(self.result)

@@ -16,7 +16,7 @@ from saltus.ensembles.store.layout import BLOCK, plain
 from saltus.errors import ScenarioError
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
-from saltus.scenarios.replace import replaced
+from saltus.scenarios.replace import replace_keys
 
 CORNERS = 6  # uncertain numbers up to which all corners of their range are validated instead of every sample
 Values = Mapping[str, np.ndarray]
@@ -106,7 +106,7 @@ class Builder:
         mapped = type(numbers[0])
         with checks.noting() as notes:
             values = dict(zip(self.keys, numbers, strict=True))
-            system, start = replaced(self.scenario, values).build()
+            system, start = replace_keys(self.scenario, values).build()
         varying, shared = eqx.partition(system, lambda leaf: isinstance(leaf, mapped))
         traced, self._fixed = eqx.partition(shared, lambda leaf: isinstance(leaf, Tracer))
         # A condition inside a compiled function cannot be looked at from here.
@@ -148,7 +148,7 @@ def end_times(scenario: Scenario, values: Values) -> np.ndarray:
     if not moves:
         return np.full(count, scenario.end_time)
     rows = zip(*values.values(), strict=True)
-    return np.array([replaced(scenario, dict(zip(values, row, strict=True))).end_time for row in rows])
+    return np.array([replace_keys(scenario, dict(zip(values, row, strict=True))).end_time for row in rows])
 
 
 def same_options(scenario: Scenario, keys: tuple[str, ...]) -> bool:
@@ -158,4 +158,4 @@ def same_options(scenario: Scenario, keys: tuple[str, ...]) -> bool:
 
 def _unknown(scenario: Scenario, keys: tuple[str, ...]) -> Scenario:
     """The scenario with these numbers unknown: what hangs on them differs from what it was."""
-    return replaced(scenario, dict.fromkeys(keys, math.nan))
+    return replace_keys(scenario, dict.fromkeys(keys, math.nan))

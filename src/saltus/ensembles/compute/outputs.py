@@ -143,7 +143,7 @@ def stop_times(rests, end_time, last_event) -> np.ndarray:
     return np.where(rests, last_event, np.asarray(end_time))
 
 
-def stopped(rests, end_time, outcome, until) -> np.ndarray:
+def has_stopped(rests, end_time, outcome, until) -> np.ndarray:
     """Which of these runs showed their end: at rest, or finished by an event of their own before `until`."""
     from saltus.engines.loop import FOREVER
 

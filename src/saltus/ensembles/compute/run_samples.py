@@ -19,7 +19,7 @@ from saltus.errors import ScenarioError
 from saltus.hybrid.outcome import OUTCOMES
 from saltus.scenarios.base import Scenario
 from saltus.scenarios.keys import with_values
-from saltus.scenarios.replace import replaced
+from saltus.scenarios.replace import replace_keys
 
 Values = Mapping[str, np.ndarray]
 Progress = Callable[[int], None]
@@ -112,7 +112,7 @@ class _Work:
 
     def together(self, words, numbers: Values, rows, kept, tell: Progress) -> np.ndarray:
         """Run samples at once; which of them (by their place among `rows`) must be run alone."""
-        scenario = replaced(self.scenario, words)
+        scenario = replace_keys(self.scenario, words)
         builder = self._builder(scenario, words, tuple(numbers))
         if builder is None:
             return np.arange(len(rows))
@@ -156,7 +156,7 @@ class _Work:
         outcome = _outcomes(lanes, until, rests, stack, self._bounds(scenario, until))
         found |= {
             "outcome": outcome,
-            outputs.STOPPED: outputs.stopped(rests, lanes.state.t, outcome, until),
+            outputs.STOPPED: outputs.has_stopped(rests, lanes.state.t, outcome, until),
             "stop_time": outputs.stop_times(rests, lanes.state.t, lanes.t_event),
             "events": lanes.events,
         }
@@ -211,7 +211,7 @@ class _Work:
         kept = {name: np.zeros((count, *one.shape), one.dtype) for name, one in self.columns.items()}
         until = self._fill(building.end_times(self.scenario, values))
         left = self._run(self.scenario, stack, good, until, np.arange(count), kept, lambda done: None, moments.look)
-        return {name: shown[:count] for name, shown in moments.shown().items()}, left | ~good
+        return {name: shown[:count] for name, shown in moments.quantities().items()}, left | ~good
 
     # ---- alone --------------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ class _Work:
         rests, last = ends.pop(outputs.RESTS), done.events[-1].t if done.events else 0.0
         kept["stop_time"][row], kept["events"][row] = outputs.stop_times(rests, done.end.t, last), len(done.events)
         code, until = kept["outcome"][row], scenario.end_time
-        kept[outputs.STOPPED][row] = outputs.stopped(rests, done.end.t, code, until)
+        kept[outputs.STOPPED][row] = outputs.has_stopped(rests, done.end.t, code, until)
         for name, value in _largest(system, trajectory, self.peaks).items():
             kept[outputs.about_peak(system, name)[0]][row] = value
         ends.pop(outputs.MISSING, None)

@@ -17,7 +17,7 @@ import numpy as np
 
 from saltus._jax_settings import remind_of_configure
 from saltus.ensembles.compute.task import EXTENSIBLE, ScenarioWork, Work, compute
-from saltus.ensembles.errors import ChunkError, EnsembleError, Failures, Interrupted
+from saltus.ensembles.errors import ChunkError, EnsembleError, Failures, Interruption
 from saltus.ensembles.execute import pool
 from saltus.ensembles.store import Store, check_new, chunk_size
 from saltus.ensembles.store.layout import is_store
@@ -35,11 +35,11 @@ TRIAL, WORTH = 1.5, 4.0
 # Samples in a chunk, the fewest and the most; a GPU has more to do at once.
 CHUNK = {"cpu": (64, 4096), "gpu": (16384, 65536)}
 
-Tell = Callable[["Standing"], None]
+Tell = Callable[["EnsembleProgress"], None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Standing:
+class EnsembleProgress:
     """How far an ensemble is.
 
     Args:
@@ -131,7 +131,7 @@ def execute(
     resume: bool = False,
     chunk: int | None = None,
     tell: Tell | None = None,
-) -> Standing:
+) -> EnsembleProgress:
     """Compute the samples of `work` that the store `out` does not have yet. Arguments as in `ensemble`."""
     _check(workers, scheduler, chunk, getattr(work, "device", "cpu"))
     path, _ = Path(out), work.samples  # a wrong scenario is told of first
@@ -146,10 +146,12 @@ def execute(
             try:
                 _compute(work, store, tally, workers, client)
             except KeyboardInterrupt:
-                raise Interrupted(f"Interrupted. {store.describe_kept()}") from None
+                raise Interruption(f"Interrupted. {store.describe_kept()}") from None
             except EnsembleError as error:
+                if client is None:
+                    store.sweep()  # workers were ended while they wrote; those of a cluster go on
                 raise type(error)(f"{error} {store.describe_kept()}") from error
-        return tally.standing()
+        return tally.progress()
 
 
 def _programs_ahead(work: Work) -> contextlib.AbstractContextManager[None]:
@@ -246,22 +248,22 @@ class Tally:
         self._found = store.samples_in(finished)
         self._ended: dict[int, int] = {}  # chunks that were not done, and how many of their samples have ended
         self._first: tuple[float, int] | None = None  # when the first samples were heard of, and how many
-        tell(self.standing())
+        tell(self.progress())
 
     def __call__(self, chunk: int, ended: int) -> None:
         """So many samples of a chunk have ended."""
         self._ended[chunk] = ended
-        standing = self.standing()
+        standing = self.progress()
         if self._first is None and standing.ended > standing.found:
             self._first = (standing.seconds, standing.ended)
         self._tell(standing)
 
-    def standing(self) -> Standing:
+    def progress(self) -> EnsembleProgress:
         """How far it is."""
         ended, seconds = self._found + sum(self._ended.values()), time.monotonic() - self._began
         since, already = self._first or (0.0, self._found)
         pace = max(ended - already, 0) / (seconds - since) if seconds > since else 0.0
-        return Standing(self._store.samples, ended, self._found, seconds, pace)
+        return EnsembleProgress(self._store.samples, ended, self._found, seconds, pace)
 
 
 def _compute(work: Work, store: Store, tally: Tally, workers: int | None, client: Any) -> None:
@@ -306,7 +308,7 @@ class _Trial:
     def __call__(self, chunk: int, ended: int) -> None:
         self._tally(chunk, ended)
         if self._first is None:
-            self._first = _worked(), self._tally.standing().ended
+            self._first = _work_time(), self._tally.progress().ended
         first, last = self._store.bounds(chunk)
         if ended < last - first and self.is_long():
             raise _LongError("Others are worth starting.")
@@ -315,12 +317,12 @@ class _Trial:
         """Whether much is left at the pace since the first samples were heard of."""
         if self._first is None:
             return False
-        standing = self._tally.standing()
-        passed, ended = _worked() - self._first[0], standing.ended - self._first[1]
+        standing = self._tally.progress()
+        passed, ended = _work_time() - self._first[0], standing.ended - self._first[1]
         return passed > TRIAL and passed * (standing.samples - standing.ended) > WORTH * ended
 
 
-def _worked() -> float:
+def _work_time() -> float:
     """Processor time of this process but for that which went into programs: other processes load those [s]."""
     from saltus.programs import waiting
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from saltus.laws.friction.base import AbstractFrictionLaw, Number, Reaction, Tangent
 
 
-class Weakened(AbstractFrictionLaw):
+class WeakenedFriction(AbstractFrictionLaw):
     """A share of the friction of another law; with 0 for one of many contacts, that one is smooth.
 
     Args:

@@ -81,7 +81,7 @@ class _Contact(eqx.Module):
         push = jnp.concatenate([-self.mu * now.velocity[:2], slip[None]])
         return Progress(self.mobility @ push, push, slip * now.velocity[2])
 
-    def resting(self) -> tuple[Array, Array]:
+    def stick_impulse(self) -> tuple[Array, Array]:
         """Impulse per normal impulse once slip has stopped, and whether it sticks.
 
         Sticking needs a friction impulse inside Coulomb's cone; outside, slip starts again along
@@ -193,7 +193,7 @@ def _choose(condition: Array, yes: Progress, no: Progress) -> Progress:
 
 def _finish_straight(contact: _Contact, start: Progress, left: Callable[[Progress], Array]) -> Progress:
     """The rest after slip has stopped: velocity linear, work quadratic in the normal impulse."""
-    push, sticks = contact.resting()
+    push, sticks = contact.stick_impulse()
     change = contact.mobility @ push
     velocity = start.velocity.at[:2].set(jnp.where(sticks, 0.0, start.velocity[:2]))
 

@@ -8,7 +8,7 @@ from saltus.numerics.scalars.graph import (
     Scalars,
     cost,
     evaluate,
-    needed,
+    needed_nodes,
 )
 from saltus.numerics.scalars.programs import scalarize
 
@@ -22,6 +22,6 @@ __all__ = [
     "as_table",
     "cost",
     "evaluate",
-    "needed",
+    "needed_nodes",
     "scalarize",
 ]

@@ -243,22 +243,18 @@ def _abs(s: Scalars, a: Node) -> Node | None:
     return s.operation("abs", a.args[0]) if a.op == "neg" else None
 
 
-def _and(s: Scalars, a: Node, b: Node) -> Node | None:
-    if a.dtype != bool:
-        return None
-    if a.known or b.known:
-        known, other = (a, b) if a.known else (b, a)
-        return other if known.value else known
-    return a if a is b else None
+def _logical(neutral: bool) -> Callable[[Scalars, Node, Node], Node | None]:
+    """Rule of `and` (whose neutral value is true) or of `or` (false)."""
 
+    def simplify(s: Scalars, a: Node, b: Node) -> Node | None:
+        if a.dtype != bool:
+            return None
+        if a.known or b.known:
+            known, other = (a, b) if a.known else (b, a)
+            return other if bool(known.value) == neutral else known
+        return a if a is b else None
 
-def _or(s: Scalars, a: Node, b: Node) -> Node | None:
-    if a.dtype != bool:
-        return None
-    if a.known or b.known:
-        known, other = (a, b) if a.known else (b, a)
-        return known if known.value else other
-    return a if a is b else None
+    return simplify
 
 
 def _not(s: Scalars, a: Node) -> Node | None:
@@ -276,7 +272,8 @@ def _either(s: Scalars, a: Node, b: Node) -> Node | None:
 
 
 _RULES = {
-    "add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _neg, "abs": _abs, "and": _and, "or": _or, "not": _not,
+    "add": _add, "sub": _sub, "mul": _mul, "div": _div, "neg": _neg, "abs": _abs,
+    "and": _logical(True), "or": _logical(False), "not": _not,
     "select": _select, "max": _either, "min": _either,
 }  # fmt: skip
 
@@ -294,7 +291,7 @@ def power(s: Scalars, a: Node, exponent: int) -> Node:
     return s.operation("mul", square, a) if exponent % 2 else square
 
 
-def needed(nodes: Iterable[Node]) -> list[Node]:
+def needed_nodes(nodes: Iterable[Node]) -> list[Node]:
     """These nodes and all they are made of, each after its parts.
 
     Raises:
@@ -347,7 +344,7 @@ def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like, operations=No
 
 def cost(nodes: Iterable[Node]) -> Counter:
     """How often each operation occurs."""
-    return Counter(node.op for node in needed(nodes) if node.args)
+    return Counter(node.op for node in needed_nodes(nodes) if node.args)
 
 
 def is_whole(value: float) -> bool:

@@ -23,7 +23,7 @@ def _neutral(op: str, dtype) -> np.ndarray:
 
 
 def _reduction(op: str) -> Callable:
-    def reduced(s: Scalars, eqn, array) -> np.ndarray:
+    def reduce(s: Scalars, eqn, array) -> np.ndarray:
         axes = eqn.params["axes"]
         shape = eqn.outvars[0].aval.shape
         rows = rows_of(np.moveaxis(array, axes, range(len(axes))).reshape(-1, *shape))
@@ -34,11 +34,11 @@ def _reduction(op: str) -> Callable:
             out = each(lambda a, b: s.operation(op, a, b), out, row)
         return out
 
-    return reduced
+    return reduce
 
 
-def _running(op: str) -> Callable:
-    def summed(s: Scalars, eqn, array) -> np.ndarray:
+def _cumulate(op: str) -> Callable:
+    def cumulate(s: Scalars, eqn, array) -> np.ndarray:
         rows = np.moveaxis(array, eqn.params["axis"], 0)
         rows = rows_of(rows[::-1] if eqn.params["reverse"] else rows)
         for k in range(1, len(rows)):
@@ -46,7 +46,7 @@ def _running(op: str) -> Callable:
         rows = rows[::-1] if eqn.params["reverse"] else rows
         return np.moveaxis(np.stack(rows), 0, eqn.params["axis"])
 
-    return summed
+    return cumulate
 
 
 def _extreme(op: str) -> Callable:
@@ -97,10 +97,10 @@ RULES = {
     "reduce_min": _reduction("min"),
     "reduce_and": _reduction("and"),
     "reduce_or": _reduction("or"),
-    "cumsum": _running("add"),
-    "cumprod": _running("mul"),
-    "cummax": _running("max"),
-    "cummin": _running("min"),
+    "cumsum": _cumulate("add"),
+    "cumprod": _cumulate("mul"),
+    "cummax": _cumulate("max"),
+    "cummin": _cumulate("min"),
     "argmax": _extreme("gt"),
     "argmin": _extreme("lt"),
     "dot_general": _product,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from saltus.papers.claim import Found
+from saltus.papers.claim import Answer
 from saltus.papers.kireenkov_2021.cases import BALL, PRESSURES, Workbench
 from saltus.papers.kireenkov_2021.claims import CLAIMS
 from saltus.papers.kireenkov_2021.errata import ERRATA
@@ -13,7 +13,7 @@ from saltus.papers.paper import Discovery, Paper
 from saltus.systems.ball_on_rails import critical_slope, terminal_creep
 
 
-def _errors(work: Workbench) -> Found:
+def _errors(work: Workbench) -> Answer:
     names = {"F_par/F0": "F∥", "F_perp/(mu F0)": "F⊥", "M_C/M0": "M"}
     told = []
     for pressure in PRESSURES:
@@ -22,33 +22,33 @@ def _errors(work: Workbench) -> Found:
             for key, one in work.errors(pressure).items()
         )
         told.append(f"{pressure}: {parts}")
-    return Found(len(told), "; ".join(told))
+    return Answer(len(told), "; ".join(told))
 
 
-def _creep(work: Workbench) -> Found:
+def _creep(work: Workbench) -> Answer:
     ratio, gain = terminal_creep(work.ball("exact"))
     text = f"slip / rim speed {float(ratio):.6f}, deceleration {-float(gain):.6f} m/s² (α = {BALL['half_angle']:g}, R/R_b = 0.05)"
-    return Found(float(ratio), text)
+    return Answer(float(ratio), text)
 
 
-def _rolls(work: Workbench) -> Found:
-    run = work.rolled("coulomb")
+def _rolls(work: Workbench) -> Answer:
+    run = work.roll("coulomb")
     cosine = math.cos(BALL["half_angle"])
     wanted = 5 * cosine**2 * BALL["speed"] / (5 * cosine**2 + 2)
     speed = float(run.end.v[0])
-    return Found(
+    return Answer(
         speed, f"{speed:.12f} m/s from t = {float(run.events[-1].after.t):.9f} s; 5C²v₀/(5C² + 2) = {wanted:.12f}"
     )
 
 
-def _slope(work: Workbench) -> Found:
+def _slope(work: Workbench) -> Answer:
     steepest, ratio = critical_slope(work.ball("exact"))
-    return Found(float(steepest), f"tan β = {float(steepest):.6f}, at the ratio s = {float(ratio):.3f}")
+    return Answer(float(steepest), f"tan β = {float(steepest):.6f}, at the ratio s = {float(ratio):.3f}")
 
 
-def _rests(work: Workbench) -> Found:
-    run = work.rolled("exact", 0.3)
-    return Found(float(run.end.t), f"rolling shift 0.3: at rest at t = {float(run.events[-1].after.t):.6f} s")
+def _rests(work: Workbench) -> Answer:
+    run = work.roll("exact", 0.3)
+    return Answer(float(run.end.t), f"rolling shift 0.3: at rest at t = {float(run.events[-1].after.t):.6f} s")
 
 
 PAPER = Paper(

@@ -101,7 +101,7 @@ class Workbench:
         return _contacts(ball, ball.start(velocity, angular_velocity))
 
     @memoise
-    def rolled(self, model: str, rolling_shift: float = 0.0) -> Run:
+    def roll(self, model: str, rolling_shift: float = 0.0) -> Run:
         """The pushed ball until it rests, or for 30 s."""
         ball = self.ball(model, rolling_shift)
         return simulate(ball, ball.start(BALL["speed"]), 30.0, rtol=1e-11, atol=1e-13)
@@ -109,7 +109,7 @@ class Workbench:
     @memoise
     def motion(self, model: str, rolling_shift: float = 0.0, until: float = 1.0) -> dict[str, np.ndarray]:
         """Its first part as arrays."""
-        return series(self.rolled(model, rolling_shift), np.linspace(0.0, until, 401))
+        return series(self.roll(model, rolling_shift), np.linspace(0.0, until, 401))
 
     @memoise
     def errors(self, pressure: str) -> dict[str, friction.LargestError]:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.laws import friction
-from saltus.papers.claim import Claim, Formula, Found, Statement, Unstated, scientific
+from saltus.papers.claim import Answer, Claim, Formula, Statement, UnstatedValue, scientific
 from saltus.papers.kireenkov_2021.cases import (
     PRESSURES,
     Workbench,
@@ -30,23 +30,23 @@ def _power(value: float) -> str:
     return scientific(f"{max(value, 1e-16):.1e}")
 
 
-def load_of_pressure(work: Workbench) -> Found:
+def load_of_pressure(work: Workbench) -> Answer:
     x, y, area = _mesh()
     error = abs(float((area * hertz(x, y)).sum()) - 1.0)
-    return Found(error, f"integral over the spot {_power(error)} from N")
+    return Answer(error, f"integral over the spot {_power(error)} from N")
 
 
-def printed_integrals(work: Workbench) -> Found:
+def printed_integrals(work: Workbench) -> Answer:
     worst = 0.0
     for slip, rim in MOTIONS:
         for shift in SHIFTS:
             worst = max(worst, float(np.abs(integrals(slip, rim, shift) - library(exact(), slip, rim, shift)).max()))
-    return Found(
+    return Answer(
         worst, f"{len(MOTIONS) * len(SHIFTS)} motions: within {_power(worst)} of fN (rule accurate to {_power(SUM)})"
     )
 
 
-def elementary(work: Workbench) -> Found:
+def elementary(work: Workbench) -> Answer:
     s = np.linspace(0.3, 0.999, 40)
     root, arc = np.sqrt(1 - s**2), np.arcsin(s)
     slow = {
@@ -67,40 +67,40 @@ def elementary(work: Workbench) -> Found:
         error = max(
             error, *(float(np.abs(np.asarray(getattr(found, name)) - form).max()) for name, form in forms.items())
         )
-    return Found(
+    return Answer(
         error < 1e-12,
         f"arcsines and roots for s < 1, polynomials in 1/s for s > 1; equal to the library to {_power(error)}",
     )
 
 
-def end_values(work: Workbench) -> Found:
+def end_values(work: Workbench) -> Answer:
     worst = 0.0
     for pressure in PRESSURES:
         for slip, rim in ((1.0, NEAR), (NEAR, 1.0)):
             both = (library(law(pressure), slip, rim, (0.4, 0.0)) for law in (exact, approximate))
             worst = max(worst, float(np.abs(np.subtract(*both)).max()))
-    return Found(worst, f"values at v → 0 and u → 0 differ by {_power(worst)} for k_y = 0")
+    return Answer(worst, f"values at v → 0 and u → 0 differ by {_power(worst)} for k_y = 0")
 
 
-def end_slopes(work: Workbench) -> Found:
+def end_slopes(work: Workbench) -> Answer:
     worst = 0.0
     for pressure in PRESSURES:
         slow = [library(law(pressure), NEAR, 1.0, (0.4, 0.0))[0] / NEAR for law in (exact, approximate)]
         turning = [library(law(pressure), 1.0, NEAR, (0.4, 0.0))[1:] / NEAR for law in (exact, approximate)]
         worst = max(worst, abs(slow[0] / slow[1] - 1.0), float(np.abs(turning[0] / turning[1] - 1.0).max()))
-    return Found(worst, f"∂F∥/∂v at v = 0, ∂M/∂u and ∂F⊥/∂u at u = 0: relative difference {_power(worst)}")
+    return Answer(worst, f"∂F∥/∂v at v = 0, ∂M/∂u and ∂F⊥/∂u at u = 0: relative difference {_power(worst)}")
 
 
-def lost_shift(work: Workbench) -> Found:
+def lost_shift(work: Workbench) -> Answer:
     shift = (0.0, 0.5)
     sliding = [library(law(), 1.0, NEAR, shift)[2] for law in (exact, approximate)]
     turning = [library(law(), NEAR, 1.0, shift)[0] for law in (exact, approximate)]
     gap = max(abs(sliding[0] - sliding[1]), abs(turning[0] - turning[1]))
     text = f"k_y = 0.5: torque of pure sliding {sliding[0]:.4f} fNR, force of pure spin {turning[0]:.4f} fN; the model has 0 and 0"
-    return Found(gap < 1e-4, text)
+    return Answer(gap < 1e-4, text)
 
 
-def smooth(work: Workbench) -> Found:
+def smooth(work: Workbench) -> Answer:
     names = {"F_par/F0": "F∥", "F_perp/(mu F0)": "F⊥", "M_C/M0": "M"}
     told = [
         f"{pressure}: " + ", ".join(f"{names[key]} {one.error:.3f}" for key, one in work.errors(pressure).items())
@@ -110,30 +110,30 @@ def smooth(work: Workbench) -> Found:
     share = approximate().coupling(jnp.ones(len(ratios)), jnp.asarray(ratios))
     bends = [np.abs(np.diff(np.asarray(values), 2)).max() for values in (share.drag, share.twist)]
     # Second differences of a smooth curve on this grid are of the order of its squared step, 1e-5.
-    return Found(max(bends) < 1e-4, "smooth; largest errors over the maximum of each: " + "; ".join(told))
+    return Answer(max(bends) < 1e-4, "smooth; largest errors over the maximum of each: " + "; ".join(told))
 
 
-def mirrored_force(work: Workbench) -> Found:
+def mirrored_force(work: Workbench) -> Answer:
     force = np.asarray(work.contacts((0.0, 1.0, 0.0)).reaction.force)
     error = float(abs(force[0, 1] + force[1, 1]) / np.abs(force[:, 1]).max())
-    return Found(error, f"forces across the slip {force[0, 1]:+.5f} and {force[1, 1]:+.5f} N, each on its own e₂")
+    return Answer(error, f"forces across the slip {force[0, 1]:+.5f} and {force[1, 1]:+.5f} N, each on its own e₂")
 
 
-def mirrored_moment(work: Workbench) -> Found:
+def mirrored_moment(work: Workbench) -> Answer:
     moment = np.asarray(work.contacts((0.0, 1.0, 0.0)).reaction.rolling_moment)
     error = float(abs(moment[0, 1] + moment[1, 1]) / np.abs(moment[:, 1]).max())
-    return Found(error, f"rolling moments {moment[0, 1]:+.5f} and {moment[1, 1]:+.5f} N m on e₂: equal, not opposite")
+    return Answer(error, f"rolling moments {moment[0, 1]:+.5f} and {moment[1, 1]:+.5f} N m on e₂: equal, not opposite")
 
 
-def signs_in_pivoting(work: Workbench) -> Found:
+def signs_in_pivoting(work: Workbench) -> Answer:
     torque = np.asarray(work.contacts((0.0, 0.0, 1.0), 0.0).reaction.spin_torque)
-    return Found(
+    return Answer(
         bool(torque[0] * torque[1] < 0.0),
         f"pivoting about the vertical: torques {torque[0]:+.2e} and {torque[1]:+.2e} N m",
     )
 
 
-def second_pressure(work: Workbench) -> Found:
+def second_pressure(work: Workbench) -> Answer:
     slip, rim, (kx, ky) = 1.0, 0.8, (0.3, 0.2)
     first = library(exact(), slip, rim, (kx, ky))
     mirror = np.array([first[0], -first[1], -first[2]])
@@ -141,7 +141,7 @@ def second_pressure(work: Workbench) -> Found:
     right = library(exact(), slip, -rim, (kx, -ky))
     size = np.abs(mirror).max()
     error = float(np.abs(printed - mirror).max() / size)
-    return Found(
+    return Answer(
         error,
         f"off by {error:.3f} of the force from the mirror image; with +k_x by {_power(float(np.abs(right - mirror).max() / size))}",
     )
@@ -156,7 +156,7 @@ def rolling_power() -> tuple[float, float]:
     return float(printed.max()), float(right.max())
 
 
-def rolling_moment(work: Workbench) -> Found:
+def rolling_moment(work: Workbench) -> Answer:
     law = friction.Combined(1.0, 1.0, rolling_shift=0.5)
     direction = np.array([0.6, 0.8])
     slip, spin, load = jnp.array([1.0, 0.0]), jnp.array(0.0), jnp.array(1.0)
@@ -164,16 +164,18 @@ def rolling_moment(work: Workbench) -> Found:
     size = np.linalg.norm(moment)
     error = float(np.abs(moment / size - np.array([-direction[1], -direction[0]])).max())
     gain, _ = rolling_power()
-    return Found(error, f"as printed the moment can drive the ball: power up to {gain:+.2f} M_rΩ_r; it must be −M_rΩ_r")
+    return Answer(
+        error, f"as printed the moment can drive the ball: power up to {gain:+.2f} M_rΩ_r; it must be −M_rΩ_r"
+    )
 
 
-def coefficients(work: Workbench) -> Found:
+def coefficients(work: Workbench) -> Answer:
     told = []
     for pressure in PRESSURES:
         one = approximate(pressure).coefficients(1.0, 1.0)
         told.append(f"{pressure}: M₀ = {float(one.M0):.4f} fNR, a = {float(one.a):.4f}, b = {float(one.b):.4f}, "
                     f"m = {float(one.m):.4f}, μ = {float(one.mu):.4f} k_x")  # fmt: skip
-    return Found(None, "; ".join(told))
+    return Answer(None, "; ".join(told))
 
 
 CLAIMS = (
@@ -205,6 +207,6 @@ CLAIMS = (
     Claim("rolling", "second (8)", "Components of the rolling moment", Formula("M∥ = −M_rΩ_y/Ω_r, M⊥ = −M_rΩ_x/Ω_r", 1e-9),
           "rolling moment of the law, and its power", rolling_moment,
           why="Indices are exchanged: M∥ = −M_rΩ_x/Ω_r and M⊥ = −M_rΩ_y/Ω_r."),
-    Claim("coefficients", "second (8)", "Coefficients M₀, a, b, m, μ, s of the model", Unstated(), "they follow from the limits of the "
+    Claim("coefficients", "second (8)", "Coefficients M₀, a, b, m, μ, s of the model", UnstatedValue(), "they follow from the limits of the "
           "exact integrals", coefficients, missing="their values (other works are cited).", why="u must be ωR and s = R/2γ."),
 )  # fmt: skip

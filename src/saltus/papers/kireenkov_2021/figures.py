@@ -149,7 +149,7 @@ def to_rest(work: Workbench) -> Figure:
             ("coulomb", 0.0, "point contact"),
         )
     ):
-        run = work.rolled(model, shift)
+        run = work.roll(model, shift)
         seen = work.motion(model, shift, float(run.end.t))
         axes.plot(seen["t"], seen["velocity"][:, 0], color=colour(index), label=label)
     axes.set(xlabel="time [s]", ylabel="speed along the rails [m/s]", ylim=(0, None))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize_scalar
 
 from saltus import contacts, systems
-from saltus.papers.claim import Found
+from saltus.papers.claim import Answer
 from saltus.papers.palffy_muhoray_2017.cases import Touch, Workbench, superellipsoid
 from saltus.papers.palffy_muhoray_2017.claims import CLAIMS
 from saltus.papers.palffy_muhoray_2017.errata import ERRATA
@@ -19,52 +19,52 @@ from saltus.papers.paper import Discovery, Paper
 from saltus.simulation import simulate
 
 
-def _not_invariant(work: Workbench) -> Found:
+def _not_invariant(work: Workbench) -> Answer:
     base, told = work.published, []
     for spin in (1.0, 0.0, -2.5):
         body = base.two
-        two = body.moved(body.center, body.velocity, body.quaternion, jnp.asarray([0.0, 0.0, spin]))
+        two = body.with_motion(body.center, body.velocity, body.quaternion, jnp.asarray([0.0, 0.0, spin]))
         found = Touch("spun", base.one, two, base.point, base.normal).contact
         told.append(
             f"spin {spin:g}: {found.label}, a = {float(found.local.a):.4f}, third derivative {float(found.local.gap3):.6f}"
         )
-    return Found(len(told), "; ".join(told))
+    return Answer(len(told), "; ".join(told))
 
 
-def _deepest(work: Workbench) -> Found:
+def _deepest(work: Workbench) -> Answer:
     times = np.linspace(0.15, 0.31, 161)
     gap = work.published.gaps(times)
     spline = np.polynomial.Polynomial.fit(times, gap, 14)
     found = minimize_scalar(spline, bounds=(0.2, 0.25), method="bounded", options={"xatol": 1e-12})
     lowest = cast(OptimizeResult, found)  # scipy itself does not say so
     ends = float(np.interp(0.0, gap[100:], times[100:]))
-    return Found(lowest.fun, f"{lowest.fun:.9f} at t = {lowest.x:.6f}; the overlap would end at t = {ends:.4f}")
+    return Answer(lowest.fun, f"{lowest.fun:.9f} at t = {lowest.x:.6f}; the overlap would end at t = {ends:.4f}")
 
 
-def _new(work: Workbench) -> Found:
+def _new(work: Workbench) -> Answer:
     told = [
         f"{one.name}: {one.contact.label}, third derivative of the gap {float(one.contact.local.gap3):.6f}"
         for one in (work.ellipsoids, work.planar)
     ]
-    return Found(len(told), "; ".join(told))
+    return Answer(len(told), "; ".join(told))
 
 
-def _system(work: Workbench) -> Found:
+def _system(work: Workbench) -> Answer:
     touch = work.published
     system = systems.RigidBodies((touch.one, touch.two), paradox="sustain")
     run = simulate(system, system.start((touch.one, touch.two)), 0.28)
     told = ", ".join(f"{event.name} at t = {float(event.t):.12f}" for event in run.events)
-    return Found(
+    return Answer(
         len(run.events),
         f"{told}; {abs(float(run.events[-1].t) - work.sustained.release):.1e} from the release found above",
     )
 
 
-def _another(work: Workbench) -> Found:
+def _another(work: Workbench) -> Answer:
     found = contacts.paradox.find(
         superellipsoid((1.2, 0.8, 2.0), 4.0), superellipsoid((1.5, 0.9, 0.9), 2.0), jax.random.key(1), "2b*"
     )
-    return Found(
+    return Answer(
         found.n_draws,
         f"found after {found.n_draws} draws, third derivative {float(found.contact.local.gap3):.6f}, free past certified",
     )

@@ -74,7 +74,7 @@ _gaps = eqx.filter_jit(
 )
 
 
-def published() -> Touch:
+def published_event() -> Touch:
     """The event of the Supplementary Data."""
     cosine, sine = numbers("axis")
     frame = np.array([[0.0, 0.0, 1.0], [cosine, sine, 0.0], [-sine, cosine, 0.0]]).T
@@ -105,12 +105,12 @@ def _turning(body: shapes.Body, until: float):
     start = np.concatenate([np.asarray(body.quaternion), np.asarray(body.angular_velocity)])
     path = solve_ivp(rate, (0.0, until), start, method="DOP853", rtol=1e-11, atol=1e-12, dense_output=True).sol
 
-    def turned(t: float) -> shapes.Body:
+    def body_at(t: float) -> shapes.Body:
         now = path(t)
         quaternion = now[:4] / np.linalg.norm(now[:4])
-        return body.moved(body.center, body.velocity, jnp.asarray(quaternion), jnp.asarray(now[4:]))
+        return body.with_motion(body.center, body.velocity, jnp.asarray(quaternion), jnp.asarray(now[4:]))
 
-    return turned
+    return body_at
 
 
 @eqx.filter_jit
@@ -125,7 +125,7 @@ def _stationary_touch(one: shapes.Body, two: shapes.Body, normal):
     slip = over1 - over2
     center = one.center + arm1 - arm2
     velocity = one.velocity + jnp.cross(one.angular_velocity, arm1) - jnp.cross(two.angular_velocity, arm2) + slip
-    two = two.moved(center, velocity, two.quaternion, two.angular_velocity)
+    two = two.with_motion(center, velocity, two.quaternion, two.angular_velocity)
     point = one.center + arm1
     local = contacts.local_motion(one, two, Separation(jnp.zeros(()), normal, point, point, jnp.zeros(())))
     return one, two, point, local
@@ -189,7 +189,7 @@ def _press(one: shapes.Body, two: shapes.Body, motion):
 def _place(one: shapes.Body, two: shapes.Body, motion):
     first, second, point = motion[:13], motion[13:26], motion[26:]
     bodies = [
-        body.moved(part[:3], part[7:10], rotation.normalise(part[3:7]), part[10:])
+        body.with_motion(part[:3], part[7:10], rotation.normalise(part[3:7]), part[10:])
         for body, part in ((one, first), (two, second))
     ]
     return *bodies, point
@@ -204,7 +204,7 @@ def _motion(touch: Touch) -> np.ndarray:
 
 
 @dataclasses.dataclass(frozen=True)
-class Sustained:
+class SustainedContact:
     """The motion in contact that follows a touch, until the force vanishes."""
 
     times: np.ndarray
@@ -215,17 +215,17 @@ class Sustained:
     after: Touch
 
 
-def sustain(touch: Touch, until: float = 1.0) -> Sustained:
+def sustain(touch: Touch, until: float = 1.0) -> SustainedContact:
     """Press the two bodies together until they would leave each other."""
 
     def rate(_, y):
         return np.asarray(_press(touch.one, touch.two, jnp.asarray(y))[0])
 
-    def pressing(t, y):
+    def contact_force(t, y):
         return float(_press(touch.one, touch.two, jnp.asarray(y))[1]) if t > 1e-4 else 1.0
 
-    pressing.terminal, pressing.direction = True, -1  # type: ignore[attr-defined]
-    found = solve_ivp(rate, (0.0, until), _motion(touch), method="DOP853", rtol=1e-12, atol=1e-13, events=pressing,
+    contact_force.terminal, contact_force.direction = True, -1  # type: ignore[attr-defined]
+    found = solve_ivp(rate, (0.0, until), _motion(touch), method="DOP853", rtol=1e-12, atol=1e-13, events=contact_force,
                       dense_output=True)  # fmt: skip
     release = float(found.t[-1])
     times = np.linspace(0.0, release, 81)
@@ -235,7 +235,7 @@ def sustain(touch: Touch, until: float = 1.0) -> Sustained:
     one, two, point = _place(touch.one, touch.two, jnp.asarray(found.y[:, -1]))
     energy = [float(a.kinetic_energy() + b.kinetic_energy()) for a, b in ((touch.one, touch.two), (one, two))]
     after = Touch("released", one, two, np.asarray(point), touch.normal)
-    return Sustained(times, force, gaps, energy[1] - energy[0], release, after)
+    return SustainedContact(times, force, gaps, energy[1] - energy[0], release, after)
 
 
 class Workbench:
@@ -247,7 +247,7 @@ class Workbench:
     @functools.cached_property
     def published(self) -> Touch:
         """The event of the paper."""
-        return published()
+        return published_event()
 
     @functools.cached_property
     def ellipsoids(self) -> Touch:
@@ -264,7 +264,7 @@ class Workbench:
         return paradox_of("ellipsoid and ball in a plane", one, two)
 
     @functools.cached_property
-    def sustained(self) -> Sustained:
+    def sustained(self) -> SustainedContact:
         """What follows the published event under a finite contact force."""
         return sustain(self.published)
 

@@ -15,7 +15,7 @@ from saltus import contacts, shapes
 from saltus.contacts import Separation
 from saltus.laws.impact import Elastic
 from saltus.numerics import rotation
-from saltus.papers.claim import Claim, Formula, Found, Numbers, Statement, scientific
+from saltus.papers.claim import Answer, Claim, Formula, Numbers, Statement, scientific
 from saltus.papers.palffy_muhoray_2017.cases import PRINTED, Touch, Workbench, numbers
 
 ALL_DIGITS = "all digits that double precision holds"
@@ -29,7 +29,7 @@ def _power(value: float) -> str:
 # ---- the published event --------------------------------------------------------------------------
 
 
-def on_both_surfaces(work: Workbench) -> Found:
+def on_both_surfaces(work: Workbench) -> Answer:
     touch = work.published
     residuals = []
     for body in (touch.one, touch.two):
@@ -38,12 +38,12 @@ def on_both_surfaces(work: Workbench) -> Found:
         inside = rotation.rotate_back(body.quaternion, jnp.asarray(touch.point) - body.center)
         axes, exponents = np.asarray(body.shape.axes), np.asarray(body.shape.exponents)
         residuals.append(abs(float((np.abs(np.asarray(inside) / axes) ** exponents).sum()) - 1.0))
-    return Found(max(residuals), f"residuals {_power(residuals[0])} and {_power(residuals[1])}")
+    return Answer(max(residuals), f"residuals {_power(residuals[0])} and {_power(residuals[1])}")
 
 
-def normal_there(work: Workbench) -> Found:
+def normal_there(work: Workbench) -> Answer:
     normal = np.asarray(work.published.one.shape.normal(jnp.asarray(numbers("P"))))
-    return Found(normal, ", ".join(f"{value:.16f}" for value in normal))
+    return Answer(normal, ", ".join(f"{value:.16f}" for value in normal))
 
 
 def _arms(touch: Touch) -> tuple[np.ndarray, np.ndarray]:
@@ -53,20 +53,20 @@ def _arms(touch: Touch) -> tuple[np.ndarray, np.ndarray]:
     return touch.point - np.asarray(touch.one.center), np.asarray(arm2)
 
 
-def center_of_second(work: Workbench) -> Found:
+def center_of_second(work: Workbench) -> Answer:
     touch = work.published
     center = touch.point - _arms(touch)[1]
-    return Found(center, ", ".join(f"{value:.16f}" for value in center))
+    return Answer(center, ", ".join(f"{value:.16f}" for value in center))
 
 
-def velocity_of_second(work: Workbench) -> Found:
+def velocity_of_second(work: Workbench) -> Answer:
     touch = work.published
     arm1, arm2 = _arms(touch)
     velocity = np.cross(numbers("omega1"), arm1) - np.cross(numbers("omega2"), arm2)
-    return Found(velocity, ", ".join(f"{value:.16f}" for value in velocity))
+    return Answer(velocity, ", ".join(f"{value:.16f}" for value in velocity))
 
 
-def conditions(work: Workbench) -> Found:
+def conditions(work: Workbench) -> Answer:
     local = work.published.contact.local
     sizes = {
         "v": abs(float(local.v)),
@@ -74,24 +74,24 @@ def conditions(work: Workbench) -> Found:
         "|w|": float(jnp.linalg.norm(local.w)),
         "|u|": float(jnp.linalg.norm(local.u)),
     }
-    return Found(max(sizes.values()), ", ".join(f"{name} = {_power(size)}" for name, size in sizes.items()))
+    return Answer(max(sizes.values()), ", ".join(f"{name} = {_power(size)}" for name, size in sizes.items()))
 
 
-def jerk_is_negative(work: Workbench) -> Found:
+def jerk_is_negative(work: Workbench) -> Answer:
     contact = work.published.contact
     holds = float(contact.local.j) < 0.0 and contact.label == "paradox-2b*"
-    return Found(holds, f"j = {float(contact.local.j):.12f} (not printed); classified as {contact.label}")
+    return Answer(holds, f"j = {float(contact.local.j):.12f} (not printed); classified as {contact.label}")
 
 
-def gap_changes_sign(work: Workbench) -> Found:
+def gap_changes_sign(work: Workbench) -> Answer:
     times = np.array([-0.2, -0.1, -0.01, 0.01, 0.1, 0.2])
     gap = work.published.gaps(times)
     told = ", ".join(f"{value:+.3e} at {t:+g}" for t, value in zip(times, gap, strict=True))
-    return Found(bool((gap[:3] > 0).all() and (gap[3:] < 0).all()), f"gap {told}")
+    return Answer(bool((gap[:3] > 0).all() and (gap[3:] < 0).all()), f"gap {told}")
 
 
-def past_is_free(work: Workbench) -> Found:
-    return Found(work.past_is_free, "no touch in the 3 time units before: certified by steps that cannot miss one")
+def past_is_free(work: Workbench) -> Answer:
+    return Answer(work.past_is_free, "no touch in the 3 time units before: certified by steps that cannot miss one")
 
 
 # ---- impacts --------------------------------------------------------------------------------------
@@ -125,30 +125,30 @@ def _impacts(work: Workbench) -> np.ndarray:
     rows = []
     for _ in range(20):
         closing = touch.two.velocity - draw.uniform(0.1, 2.0) * touch.normal + 0.3 * draw.normal(size=3)
-        two = touch.two.moved(
+        two = touch.two.with_motion(
             touch.two.center, jnp.asarray(closing), touch.two.quaternion, jnp.asarray(draw.normal(size=3))
         )
         rows.append([float(x) for x in _impact(touch.one, two, jnp.asarray(touch.point), jnp.asarray(touch.normal))])
     return np.array([row for row in rows if row[2] > 0.0])
 
 
-def impulse_formula(work: Workbench) -> Found:
+def impulse_formula(work: Workbench) -> Answer:
     rows = _impacts(work)
     error = float(np.abs(rows[:, 0] / rows[:, 1] - 1.0).max())
-    return Found(error, f"{len(rows)} impacts: largest relative error {_power(error)}")
+    return Answer(error, f"{len(rows)} impacts: largest relative error {_power(error)}")
 
 
-def reversed_speed(work: Workbench) -> Found:
+def reversed_speed(work: Workbench) -> Answer:
     rows = _impacts(work)
     error = float(np.abs(rows[:, 3] / rows[:, 2] + 1.0).max())
-    return Found(
+    return Answer(
         error, f"largest relative error {_power(error)}; energy kept to {_power(float(np.abs(rows[:, 4]).max()))}"
     )
 
 
-def normal_collisions_separate(work: Workbench) -> Found:
+def normal_collisions_separate(work: Workbench) -> Answer:
     rows = _impacts(work)
-    return Found(bool((rows[:, 3] < 0.0).all()), f"{len(rows)} impacts, all separate")
+    return Answer(bool((rows[:, 3] < 0.0).all()), f"{len(rows)} impacts, all separate")
 
 
 # ---- neighbouring points --------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def vary(touch: Touch, count: int = 6) -> list[Touch]:
     for _ in range(count):
         change = draw.normal(size=3)
         change = change - touch.normal * (touch.normal @ change)
-        two = touch.two.moved(
+        two = touch.two.with_motion(
             touch.two.center, touch.two.velocity + jnp.asarray(change), touch.two.quaternion, touch.two.angular_velocity
         )
         found.append(Touch("varied", touch.one, two, touch.point, touch.normal))
@@ -201,58 +201,55 @@ def second_derivatives(work: Workbench) -> tuple[np.ndarray, np.ndarray, np.ndar
     return measured, with_neighbours, alone
 
 
-def neighbours(work: Workbench) -> Found:
+def neighbours(work: Workbench) -> Answer:
     measured, found, _ = second_derivatives(work)
     error = float(np.abs(found - measured).max() / np.abs(measured).max())
-    return Found(error, f"second derivative of the true gap at {len(found)} touches: within {_power(error)}")
+    return Answer(error, f"second derivative of the true gap at {len(found)} touches: within {_power(error)}")
 
 
-def quartic_coefficient(work: Workbench) -> Found:
+def quartic_coefficient(work: Workbench) -> Answer:
     x2, slope, t = 0.7, 1.3, 0.2
     found = minimize_scalar(lambda e: x2 * e * e + 0.5 * slope * e * t * t, options={"xtol": 1e-12})
     lowest = cast(OptimizeResult, found)  # scipy itself does not say so
     share = -lowest.fun * x2 / (slope**2 * t**4)
-    return Found(abs(0.125 / share - 1.0), f"coefficient {share:.6f} = 1/16")
+    return Answer(abs(0.125 / share - 1.0), f"coefficient {share:.6f} = 1/16")
 
 
-def exceptional_value(work: Workbench) -> Found:
+def exceptional_value(work: Workbench) -> Answer:
     touch = work.ellipsoids
     low, high = bound_over_directions(touch)
     a = float(touch.contact.local.a)
     text = f"two ellipsoids: a = {a:.6f}, smallest v_ε²/2x_2ε {low:.6f}, largest {high:.6f}; third derivative {float(touch.contact.local.gap3):.4f}"
-    return Found(abs(a - low) / abs(a), text)
+    return Answer(abs(a - low) / abs(a), text)
 
 
-def always_separate(work: Workbench) -> Found:
+def always_separate(work: Workbench) -> Answer:
     touch = work.ellipsoids
     after = float(touch.gaps(np.array([0.05]))[0])
-    return Found(
+    return Answer(
         after > 0.0, f"two ellipsoids, v = 0, a = {float(touch.contact.local.a):.3f}: gap {after:+.2e} at t = 0.05"
     )
 
 
-def needs_no_ellipsoid(work: Workbench) -> Found:
-    touch = work.ellipsoids
+def _stays_apart(what: str, touch: Touch) -> Answer:
+    """That the gap does not go from positive to negative."""
     before, after = touch.gaps(np.array([-0.1, 0.1]))
-    return Found(
-        not (before > 0 > after),
-        f"two ellipsoids ({touch.contact.label}): gap {before:+.2e} before, {after:+.2e} after",
-    )
+    text = f"{what} ({touch.contact.label}): gap {before:+.2e} before, {after:+.2e} after"
+    return Answer(not (before > 0 > after), text)
 
 
-def not_in_a_plane(work: Workbench) -> Found:
-    touch = work.planar
-    before, after = touch.gaps(np.array([-0.1, 0.1]))
-    return Found(
-        not (before > 0 > after),
-        f"ellipsoid and ball in a plane ({touch.contact.label}): gap {before:+.2e} before, {after:+.2e} after",
-    )
+def needs_no_ellipsoid(work: Workbench) -> Answer:
+    return _stays_apart("two ellipsoids", work.ellipsoids)
 
 
-def quadratic_surface(work: Workbench) -> Found:
+def not_in_a_plane(work: Workbench) -> Answer:
+    return _stays_apart("ellipsoid and ball in a plane", work.planar)
+
+
+def quadratic_surface(work: Workbench) -> Answer:
     local = work.planar.contact.local
     error = abs(float(local.j_quadratic) / float(local.gap3) - 1.0)
-    return Found(
+    return Answer(
         error,
         f"planar event: j = {float(local.j_quadratic):.4f} without third derivatives of the surface, {float(local.gap3):.4f} in truth",
     )
@@ -280,16 +277,16 @@ def largest_eigenvalues(exponent: float, count: int = DRAWS) -> np.ndarray:
     return np.asarray(_eigenvalues(draw.uniform(0.3, 3.0, (count, 3)), draw.normal(size=(count, 3)), float(exponent)))
 
 
-def ellipsoid_claim(work: Workbench) -> Found:
+def ellipsoid_claim(work: Workbench) -> Answer:
     largest = float(largest_eigenvalues(2.0).max())
     other = float(largest_eigenvalues(4.0).max())
-    return Found(
+    return Answer(
         largest <= 1e-12,
         f"{DRAWS} random ellipsoids: largest {largest:+.1e}; quartic superellipsoids reach {other:+.3f}",
     )
 
 
-def acceleration_difference(work: Workbench) -> Found:
+def acceleration_difference(work: Workbench) -> Answer:
     touch = work.published
     values = []
     for body in (touch.one, touch.two):
@@ -297,17 +294,17 @@ def acceleration_difference(work: Workbench) -> Found:
         rate = -np.asarray(body.inverse_inertia()) @ np.cross(omega, np.asarray(body.angular_momentum()))
         values.append(float(touch.normal @ (np.cross(rate, arm) + np.cross(omega, np.cross(omega, arm)))))
     difference = values[1] - values[0]
-    return Found(difference < -1e-9, f"n·v̇ = {values[0]:.12f} and {values[1]:.12f}: equal, as a = 0 asks")
+    return Answer(difference < -1e-9, f"n·v̇ = {values[0]:.12f} and {values[1]:.12f}: equal, as a = 0 asks")
 
 
-def energy_violated(work: Workbench) -> Found:
+def energy_violation(work: Workbench) -> Answer:
     found = work.sustained
     violated = abs(found.energy_change) > 1e-9 or np.abs(found.gap).max() > 1e-9
     text = (
         f"a finite contact force (at most {found.force.max():.3f}) keeps |gap| < {_power(float(np.abs(found.gap).max()))} and the energy to "
         f"{_power(found.energy_change)}; release at t = {found.release:.13f}"
     )
-    return Found(bool(violated), text)
+    return Answer(bool(violated), text)
 
 
 CLAIMS = (
@@ -342,6 +339,6 @@ CLAIMS = (
           "largest eigenvalue of the quadratic form of ω", ellipsoid_claim),
     Claim("accelerations", "3.2.4", "Type 2b* requires n₁·(v̇_Q − v̇_P) < 0", Statement("< 0"), "the published event", acceleration_difference, why="Without slip a is this quantity: it is 0."),
     Claim("energy", "1, 4", "Keeping momentum and rigidity would violate energy conservation", Statement("violated"),
-          "motion in contact under the force that keeps the gap closed", energy_violated,
+          "motion in contact under the force that keeps the gap closed", energy_violation,
           why="Only if every interaction is postulated to be instantaneous. A finite contact force resolves the paradox."),
 )  # fmt: skip

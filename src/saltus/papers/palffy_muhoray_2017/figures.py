@@ -131,7 +131,7 @@ def _examples(work: Workbench) -> list[tuple[str, Touch]]:
     base, ellipsoids = work.published, work.ellipsoids
 
     def with_velocity(touch: Touch, change) -> Touch:
-        two = touch.two.moved(
+        two = touch.two.with_motion(
             touch.two.center, touch.two.velocity + jnp.asarray(change), touch.two.quaternion, touch.two.angular_velocity
         )
         return Touch("changed", touch.one, two, touch.point, touch.normal)

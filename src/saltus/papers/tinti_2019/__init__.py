@@ -8,7 +8,7 @@ import numpy as np
 
 from saltus import systems
 from saltus.hybrid import Event
-from saltus.papers.claim import Found
+from saltus.papers.claim import Answer
 from saltus.papers.paper import Discovery, Paper
 from saltus.papers.tinti_2019.cases import MUS_1, Pendulum, Workbench
 from saltus.papers.tinti_2019.claims import CLAIMS
@@ -16,24 +16,24 @@ from saltus.papers.tinti_2019.errata import ERRATA
 from saltus.papers.tinti_2019.figures import DRAWINGS
 
 
-def _unstable(work: Workbench) -> Found:
+def _unstable(work: Workbench) -> Answer:
     period = work.steady()[2]
     factor = math.exp(work.growth_rate * period)
     text = f"exponent {work.growth_rate:.6f} 1/s, ×{factor:.4f} per period, ×{factor**5:.1e} in five"
-    return Found(factor, text)
+    return Answer(factor, text)
 
 
-def _last_swing(work: Workbench) -> Found:
+def _last_swing(work: Workbench) -> Answer:
     run = work.rough_swing
     x, _, z = np.asarray(run.system.observe(run.end)["position"])[0]
     angle = math.atan2(x, 1.0 - z)
     text = f"{len(run.events)} half swings, at rest at t = {work.rough_stop:.12f} s ({work.rough_stop / Pendulum.period:.4f} T), "
-    return Found(work.rough_stop, text + f"γ = {angle:.12f}")
+    return Answer(work.rough_stop, text + f"γ = {angle:.12f}")
 
 
-def _example_1_rest(work: Workbench) -> Found:
+def _example_1_rest(work: Workbench) -> Answer:
     rest = float(work.example_1_to_rest.events[-1].after.t)
-    return Found(rest, f"at t = {rest:.10f} s, {rest / work.steady()[2]:.1f} T")
+    return Answer(rest, f"at t = {rest:.10f} s, {rest / work.steady()[2]:.1f} T")
 
 
 def _moment(event: Event) -> float:
@@ -41,20 +41,22 @@ def _moment(event: Event) -> float:
     return float(event.t if event.name == "release" else event.after.t)
 
 
-def _example_2_rest(work: Workbench) -> Found:
+def _example_2_rest(work: Workbench) -> Answer:
     parts = []
     for mu in (0.015, 0.025):
         events = work.example_2_to_rest(mu).events
         told = ", ".join(f"{one.name} of mass {one.index + 1} at {_moment(one):.4f} s" for one in events)
         parts.append(f"μ = {mu:g}: {told}")
-    return Found(len(parts), "; ".join(parts))
+    return Answer(len(parts), "; ".join(parts))
 
 
-def _tangent(work: Workbench) -> Found:
+def _tangent(work: Workbench) -> Answer:
     system, start = work.paraboloid(0.0)
     tangent = systems.SlidingMasses(system.surface, [1.0, 5.0], [(0, 1)], mu=0.0, formulation="tangent")
     ratio = float(tangent.forces(start).rod_force[0] / system.forces(start).rod_force[0])
-    return Found(ratio, f"h of Part 1 is {ratio:.5f} of the right one at the start of Example 2, and its rod stretches")
+    return Answer(
+        ratio, f"h of Part 1 is {ratio:.5f} of the right one at the start of Example 2, and its rod stretches"
+    )
 
 
 PAPER = Paper(

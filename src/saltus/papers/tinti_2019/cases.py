@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 
 import equinox as eqx
 import jax
@@ -75,6 +76,23 @@ def pendulum_acceleration(angle, rate, mu: float, printed: bool = False):
     pressed = rate**2 + GRAVITY / length * np.cos(angle)
     factor = np.abs(rate) / length if printed else np.sign(rate) / length
     return -GRAVITY / length * np.sin(angle) - mu * factor * pressed
+
+
+def rk4_angles(acceleration: Callable[[np.ndarray], float], count: int, step: float) -> np.ndarray:
+    """Angles of the pendulum of Case 2, from its release, at so many times a step apart, by plain RK4."""
+    state, path = np.array([Pendulum.amplitude, 0.0]), np.empty(count)
+
+    def rate(y):
+        return np.array([y[1], acceleration(y)])
+
+    for index in range(count):
+        path[index] = state[0]
+        k1 = rate(state)
+        k2 = rate(state + step / 2 * k1)
+        k3 = rate(state + step / 2 * k2)
+        k4 = rate(state + step * k3)
+        state = state + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return path
 
 
 class Workbench:
@@ -204,19 +222,8 @@ class Workbench:
     def rough_pendulum(self, printed: bool) -> tuple[np.ndarray, np.ndarray]:
         """Times and angle of the pendulum of Case 2 with friction by plain RK4, without looking for its stops."""
         times = np.arange(0.0, float(self.rough_swing.end.t), PENDULUM_STEP)
-        state, path = np.array([Pendulum.amplitude, 0.0]), []
-
-        def rate(y):
-            return np.array([y[1], pendulum_acceleration(y[0], y[1], MU_2, printed)])
-
-        for _ in times:
-            path.append(state[0])
-            k1 = rate(state)
-            k2 = rate(state + PENDULUM_STEP / 2 * k1)
-            k3 = rate(state + PENDULUM_STEP / 2 * k2)
-            k4 = rate(state + PENDULUM_STEP * k3)
-            state = state + PENDULUM_STEP / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        return times, np.array(path)
+        path = rk4_angles(lambda y: pendulum_acceleration(y[0], y[1], MU_2, printed), len(times), PENDULUM_STEP)
+        return times, path
 
     @functools.cached_property
     def rough_samples(self) -> Series:

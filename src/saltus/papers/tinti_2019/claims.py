@@ -10,11 +10,11 @@ from scipy import special
 
 from saltus.papers.claim import (
     About,
+    Answer,
     AtMost,
     Between,
     Claim,
     Formula,
-    Found,
     Number,
     Order,
     Statement,
@@ -51,71 +51,71 @@ def _best_step(errors, printed: float) -> float:
     return min(STEPS, key=lambda step: abs(math.log10(errors(step)[0] / printed)))
 
 
-def circle_position(work: Workbench) -> Found:
+def circle_position(work: Workbench) -> Answer:
     step = _best_step(work.circle_errors, 1e-9)
     error = work.circle_errors(step)[0]
-    return Found(error, f"{_power(error)} with dt = {step:g} s")
+    return Answer(error, f"{_power(error)} with dt = {step:g} s")
 
 
-def circle_force(work: Workbench) -> Found:
+def circle_force(work: Workbench) -> Answer:
     step = _best_step(work.circle_errors, 1e-9)
     fine = min(STEPS)
     there, finer = work.circle_errors(step)[1], work.circle_errors(fine)
     text = f"{_power(there)} with that dt; dt = {fine:g} s gives {_power(finer[1])}, but {_power(finer[0])} in x"
-    return Found(there, text)
+    return Answer(there, text)
 
 
-def steady_position(work: Workbench) -> Found:
+def steady_position(work: Workbench) -> Answer:
     step = _best_step(work.steady_errors, 1e-6)
     error = work.steady_errors(step)[0]
-    return Found(error, f"{_power(error)} with dt = {step:g} s")
+    return Answer(error, f"{_power(error)} with dt = {step:g} s")
 
 
-def steady_force_error(work: Workbench) -> Found:
+def steady_force_error(work: Workbench) -> Answer:
     step = _best_step(work.steady_errors, 1e-6)
     error = work.steady_errors(step)[1]
-    return Found(error, f"{_power(error)} with that dt")
+    return Answer(error, f"{_power(error)} with that dt")
 
 
-def steady_value(work: Workbench) -> Found:
+def steady_value(work: Workbench) -> Answer:
     force = float(series(work.steady_run)["rod_force"].mean() / GRAVITY)
-    return Found(force, format_value(force, 12))
+    return Answer(force, format_value(force, 12))
 
 
-def longer_period(work: Workbench) -> Found:
+def longer_period(work: Workbench) -> Answer:
     together = work.steady()[2]
     alone = work.circle[2]
     excess = together / alone - 1.0
-    return Found(excess, format_value(excess, 8))
+    return Answer(excess, format_value(excess, 8))
 
 
 # ---- Case 2 ---------------------------------------------------------------------------------------
 
 
-def swing_period(work: Workbench) -> Found:
+def swing_period(work: Workbench) -> Answer:
     error = abs(work.swing_period / Pendulum.period - 1.0)
-    return Found(error, f"T = {work.swing_period:.12f} s; {_power(max(error, 1e-16))} from the elliptic integral")
+    return Answer(error, f"T = {work.swing_period:.12f} s; {_power(max(error, 1e-16))} from the elliptic integral")
 
 
-def printed_period(work: Workbench) -> Found:
+def printed_period(work: Workbench) -> Answer:
     inside = math.sin((1.0 - math.cos(Pendulum.amplitude)) / 2.0) ** 2
     printed = 4.0 / Pendulum.rate * float(special.ellipk(inside))
     error = abs(printed / work.swing_period - 1.0)
-    return Found(error, f"as printed T = {printed:.6f} s, {error:.2%} short of {work.swing_period:.6f} s")
+    return Answer(error, f"as printed T = {printed:.6f} s, {error:.2%} short of {work.swing_period:.6f} s")
 
 
-def swing_lowest(work: Workbench) -> Found:
+def swing_lowest(work: Workbench) -> Answer:
     low = float(series(work.swing_run)["rod_force"].min() / GRAVITY)
-    return Found(low, format_value(low, 10))
+    return Answer(low, format_value(low, 10))
 
 
-def swing_highest(work: Workbench) -> Found:
+def swing_highest(work: Workbench) -> Answer:
     bottom = series(work.swing_run, np.array([0.25, 0.75]) * work.swing_period)
     high = float(bottom["rod_force"].max() / GRAVITY)
-    return Found(high, format_value(high, 10))
+    return Answer(high, format_value(high, 10))
 
 
-def swing_position(work: Workbench) -> Found:
+def swing_position(work: Workbench) -> Answer:
     seen = work.swing_rk4
     path = measures.rk4_pendulum(5 * Pendulum.period, PENDULUM_STEP)
     reference = Pendulum.length * np.sin(path[np.round(seen["t"] / PENDULUM_STEP).astype(int)])
@@ -123,42 +123,42 @@ def swing_position(work: Workbench) -> Found:
     exact = Pendulum.length * np.sin(Pendulum.angle(seen["t"]))
     true = float(np.abs(seen["position"][:, 0, 0] - exact).max() / Pendulum.length)
     text = f"{_power(shared)} against RK4 of the pendulum (dt = {PENDULUM_STEP:g} s); {_power(true)} against the exact"
-    return Found(shared, text)
+    return Answer(shared, text)
 
 
-def swing_force(work: Workbench) -> Found:
+def swing_force(work: Workbench) -> Answer:
     seen = work.swing_rk4
     error = float(np.abs(seen["rod_force"][:, 0] / GRAVITY - Pendulum.force(Pendulum.angle(seen["t"]))).max())
-    return Found(error, f"{_power(error)} of mg against Eq. 22 with the exact angle (dt = {PENDULUM_STEP:g} s)")
+    return Answer(error, f"{_power(error)} of mg against Eq. 22 with the exact angle (dt = {PENDULUM_STEP:g} s)")
 
 
-def force_formulas(work: Workbench) -> Found:
+def force_formulas(work: Workbench) -> Answer:
     seen = series(work.swing_run)
     angle = np.arctan2(seen["position"][:, 0, 0], 1.0 - seen["position"][:, 0, 2])
     force = seen["rod_force"][:, 0] / GRAVITY
     error = float(np.abs(Pendulum.force(angle) / force - 1.0).max())
-    return Found(error, f"largest relative error {_power(error)}")
+    return Answer(error, f"largest relative error {_power(error)}")
 
 
-def force_period(work: Workbench) -> Found:
+def force_period(work: Workbench) -> Answer:
     times = np.linspace(0.0, 2.0 * Pendulum.period, 802)
     force = series(work.swing_run, times)["rod_force"][:, 0]
     ratio = measures.mean_period(times, force) / work.swing_period
-    return Found(ratio, f"{ratio:.6f} of T")
+    return Answer(ratio, f"{ratio:.6f} of T")
 
 
-def small_period(work: Workbench) -> Found:
+def small_period(work: Workbench) -> Answer:
     unit = math.pi * math.sqrt(1.0 / GRAVITY) / 2.0
     ratio = work.swing_period / unit
-    return Found(ratio, f"T is {ratio:.4f} of that unit; 2π√(R/g) makes it {ratio / 4.0:.4f}")
+    return Answer(ratio, f"T is {ratio:.4f} of that unit; 2π√(R/g) makes it {ratio / 4.0:.4f}")
 
 
-def rough_pendulum(work: Workbench) -> Found:
+def rough_pendulum(work: Workbench) -> Answer:
     printed, correct = measures.pendulum_errors(work)
-    return Found(printed, f"wrong by {printed:.3g} of the friction term; corrected: {_power(correct)}")
+    return Answer(printed, f"wrong by {printed:.3g} of the friction term; corrected: {_power(correct)}")
 
 
-def rough_accuracy(work: Workbench) -> Found:
+def rough_accuracy(work: Workbench) -> Answer:
     seen = work.rough_samples
     angle = np.arctan2(seen["position"][:, 0, 0], 1.0 - seen["position"][:, 0, 2])
     differences = []
@@ -167,17 +167,17 @@ def rough_accuracy(work: Workbench) -> Found:
         differences.append(float(np.abs(np.interp(seen["t"], times, path) - angle).max()))
     correct, wrong = differences
     text = f"corrected pendulum {_power(correct)}, printed one {_power(wrong)} (RK4, dt = {PENDULUM_STEP:g} s)"
-    return Found(correct, text)
+    return Answer(correct, text)
 
 
-def rough_lowest(work: Workbench) -> Found:
+def rough_lowest(work: Workbench) -> Answer:
     low = float(np.nanmin(work.rough_samples["rod_force"]) / GRAVITY)
     s, c = Pendulum.half_rod, math.cos(math.radians(24.35))
     error = abs(low / (s * c / (1.0 - s**2)) - 1.0)
-    return Found(error, f"lowest {format_value(low, 8)}, {_power(max(error, 1e-16))} from Eq. 24")
+    return Answer(error, f"lowest {format_value(low, 8)}, {_power(max(error, 1e-16))} from Eq. 24")
 
 
-def rough_final(work: Workbench) -> Found:
+def rough_final(work: Workbench) -> Answer:
     low, high = measures.rest_range(2.0 * Pendulum.half_rod, 0.02)
     end = work.rough_samples
     x, y = end["position"][-1, 0, :2]
@@ -186,37 +186,37 @@ def rough_final(work: Workbench) -> Found:
     printed = math.sin(theta) * math.sin(phi) ** 2 / math.sqrt(1.0 - product**2)
     limit = float(end["rod_force"][-1, 0] / GRAVITY)
     error = abs(printed / limit - 1.0)
-    return Found(error, f"tends to {limit:.9f} mg as it stops; at rest anything from {low:.4f} to {high:.4f} mg")
+    return Answer(error, f"tends to {limit:.9f} mg as it stops; at rest anything from {low:.4f} to {high:.4f} mg")
 
 
-def swing_spacing(work: Workbench) -> Found:
+def swing_spacing(work: Workbench) -> Answer:
     stops = [0.0, *(event.after.t for event in work.rough_swing.events)]
     swings = np.diff(np.array(stops, float))
     text = f"half swings shrink from {swings[0]:.4f} to {swings[-1]:.4f} s"
-    return Found(bool(swings[-1] > swings[0]), text)
+    return Answer(bool(swings[-1] > swings[0]), text)
 
 
 # ---- Example 1 ------------------------------------------------------------------------------------
 
 
-def rest_force(work: Workbench) -> Found:
+def rest_force(work: Workbench) -> Answer:
     # Both masses at the bottom, at the same height; without friction h is determined there.
     side = math.sin((THETA_1B[1] - THETA_1B[0]) / 2.0)
     system = work.bowl(0.0)
     value = float(measures.instant(system, system.state([[-side, 0.0], [side, 0.0]], np.zeros((2, 2))))[0][0] / GRAVITY)
-    return Found(value, f"{value:.10f} (the middle of what static friction allows)")
+    return Answer(value, f"{value:.10f} (the middle of what static friction allows)")
 
 
-def faster_with_friction(work: Workbench) -> Found:
+def faster_with_friction(work: Workbench) -> Answer:
     means = [float(work.samples_1(mu)["rod_force"][-80:, 0].mean() / GRAVITY) for mu in MUS_1]
     pairs = ", ".join(f"{mean:.4f} (μ = {mu:g})" for mu, mean in zip(MUS_1, means, strict=True))
-    return Found(all(a < b for a, b in itertools.pairwise(means)), f"mean h/mg of the last period: {pairs}")
+    return Answer(all(a < b for a, b in itertools.pairwise(means)), f"mean h/mg of the last period: {pairs}")
 
 
-def attains_limit(work: Workbench) -> Found:
+def attains_limit(work: Workbench) -> Answer:
     now = float(work.samples_1(MUS_1[-1])["rod_force"][-1, 0] / GRAVITY)
     limit = math.tan((THETA_1B[1] - THETA_1B[0]) / 2.0)
-    return Found(bool(abs(now / limit - 1.0) < 0.05), f"{now:.4f} at 5T with the largest μ, against {limit:.4f}")
+    return Answer(bool(abs(now / limit - 1.0) < 0.05), f"{now:.4f} at 5T with the largest μ, against {limit:.4f}")
 
 
 # ---- Example 2 ------------------------------------------------------------------------------------
@@ -234,94 +234,94 @@ def _shares(work: Workbench, mu: float) -> dict[str, np.ndarray]:
     }
 
 
-def exchange_period(work: Workbench) -> Found:
+def exchange_period(work: Workbench) -> Answer:
     share = _shares(work, 0.0)
     period = measures.mean_peak_spacing(share["t"], share["potential"])
-    return Found(
+    return Answer(
         period, f"{period:.2f} s between maxima, on average; π/√(2gb) = {math.pi / math.sqrt(2 * 9.81 * 4e-4):.2f} s"
     )
 
 
-def centre_period(work: Workbench) -> Found:
+def centre_period(work: Workbench) -> Answer:
     share = _shares(work, 0.0)
     period = measures.mean_peak_spacing(share["t"], share["centre"])
-    return Found(period, f"{period:.2f} s between maxima, on average")
+    return Answer(period, f"{period:.2f} s between maxima, on average")
 
 
-def exchanged(work: Workbench) -> Found:
+def energy_exchange(work: Workbench) -> Answer:
     share = _shares(work, 0.0)["kinetic"]
     swing = 100.0 * float(share.max() - share.min())
-    return Found(swing, f"{swing:.1f} %: kinetic energy goes from {share.min():.3f} to {share.max():.3f} of the total")
+    return Answer(swing, f"{swing:.1f} %: kinetic energy goes from {share.min():.3f} to {share.max():.3f} of the total")
 
 
-def centre_share(work: Workbench) -> Found:
+def centre_share(work: Workbench) -> Answer:
     share = 100.0 * _shares(work, 0.0)["centre"]
-    return Found(float(share.mean()), f"mean {share.mean():.1f} %, from {share.min():.1f} to {share.max():.1f} %")
+    return Answer(float(share.mean()), f"mean {share.mean():.1f} %, from {share.min():.1f} to {share.max():.1f} %")
 
 
-def pulls_without_friction(work: Workbench) -> Found:
+def pulls_without_friction(work: Workbench) -> Answer:
     force = _shares(work, 0.0)["force"]
-    return Found(bool((force < 0.0).all()), f"h/mg from {force.min():.4f} to {force.max():.4f}")
+    return Answer(bool((force < 0.0).all()), f"h/mg from {force.min():.4f} to {force.max():.4f}")
 
 
-def in_phase(work: Workbench) -> Found:
+def in_phase(work: Workbench) -> Answer:
     share = _shares(work, 0.0)
     correlation = float(np.corrcoef(share["force"], share["centre"])[0, 1])
-    return Found(correlation > 0.9, f"correlation of h and the centre's energy {correlation:.3f}")
+    return Answer(correlation > 0.9, f"correlation of h and the centre's energy {correlation:.3f}")
 
 
-def same_start(work: Workbench) -> Found:
+def same_start(work: Workbench) -> Answer:
     first = [float(_shares(work, mu)["force"][0]) for mu in MUS_2]
     spread = max(first) - min(first)
-    return Found(
+    return Answer(
         spread < 1e-9 and max(first) < 0.0, f"h/mg = {first[0]:.9f} for every μ (spread {_power(max(spread, 1e-16))})"
     )
 
 
-def turns_to_push(work: Workbench) -> Found:
+def turns_to_push(work: Workbench) -> Answer:
     rough = [mu for mu in MUS_2 if mu > 0.0]
     pushing = [mu for mu in rough if (_shares(work, mu)["force"] > 0.0).any()]
     listed = " and ".join(f"μ = {mu:g}" for mu in pushing) or "none"
-    return Found(pushing == rough, f"within 200 s only for {listed}")
+    return Answer(pushing == rough, f"within 200 s only for {listed}")
 
 
-def centre_gains(work: Workbench) -> Found:
+def centre_gains(work: Workbench) -> Answer:
     ends = {mu: 100.0 * float(_shares(work, mu)["centre"].max()) for mu in MUS_2 if mu > 0.0}
     text = ", ".join(f"{share:.1f} % (μ = {mu:g})" for mu, share in ends.items())
-    return Found(ends[MUS_2[-1]], f"largest within 200 s: {text}")
+    return Answer(ends[MUS_2[-1]], f"largest within 200 s: {text}")
 
 
-def slower_later(work: Workbench) -> Found:
+def slower_later(work: Workbench) -> Answer:
     share = _shares(work, 0.015)
     peaks = measures.peak_times(share["t"], share["centre"])
     gaps = np.diff(peaks)
     grows = len(gaps) >= 2 and gaps[-1] > gaps[0]
-    return Found(
+    return Answer(
         bool(grows), f"maxima of the centre's energy {gaps[0]:.1f}, later {gaps.max():.1f} s apart (μ = 0.015)"
     )
 
 
-def gentle_slopes(work: Workbench) -> Found:
+def gentle_slopes(work: Workbench) -> Answer:
     place = work.samples_2(0.0)["position"]
     slope = np.hypot(4e-4 * place[..., 0] + 1e-5, 8e-4 * place[..., 1]).max()
-    return Found(float(slope), f"{slope:.2f} at most along the path; 10⁻⁴ m⁻¹ is the curvature")
+    return Answer(float(slope), f"{slope:.2f} at most along the path; 10⁻⁴ m⁻¹ is the curvature")
 
 
-def bottom_at_origin(work: Workbench) -> Found:
+def bottom_at_origin(work: Workbench) -> Answer:
     surface = work.paraboloid(0.0)[0].surface
     slope = np.array(surface.gradient(0.0, 0.0), float)
     bend = np.array(surface.gradient(1.0, 1.0), float) - slope
     bottom = -slope / bend
     height = scientific(f"{float(surface.height(*bottom)):.3g}")
-    return Found(bool(np.hypot(*bottom) < 1e-9), f"at x = {bottom[0]:.4g} m, z = {height} m")
+    return Answer(bool(np.hypot(*bottom) < 1e-9), f"at x = {bottom[0]:.4g} m, z = {height} m")
 
 
-def step_is_enough(work: Workbench) -> Found:
+def step_is_enough(work: Workbench) -> Answer:
     fixed, adaptive = series(work.example_2_rk4(0.0), work.samples_2(0.0)["t"]), work.samples_2(0.0)
     error = float(np.abs(fixed["position"] - adaptive["position"]).max())
     length = fixed["rod_length"][:, 0]
     drift = float(np.abs(length - length[0]).max())
-    return Found(
+    return Answer(
         error < 1e-3,
         f"position error {_power(error)} m of 400 m, rod drift {_power(max(drift, 1e-16))} m after {END_2:g} s",
     )
@@ -395,7 +395,7 @@ CLAIMS = (
           "maxima of the centre's energy", centre_period,
           why="Not a doubled frequency: half turns of the rod, unrelated to the swing across the valley."),
     Claim("ex 2 share", "4.2, Fig. 10", "Share of the energy that is exchanged", Between(45.0, 55.0, "%"),
-          "range of the kinetic share", exchanged),
+          "range of the kinetic share", energy_exchange),
     Claim("ex 2 centre share", "4.2, Fig. 10", "The centre's energy swings around half of the total",
           About(50.0, 0.1, "%"), "mean share", centre_share),
     Claim("ex 2 pulls", "4.2, Fig. 12", "Without friction the rod always pulls (h < 0)", Statement("h < 0"),

@@ -11,8 +11,16 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from saltus import surfaces, systems
-from saltus.papers.claim import Found, scientific
-from saltus.papers.tinti_2019.cases import GRAVITY, MU_2, Pendulum, pendulum_acceleration, steady_force, steady_rate
+from saltus.papers.claim import Answer, scientific
+from saltus.papers.tinti_2019.cases import (
+    GRAVITY,
+    MU_2,
+    Pendulum,
+    pendulum_acceleration,
+    rk4_angles,
+    steady_force,
+    steady_rate,
+)
 
 if TYPE_CHECKING:
     from saltus.papers.tinti_2019.cases import Workbench
@@ -44,16 +52,16 @@ def _steady_errors() -> tuple[float, float]:
     return worst[0], worst[1]
 
 
-def steady_speeds(work: Workbench) -> Found:
+def steady_speeds(work: Workbench) -> Answer:
     """Error of Eqs. 16 and 17."""
     error = _steady_errors()[0]
-    return Found(error, f"largest relative error {scientific(f'{error:.1e}')}")
+    return Answer(error, f"largest relative error {scientific(f'{error:.1e}')}")
 
 
-def steady_forces(work: Workbench) -> Found:
+def steady_forces(work: Workbench) -> Answer:
     """Error of Eq. 18."""
     error = _steady_errors()[1]
-    return Found(error, f"largest relative error {scientific(f'{error:.1e}')}")
+    return Answer(error, f"largest relative error {scientific(f'{error:.1e}')}")
 
 
 def corner_supremum(first_at_rim: bool = True, share: float = UNBALANCE) -> float:
@@ -67,12 +75,12 @@ def corner_supremum(first_at_rim: bool = True, share: float = UNBALANCE) -> floa
     return best
 
 
-def corner(work: Workbench) -> Found:
+def corner(work: Workbench) -> Answer:
     """Error of the printed corner value."""
     largest = corner_supremum()
     printed = math.sqrt(2.0) * (1.0 - UNBALANCE**2)
     error = abs(printed / largest - 1.0)
-    return Found(
+    return Answer(
         error, f"{largest:.4f} mg; printed {printed:.4f} mg, √2 (1 − k) = {math.sqrt(2) * (1 - UNBALANCE):.4f} mg"
     )
 
@@ -107,20 +115,7 @@ def rest_range(rod: float, mu: float) -> tuple[float, float]:
 
 def rk4_pendulum(until: float, step: float) -> np.ndarray:
     """Angles of the frictionless pendulum of Case 2 after each step of RK4."""
-    count = math.ceil(until / step) + 1
-    state, path = np.array([Pendulum.amplitude, 0.0]), np.empty(count)
-
-    def rate(y):
-        return np.array([y[1], -GRAVITY / Pendulum.length * math.sin(y[0])])
-
-    for index in range(count):
-        path[index] = state[0]
-        k1 = rate(state)
-        k2 = rate(state + step / 2 * k1)
-        k3 = rate(state + step / 2 * k2)
-        k4 = rate(state + step * k3)
-        state = state + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    return path
+    return rk4_angles(lambda y: -GRAVITY / Pendulum.length * math.sin(y[0]), math.ceil(until / step) + 1, step)
 
 
 def peak_times(times: np.ndarray, values: np.ndarray) -> np.ndarray:

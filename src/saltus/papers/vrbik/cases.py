@@ -28,7 +28,7 @@ CONTINUUM = (31, 63, 127)
 
 
 @dataclasses.dataclass(frozen=True)
-class Sliding:
+class Slide:
     """A chain of n links that has slid off."""
 
     links: int
@@ -54,13 +54,13 @@ def chain(links: int, law: str, longest: int, **options) -> systems.Chain:
         return systems.Chain(longest, mass=mass, gravity=1.0, engagement=law, ends_off_table=True, **options)
 
 
-def slide(moving: systems.Chain, start, links: int, rtol: float = 1e-10) -> Sliding:
+def slide(moving: systems.Chain, start, links: int, rtol: float = 1e-10) -> Slide:
     """Run until `links` particles have crossed the edge."""
     for spare in (1, 3, 8, 30, 200):
         run = simulate(moving, start, math.inf, rtol=rtol, atol=1e-2 * rtol, max_events=links + spare)
         crossings = tuple(event for event in run.events if event.name in ("crossing", "exit"))
         if len(crossings) >= links:
-            return Sliding(links, run, crossings[:links])
+            return Slide(links, run, crossings[:links])
     raise RuntimeError(f"The chain of {links} links did not leave the table.")
 
 
@@ -73,7 +73,7 @@ class Workbench:
         self.sizes = QUICK_SIZES if quick else SIZES
 
     @memoise
-    def slid(self, links: int, law: str = "limit", overhang: float = OVERHANG) -> Sliding:
+    def slide_of(self, links: int, law: str = "limit", overhang: float = OVERHANG) -> Slide:
         """A chain as the article starts it."""
         moving = chain(links, law, self.longest)
         # Already hanging particles start straight down; the first one lies flat in the air, as printed.
@@ -84,7 +84,7 @@ class Workbench:
         """Exit times and energies lost, for every law and size."""
         found = {}
         for law in LAWS:
-            slid = [self.slid(links, law) for links in self.sizes]
+            slid = [self.slide_of(links, law) for links in self.sizes]
             found[law] = np.array([one.exit_time for one in slid]), np.array([one.losses.sum() for one in slid])
         return found
 

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from saltus.laws.impact.engagement import ENGAGEMENTS
-from saltus.papers.claim import Claim, Formula, Found, Statement, scientific
+from saltus.papers.claim import Answer, Claim, Formula, Statement, scientific
 from saltus.papers.sampling import series
 from saltus.papers.vrbik import printed
 from saltus.papers.vrbik.cases import FORCES, Workbench
@@ -17,8 +17,8 @@ from saltus.papers.vrbik.cases import FORCES, Workbench
 JERKS = ((0.0, 1.0, 1.0), (0.0, 39.0, 1.0), (1.0, 9.0, 0.3), (0.6, 4.0, 0.5))
 
 
-def _error(value: float) -> Found:
-    return Found(value, f"largest relative error {scientific(f'{max(value, 1e-16):.1e}')}")
+def _error(value: float) -> Answer:
+    return Answer(value, f"largest relative error {scientific(f'{max(value, 1e-16):.1e}')}")
 
 
 def speeds_after(law: str) -> np.ndarray:
@@ -27,38 +27,40 @@ def speeds_after(law: str) -> np.ndarray:
     return np.array([float(np.linalg.norm(np.asarray(one(*jerk).velocity))) for jerk in JERKS])
 
 
-def right_hand_sides(work: Workbench) -> Found:
+def right_hand_sides(work: Workbench) -> Answer:
     error = printed.error_of_2((2, 3, 4), factor_j=False)
     fine = printed.error_of_2((0, 1), factor_j=False)
-    return Found(error, f"wrong by up to {error:.0%} for k = 2 to 4; {scientific(f'{max(fine, 1e-16):.0e}')} for k ≤ 1")
+    return Answer(
+        error, f"wrong by up to {error:.0%} for k = 2 to 4; {scientific(f'{max(fine, 1e-16):.0e}')} for k ≤ 1"
+    )
 
 
-def turning_rate(work: Workbench) -> Found:
+def turning_rate(work: Workbench) -> Answer:
     error = printed.error_of_2((0, 1), factor_j=True, no_turning=True)
-    return Found(error, f"as printed it is 0 always; the accelerations are then wrong by up to {error:.0%}")
+    return Answer(error, f"as printed it is 0 always; the accelerations are then wrong by up to {error:.0%}")
 
 
-def jerk_law(work: Workbench) -> Found:
+def jerk_law(work: Workbench) -> Answer:
     wrong, right = speeds_after("printed"), speeds_after("limit")
     error = np.abs(wrong / right - 1.0)
     worst = int(error.argmax())
-    return Found(
+    return Answer(
         float(error.max()),
         f"speed after a jerk {wrong[worst]:.5f} instead of {right[worst]:.5f} (φ, m, a = {JERKS[worst]})",
     )
 
 
-def frozen_coordinates(work: Workbench) -> Found:
+def frozen_coordinates(work: Workbench) -> Answer:
     turned = [
         math.degrees(math.pi / 2 - math.atan2(*np.asarray(ENGAGEMENTS["limit"]()(*jerk).velocity)[::-1]))
         for jerk in JERKS
     ]
     largest = max(abs(angle) for angle in turned)
-    return Found(largest < 1.0, f"the edge link turns by up to {largest:.0f}° during the jerk")
+    return Answer(largest < 1.0, f"the edge link turns by up to {largest:.0f}° during the jerk")
 
 
-def stays_finite(work: Workbench) -> Found:
-    slid, later = work.slid(5), np.array([1e-3, 1e-4, 1e-5])
+def stays_finite(work: Workbench) -> Answer:
+    slid, later = work.slide_of(5), np.array([1e-3, 1e-4, 1e-5])
     times = np.array([float(event.t) for event in slid.crossings[:-1]])
     seen = series(slid.run, (times[:, None] + later).ravel())
     edge = np.repeat(np.arange(1, len(times) + 1), len(later))  # the particle that has just crossed
@@ -68,10 +70,10 @@ def stays_finite(work: Workbench) -> Found:
     rates = (across / (place**2).sum(axis=1)).reshape(-1, len(later))
     settled = np.abs(rates[:, 2] - rates[:, 1]) < 1e-2 * (1.0 + np.abs(rates[:, 1]))
     text = f"tends to {rates[:, 2].min():.3f} … {rates[:, 2].max():.3f} after the crossings of n = 5"
-    return Found(bool(settled.all()), text)
+    return Answer(bool(settled.all()), text)
 
 
-def finite_limit(work: Workbench) -> Found:
+def finite_limit(work: Workbench) -> Answer:
     limit, wrong = work.short("limit")[0], work.short("printed")[0]
     far, near = (abs(work.finite(force).exit_time - limit) for force in (FORCES[0], FORCES[-1]))
     away = abs(work.finite(FORCES[-1]).exit_time - wrong)
@@ -79,13 +81,13 @@ def finite_limit(work: Workbench) -> Found:
         f"n = 3, F = {scientific(f'{FORCES[-1]:.0e}')}: exit {scientific(f'{near:.1e}')} from the limit law "
         f"({scientific(f'{far:.1e}')} at F = {FORCES[0]:g}), {away:.4f} from the printed one"
     )
-    return Found(away < near, text)
+    return Answer(away < near, text)
 
 
-def all_particles_leave(work: Workbench) -> Found:
+def all_particles_leave(work: Workbench) -> Answer:
     n = work.sizes[-1]
-    slid = work.slid(n)
-    return Found(len(slid.crossings) == n, f"n = 1 to {n}: all leave; n = {n} at t = {slid.exit_time:.6f}")
+    slid = work.slide_of(n)
+    return Answer(len(slid.crossings) == n, f"n = 1 to {n}: all leave; n = {n} at t = {slid.exit_time:.6f}")
 
 
 CLAIMS = (

@@ -27,7 +27,7 @@ def _two(width: float = WIDTH + 1.0, height: float = HEIGHT) -> tuple[Figure, tu
 
 def snapshots(work: Workbench) -> Figure:
     links = 10
-    slid = work.slid(links)
+    slid = work.slide_of(links)
     figure = new_figure(WIDTH, 4.0)
     axes = figure.subplots()
     times = [0.0, *np.linspace(slid.crossings[0].t, slid.exit_time, 7)]
@@ -60,7 +60,7 @@ def ledger(work: Workbench) -> Figure:
     axes = figure.subplots()
     links = min(20, work.longest)
     for index, law in enumerate(LAWS):
-        slid = work.slid(links, law)
+        slid = work.slide_of(links, law)
         times = [0.0] + [float(event.t) for event in slid.crossings]
         axes.step(
             times,
@@ -108,7 +108,7 @@ def angles(work: Workbench) -> Figure:
     axes = figure.subplots()
     sizes = [size for size in (5, 10, 20, 40) if size <= work.longest]
     for index, links in enumerate(sizes):
-        slid = work.slid(links)
+        slid = work.slide_of(links)
         share = np.arange(1, links + 1) / links
         axes.plot(share, np.degrees([event.data["angle"] for event in slid.crossings]), "o-", markersize=3, color=colour(index),
                   label=f"n = {links}")  # fmt: skip

@@ -71,30 +71,30 @@ def all_guards(ball: BallOnRails, contacts: Callable[[State], Contacts] | None =
     guards = []
     if not ball.secure:
         guards += [
-            Guard("rail_lost", lambda s: look(s).loads.margin, both_slide, jump=after(_rail_lost)),
+            Guard("rail_lost", lambda s: look(s).loads.margin, both_slide, jump=after(_lose_rail)),
             Guard("landing", lambda s: s.q.tilt, one_rail, jump=after(_land), settle=after(_end_rocking)),
             Guard("leaves", look.share_of_load, one_rail, "left_domain", LEFT_MESSAGE),
             Guard("jams", look.room_left, slides_or_jammed, "jammed", JAM_MESSAGE),
         ]
     if ball.point:
         guards += [
-            Guard("slip_ends", look.signed_slip, lambda s: sign_of(s.mode) != 0.0, jump=after(_slip_ended)),
-            Guard("slip_vanishes", look.slip_left, lambda s: s.mode == SLIP, singular=True, jump=after(_slip_vanished)),
+            Guard("slip_ends", look.signed_slip, lambda s: sign_of(s.mode) != 0.0, jump=after(_end_slip)),
+            Guard("slip_vanishes", look.slip_left, lambda s: s.mode == SLIP, singular=True, jump=after(_finish_slip)),
         ]
     else:
         guards += [
-            Guard("creeps", look.off_creep, both_slide, jump=after(_creeping)),
+            Guard("creeps", look.off_creep, both_slide, jump=after(_enter_creep)),
             Guard("stops", look.speed_left, both_slide, singular=True, jump=after(_stop)),
             Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any(), jump=after(_at_rest)),
         ]
     if not ball.secure:
         guards.append(Guard("slips", look.grip_left, holds_on_one, jump=after(_tear_loose)))
     if not ball.secure and not ball.point:
-        guards.append(Guard("slip_vanishes", look.slip_left, slips_on_one, singular=True, jump=after(_slip_vanished)))
+        guards.append(Guard("slip_vanishes", look.slip_left, slips_on_one, singular=True, jump=after(_finish_slip)))
     return tuple(guards)
 
 
-def _rail_lost(ball: BallOnRails, state: State, index) -> State:
+def _lose_rail(ball: BallOnRails, state: State, index) -> State:
     """The ball begins to tilt about the rail that it still touches."""
     seat = _with_tilt(state, 0.0)
     return replace_parts(seat, mode=state.mode.at[index].set(OPEN))
@@ -109,12 +109,12 @@ def _with_tilt(state: State, rate) -> State:
     )
 
 
-def _slip_vanished(ball: BallOnRails, state: State, index) -> State:
+def _finish_slip(ball: BallOnRails, state: State, index) -> State:
     """The slip of a contact dies away."""
-    return _slip_ended(ball, _slip_run_out(ball, state, index), index)
+    return _end_slip(ball, _run_out_slip(ball, state, index), index)
 
 
-def _slip_ended(ball: BallOnRails, state: State, index) -> State:
+def _end_slip(ball: BallOnRails, state: State, index) -> State:
     """A contact without slip sticks or slides on."""
     if not ball.point:
         return _stick_on_one_rail(ball, state)
@@ -217,7 +217,7 @@ def _limit(ball: BallOnRails, contacts: Contacts) -> PointLimit | SpotLimit:
     return PointLimit(ball.law.capacity(load)) if ball.point else ball.law.limit(load)
 
 
-def _creeping(ball: BallOnRails, state: State, index) -> State:
+def _enter_creep(ball: BallOnRails, state: State, index) -> State:
     """Onto the ray of self-similar creep; the momentum that friction along the rails cannot change is kept."""
     forward = jnp.where(state.v.turning[1] < 0.0, -1.0, 1.0)
     angle = creep.refine_angle(ball, creep.ray_angle(ball, state.v), forward)
@@ -240,7 +240,7 @@ def _run_out(ball: BallOnRails, state: State) -> State:
     return replace_parts(state, t=state.t + left, q=q, ledger=ledger)
 
 
-def _slip_run_out(ball: BallOnRails, state: State, index) -> State:
+def _run_out_slip(ball: BallOnRails, state: State, index) -> State:
     """The last stretch before the slip of a contact vanishes."""
     rate = ball.rate(state)
 

@@ -18,12 +18,13 @@ from saltus.contacts.first_contact import TOUCH
 from saltus.contacts.local import body_side, fixed_side, meet
 from saltus.hybrid.members import Change
 from saltus.laws.impact import Elastic
+from saltus.numerics.on_host import rotation_matrices
 from saltus.programs import brief_program
 from saltus.shapes.disc import Disc
 from saltus.systems.bodies.searches import pair_index, round_axes
 from saltus.systems.bodies.state import motion_of, place_of
 from saltus.systems.gas.arena import BRIEF
-from saltus.systems.gas.bodies import Bodies, Shapes, matrices
+from saltus.systems.gas.bodies import Bodies, Shapes
 from saltus.systems.gas.hard_bodies import HardBodies
 
 CHUNK = 64  # impacts that are looked at together
@@ -53,7 +54,7 @@ class Ahead:
         self.system, self.until = system, until
         self.mass, self.inertia = np.asarray(system.stock.mass), np.asarray(system.stock.inertia)
         place, motion = place_of(q), motion_of(v)
-        turns = matrices(place.quaternion)
+        turns = rotation_matrices(place.quaternion)
         spin = np.einsum("nij,ni->nj", turns, motion.turning)
         axes, shapes = _shapes_of(system)
         bodies = Bodies(
@@ -108,7 +109,7 @@ def _shapes_of(system) -> tuple[np.ndarray, Shapes | None]:
     if axes is not None:
         return axes, None
     # Which of them are of revolution matters for degrees of freedom alone.
-    shapes = Shapes.stacked(stock, np.arange(system.n), np.zeros((system.n, 3), bool))
+    shapes = Shapes.of_stack(stock, np.arange(system.n), np.zeros((system.n, 3), bool))
     return shapes.hull, shapes
 
 
@@ -202,7 +203,7 @@ class _Impacts:
 
 def _angular_velocity(state: np.ndarray, inertia: np.ndarray) -> np.ndarray:
     """Angular velocities in the lab of rows of the loop."""
-    turns = matrices(state[:, 6:10])
+    turns = rotation_matrices(state[:, 6:10])
     return np.einsum("nij,nj->ni", turns, np.einsum("nij,ni->nj", turns, state[:, 10:13]) / inertia)
 
 
@@ -214,9 +215,9 @@ def _meetings(system, first, second, wall, normal, arm1, arm2, state1, state2) -
         q = jnp.concatenate([row[side, :3], row[side, 6:10]])
         one = system.at(q, jnp.zeros(7), index)
         omega = one.inverse_inertia() @ row[side, 10:13]
-        return one.moved(one.center, row[side, 3:6], one.quaternion, omega)
+        return one.with_motion(one.center, row[side, 3:6], one.quaternion, omega)
 
-    def met(side, i, j, at_wall, n, arm1, arm2, row1, row2):
+    def meeting_at(side, i, j, at_wall, n, arm1, arm2, row1, row2):
         one, two = body(i, row1, side), body(j, row2, side)
         none = jnp.zeros(())
         free = jax.tree.map(
@@ -232,13 +233,13 @@ def _meetings(system, first, second, wall, normal, arm1, arm2, state1, state2) -
         )
         return motion, tolerances_of(motion, turning, size, LENGTH_ERROR * size)
 
-    def told(given):
-        motion, allowed = jax.lax.map(lambda side: met(side, *given), jnp.arange(2))
+    def describe(given):
+        motion, allowed = jax.lax.map(lambda side: meeting_at(side, *given), jnp.arange(2))
         row = [code_of(*_first((motion, allowed))).astype(float), motion.v[0], motion.a_eff[0], motion.gap3[0]]
         return jnp.stack([*row, motion.v[1], allowed.v[1]])
 
     given = (first, second, wall, normal, arm1, arm2, state1, state2)
-    return jax.lax.map(told, tuple(jnp.asarray(part) for part in given))
+    return jax.lax.map(describe, tuple(jnp.asarray(part) for part in given))
 
 
 def _first(tree):

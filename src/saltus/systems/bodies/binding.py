@@ -14,7 +14,7 @@ from saltus.shapes.ellipsoid import Ellipsoid
 from saltus.systems.bodies.bond import FLATNESS, LEFT, Bond, Contacts
 from saltus.systems.bodies.closed import fill_rows
 from saltus.systems.bodies.columns import ARGUMENTS, HEAD, TURNING, marks_in, rows_in
-from saltus.systems.bodies.lying import Face, Lying
+from saltus.systems.bodies.lying import Face, LyingBody
 from saltus.systems.bodies.state import motion_of
 from saltus.systems.bodies.touch import face
 
@@ -105,11 +105,11 @@ def bond_of(plan, members: list[int], contacts: list, q, v) -> Bond:
     return _on_flats(bond, system)
 
 
-def band_of(plan, members: list[int], contacts: list, q, v) -> Bond | Lying:
+def band_of(plan, members: list[int], contacts: list, q, v) -> Bond | LyingBody:
     """The same for how they move on: a body that lies on a face does so as long as no other touches it."""
     bond, holds = bond_of(plan, members, contacts, q, v), [plan.bonds[contact] for contact in contacts]
     lies = len(holds) == 1 and holds[0].lies and bond.face is not None
-    return Lying.of(bond, holds[0].rests) if lies else bond
+    return LyingBody.of(bond, holds[0].rests) if lies else bond
 
 
 def _on_flats(bond: Bond, system) -> Bond:
@@ -133,7 +133,7 @@ def _set_out(bond: Bond, closed, c: int, marks: np.ndarray) -> None:
     """Move the marks of a contact on a flat to where a tilt below rounding would take them."""
     rows = rows_in(bond.start, bond.k)
     second = bond.contacts.second[c]
-    body = _rows_of(bond.stock, second).moved(*(jnp.asarray(rows[second, part]) for part in ARGUMENTS))
+    body = _rows_of(bond.stock, second).with_motion(*(jnp.asarray(rows[second, part]) for part in ARGUMENTS))
     n = closed.normal[c]
     omega = rows[second, TURNING].copy()
     if c < bond.contacts.n_pairs:
@@ -145,7 +145,7 @@ def _set_out(bond: Bond, closed, c: int, marks: np.ndarray) -> None:
     marks[1] += moved
     if c < bond.contacts.n_pairs:
         first = bond.contacts.first[c]
-        one = _rows_of(bond.stock, first).moved(*(jnp.asarray(rows[first, part]) for part in ARGUMENTS))
+        one = _rows_of(bond.stock, first).with_motion(*(jnp.asarray(rows[first, part]) for part in ARGUMENTS))
         marks[0] += np.asarray(one.turn().to_body(body.turn().to_lab(_vec(moved))).array())
 
 

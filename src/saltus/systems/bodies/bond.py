@@ -369,7 +369,7 @@ class Bond:
         rows, _ = self._unpack(y)
         bodies = [jax.tree.map(lambda leaf, k=k: leaf[k], self.stock) for k in range(self.k)]
         places = [[jnp.asarray(row[part]) for part in ARGUMENTS] for row in rows]
-        moving = (body.moved(*place) for body, place in zip(bodies, places, strict=True))
+        moving = (body.with_motion(*place) for body, place in zip(bodies, places, strict=True))
         return sum(float(body.kinetic_energy()) for body in moving)
 
     def onward(self, y: np.ndarray) -> Bond:

@@ -194,7 +194,7 @@ def _scaled_inverse(k: Array, flatness: Array) -> tuple[Array, Array]:
 
 
 def _place(body: Body, row: Array) -> Body:
-    return body.moved(*(row[part] for part in ARGUMENTS))
+    return body.with_motion(*(row[part] for part in ARGUMENTS))
 
 
 def _of_pair(first: Body, second: Body, rows, gravity, flatness) -> Array:

@@ -22,7 +22,7 @@ TRIES = 4000  # random places per body before the box counts as full
 CLEARANCE = 1e-3  # of the radius, between any two bodies at the start
 
 
-def filled(
+def fill_box(
     shape: AbstractShape,
     count: int,
     size: Sequence[float],
@@ -67,7 +67,7 @@ def filled(
                 "Take a larger box or fewer bodies."
             )
         motion = speed * random.standard_normal(3), spin * random.standard_normal(3)
-        body = candidate.moved(
+        body = candidate.with_motion(
             *(numbers(part) for part in (candidate.center, motion[0], candidate.quaternion, motion[1]))
         )
         found.append(body)

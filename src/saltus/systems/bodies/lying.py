@@ -142,7 +142,7 @@ class Face:
 
 
 @dataclasses.dataclass(frozen=True)
-class Lying:
+class LyingBody:
     """A body that lies on a face (`hybrid.members.Band`), sliding and turning or at rest.
 
     Friction force and moment are those of an elliptic limit surface: with c = 2/3 of the radius of the spot and
@@ -174,10 +174,10 @@ class Lying:
     longest: float
 
     @staticmethod
-    def of(bond, rests: bool) -> Lying:
+    def of(bond, rests: bool) -> LyingBody:
         """A bond of one body on a face, from now on lying."""
         names = ("members", "start", "contacts", "face", "mu", "stop", "size", "pace", "longest")
-        return Lying(**{name: getattr(bond, name) for name in names}, rests=rests)
+        return LyingBody(**{name: getattr(bond, name) for name in names}, rests=rests)
 
     @property
     def stride(self) -> float:
@@ -239,7 +239,7 @@ class Lying:
             [[1.0 / self.pace, self.face.mass * speed**2], row, np.full(len(y) - HEAD - ROW, self.size)]
         )
 
-    def onward(self, y: np.ndarray) -> Lying:
+    def onward(self, y: np.ndarray) -> LyingBody:
         """The body from here on."""
         y = y.copy()
         y[:HEAD] = 0.0

@@ -60,7 +60,9 @@ def _gaps_of_two(system, centre: np.ndarray, quaternion: np.ndarray) -> np.ndarr
     apart = image_shift(system.period, centre[:, 1], centre[:, 0])
     places = centre[:, 0] + apart, centre[:, 1]
     still = np.zeros_like(places[0])
-    bodies = [_repeat(system.stock, k, len(still)).moved(places[k], still, quaternion[:, k], still) for k in (0, 1)]
+    bodies = [
+        _repeat(system.stock, k, len(still)).with_motion(places[k], still, quaternion[:, k], still) for k in (0, 1)
+    ]
     return np.repeat(separations(*bodies).gap[:, None], 2, axis=1)
 
 

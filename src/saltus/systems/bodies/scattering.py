@@ -99,7 +99,7 @@ def _encounters(shape1, shape2, keys: Array, numbers: Array, law: AbstractImpact
 
 def _encounter(shape1, shape2, key: Array, numbers: Array, law: AbstractImpactLaw) -> Scattering:
     """One random encounter: where two bodies touch, if they do, and what the impact changes."""
-    one, two, offset = _approaching(shape1, shape2, key, numbers)
+    one, two, offset = _approaching_pair(shape1, shape2, key, numbers)
     reach = shape1.radius() + shape2.radius()
     relative = two.velocity - one.velocity
     speed = jnp.linalg.norm(relative)
@@ -129,7 +129,7 @@ def _encounter(shape1, shape2, key: Array, numbers: Array, law: AbstractImpactLa
     )
 
 
-def _approaching(shape1, shape2, key: Array, numbers: Array) -> tuple[Body, Body, Array]:
+def _approaching_pair(shape1, shape2, key: Array, numbers: Array) -> tuple[Body, Body, Array]:
     """Two bodies whose bounding balls are apart and whose paths pass within reach, and how closely they do."""
     speed, spin, density = numbers
     parts = jax.random.split(key, 5)
@@ -142,9 +142,9 @@ def _approaching(shape1, shape2, key: Array, numbers: Array) -> tuple[Body, Body
     across = across / jnp.linalg.norm(across)
     reach = shape1.radius() + shape2.radius()
     offset = reach * jnp.sqrt(jax.random.uniform(parts[4]))
-    one = Body(shape1, density=density).moved(jnp.zeros(3), velocities[0], turns[0], spins[0])
+    one = Body(shape1, density=density).with_motion(jnp.zeros(3), velocities[0], turns[0], spins[0])
     two = Body(shape2, density=density)
-    return one, two.moved(offset * across - 2.0 * reach * along, velocities[1], turns[1], spins[1]), offset
+    return one, two.with_motion(offset * across - 2.0 * reach * along, velocities[1], turns[1], spins[1]), offset
 
 
 def _rotation_energy(body: Body) -> Array:

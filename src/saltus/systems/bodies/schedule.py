@@ -9,13 +9,13 @@ import numpy as np
 
 from saltus.contacts.classify import LABELS
 from saltus.hybrid import Outcome, State
-from saltus.hybrid.members import Change, Upcoming
+from saltus.hybrid.members import Change, ForeseenEvent
 from saltus.laws.impact import Elastic
 from saltus.numerics import rotation
 from saltus.systems.bodies import ahead as flight
 from saltus.systems.bodies.binding import Hold, band_of, bond_of, groups
 from saltus.systems.bodies.bond import Bond
-from saltus.systems.bodies.lying import Lying
+from saltus.systems.bodies.lying import LyingBody
 from saltus.systems.bodies.network import Network
 from saltus.systems.bodies.passing import emergence
 from saltus.systems.bodies.searches import (
@@ -28,7 +28,7 @@ from saltus.systems.bodies.searches import (
     pair_index,
     placed_pair,
     prepare_search,
-    touching,
+    touching_pairs,
 )
 from saltus.systems.bodies.state import ImpactLosses, motion_of, place_of
 from saltus.systems.bodies.touch import PARADOXES, resolve
@@ -65,7 +65,7 @@ class Schedule:
         self.passing: set[Contact] = set()
         self.bonds: dict[Contact, Hold] = {}
         # Bodies that touch at the start are looked at before anything moves.
-        self.touching = set(touching(system, start))
+        self.touching = set(touching_pairs(system, start))
         if self.touching:
             prepare_search(system, start)
         self.leaving: set[Contact] = set()
@@ -97,19 +97,19 @@ class Schedule:
         busy = self.bonds or self.passing or self.touching or self.leaving
         return not busy and not any(self.wait(contact, t) > 0.0 for contact in self.escapes)
 
-    def foresee(self, members, t, q, v, paths) -> list[Upcoming]:
+    def foresee(self, members, t, q, v, paths) -> list[ForeseenEvent]:
         """Contacts and look-outs that concern these members."""
         waiting, self.touching = self.touching, set()
         leaving, self.leaving = self.leaving, set()
-        events = [Upcoming(t, "touch", self.bodies_of(contact), contact) for contact in sorted(waiting)]
-        events += [Upcoming(t, "release", self.bodies_of(contact), contact) for contact in sorted(leaving)]
+        events = [ForeseenEvent(t, "touch", self.bodies_of(contact), contact) for contact in sorted(waiting)]
+        events += [ForeseenEvent(t, "release", self.bodies_of(contact), contact) for contact in sorted(leaving)]
         self.anchor[members] = place_of(q[members]).centre
         leave = t + self._stay(q, v)
         for i in range(self.system.n):
             leg = paths.leg(i)
             leave[i] = leave[i] if leg is None else leg.end
         alone = [i for i in members if paths.leg(i) is None]
-        events += [Upcoming(float(leave[i]), "look-out", (i,)) for i in alone if leave[i] < np.inf]
+        events += [ForeseenEvent(float(leave[i]), "look-out", (i,)) for i in alone if leave[i] < np.inf]
         told = {*waiting, *leaving, *self.bonds}
         pairs = [pair for pair in self._neighbours(members) if pair not in told]
         walls = [(self.system.n + wall, i) for i in members for wall in range(self.system.n_walls)]
@@ -164,7 +164,7 @@ class Schedule:
                 found.add((min(i, int(j)), max(i, int(j))))
         return sorted(found)
 
-    def _search(self, contacts: list[Contact], horizons, t, q, v) -> list[Upcoming]:
+    def _search(self, contacts: list[Contact], horizons, t, q, v) -> list[ForeseenEvent]:
         """The exact search for one block of contacts of the same sort."""
         if not contacts:
             return []
@@ -189,10 +189,10 @@ class Schedule:
             near = happens[k] or last[k] <= OPENED * size[k]
             self.exhausted += not near
             kind = "touch" if near else "look-out" if self.exhausted <= SEARCHES else "endless"
-            events.append(Upcoming(t + float(times[k]), kind, self.bodies_of(contacts[k]), contacts[k]))
+            events.append(ForeseenEvent(t + float(times[k]), kind, self.bodies_of(contacts[k]), contacts[k]))
         return events
 
-    def _watch(self, contacts: list[Contact], leave, t: float, paths) -> list[Upcoming]:
+    def _watch(self, contacts: list[Contact], leave, t: float, paths) -> list[ForeseenEvent]:
         """The search where one of the bodies is in contact with another."""
         events = []
         ends = np.array([min(self.until, *(leave[i] for i in self.bodies_of(contact))) for contact in contacts])
@@ -201,10 +201,10 @@ class Schedule:
             found, reached, deep = touches(self, some, t, float(end), paths)
             if deep is not None:
                 return [self._overlap_event(deep[0], t, deep[1])]
-            events += [Upcoming(when, "touch", self.bodies_of(contact), contact) for when, contact in found]
+            events += [ForeseenEvent(when, "touch", self.bodies_of(contact), contact) for when, contact in found]
             if reached < end and not found:
                 members = {i for contact in some for i in self.bodies_of(contact)}
-                events += [Upcoming(reached, "look-out", (i,)) for i in sorted(members) if paths.leg(i)]
+                events += [ForeseenEvent(reached, "look-out", (i,)) for i in sorted(members) if paths.leg(i)]
         return events
 
     def wait(self, contact: Contact, t: float) -> float:
@@ -212,13 +212,13 @@ class Schedule:
         touched, wait = self.escapes.get(contact, (-np.inf, 0.0))
         return max(touched + wait - t, 0.0)
 
-    def _emergence(self, contact: Contact, t, q, v) -> Upcoming:
+    def _emergence(self, contact: Contact, t, q, v) -> ForeseenEvent:
         """When two bodies that pass through each other are apart again; if never, a moment that never comes."""
         moment = emergence(*self.partners(contact, q, v), self.system.gravity, self.until - t)
-        return Upcoming(t + moment, "emergence", self.bodies_of(contact), contact)
+        return ForeseenEvent(t + moment, "emergence", self.bodies_of(contact), contact)
 
-    def _overlap_event(self, contact: Contact, t: float, depth: float) -> Upcoming:
-        return Upcoming(t, "overlap", self.bodies_of(contact), (contact, depth))
+    def _overlap_event(self, contact: Contact, t: float, depth: float) -> ForeseenEvent:
+        return ForeseenEvent(t, "overlap", self.bodies_of(contact), (contact, depth))
 
     def _overlap(self, contact: Contact, t: float, depth: float) -> Outcome:
         return Outcome(
@@ -251,7 +251,7 @@ class Schedule:
 
     # ---- what happens -------------------------------------------------------------------------
 
-    def happen(self, event: Upcoming, q, v, mode) -> Change:
+    def happen(self, event: ForeseenEvent, q, v, mode) -> Change:
         """A look-out changes nothing; a touch is resolved; a release or an emergence is told."""
         members = list(event.members)
         if event.kind == "look-out":
@@ -284,7 +284,7 @@ class Schedule:
         for member, body in zip(members, bodies, strict=True):
             new_v[member] = np.concatenate([np.asarray(body.velocity), np.asarray(body.angular_velocity), [0.0]])
         stays, escape, lost, everyone = bool(came.stays), float(came.escape), float(came.energy_loss), members
-        others, over = self._hanging_on(contact), self._piles_up(contact, t)
+        others, over = self._contacts_joined_to(contact), self._piles_up(contact, t)
         self.bonds.pop(contact, None)
         if others or over:
             stays, escape, new_v, more, everyone = self._among(contact, others, q, new_v, over)
@@ -316,7 +316,7 @@ class Schedule:
         self.repeats[contact] = (t, count + 1 if t == last else 0)
         return self.repeats[contact][1] > PILE_UP
 
-    def _hanging_on(self, contact: Contact) -> list[Contact]:
+    def _contacts_joined_to(self, contact: Contact) -> list[Contact]:
         """The contacts that hang together with one, by bodies in contact; without itself."""
         both = {*self.bonds, contact}
         group = next(contacts for _, contacts in groups(both, self.bodies_of) if contact in contacts)
@@ -423,12 +423,12 @@ class Schedule:
 
     # ---- members in contact -------------------------------------------------------------------
 
-    def bands(self, members, t, q, v) -> list[Bond | Lying]:
+    def bands(self, members, t, q, v) -> list[Bond | LyingBody]:
         """Those of the bodies that are in contact, with all they hang together with."""
         found = groups(self.bonds, self.bodies_of)
         return [band_of(self, bodies, contacts, q, v) for bodies, contacts in found if {*bodies} & {*members}]
 
-    def happen_within(self, band: Bond | Lying, name, index, t, q, v, mode) -> Change:
+    def happen_within(self, band: Bond | LyingBody, name, index, t, q, v, mode) -> Change:
         """A release, a body that lies down or comes to rest, or a change of friction: slip begins or ends."""
         contact = band.contacts.names[index]
         if name == "release":

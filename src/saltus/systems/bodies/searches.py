@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.contacts.first_contact import first_contact, prepare_seek, seek, told_of
+from saltus.contacts.first_contact import first_contact, locate_contact, prepare_seek, seek
 from saltus.contacts.gap import gap, separation
 from saltus.contacts.round_gaps import ellipsoid_gaps, forms_of
 from saltus.contacts.wall import wall_contact, wall_gap
@@ -40,7 +40,7 @@ def contacts_of_pairs(system, first, second, q, v, shifts, begins, horizons):
         if bool(sought.over) and not bool(sought.reached):  # nothing to be told exactly
             told = False, horizons[0], True, sought.first_width, np.inf
         else:
-            told = _tell(told_of(*pair, horizons[0], sought))
+            told = _tell(locate_contact(*pair, horizons[0], sought))
         return tuple(np.array([part]) for part in told)
     rows = _pad(len(first))
     horizons = np.where(np.arange(len(rows)) < len(first), horizons[rows], -1.0)  # no time for what fills up
@@ -105,7 +105,7 @@ def overlaps(system, state: State) -> list[tuple[int, int, float]]:
     return [(second, first, -g) for (first, second), g, size in close_pairs(system, state) if g < -OVERLAP * size]
 
 
-def touching(system, state: State) -> list[tuple[int, int]]:
+def touching_pairs(system, state: State) -> list[tuple[int, int]]:
     """Pairs that touch."""
     return [pair for pair, g, size in close_pairs(system, state) if g <= OVERLAP * size]
 

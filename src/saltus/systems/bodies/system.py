@@ -140,16 +140,16 @@ class RigidBodies(AbstractQueuedSystem):
         return Schedule(self, start, until)
 
     def check_replay(self, event) -> None:
-        """Refuse an event that `again` does not know."""
+        """Refuse an event that `replay_event` does not know."""
         if event.name != "impact":
             raise ValueError(
                 f"A run in which bodies stay in contact or only graze cannot be replayed, and this one has the event "
                 f"{event.name!r} at t = {event.t:.6g} s. Take a run of impacts alone."
             )
 
-    def again(self, event, t: Array, since: Array, q: Array, v: Array):
-        """An impact of an earlier run taken again, for the rows of those it concerns; see `systems.bodies.again`."""
-        from saltus.systems.bodies.again import strike
+    def replay_event(self, event, t: Array, since: Array, q: Array, v: Array):
+        """An impact of an earlier run taken again, for the rows of those it concerns (`impact_replay`)."""
+        from saltus.systems.bodies.impact_replay import strike
 
         wall = event.data["partner"] - self.n
         partner = None if wall < 0 else jnp.asarray(wall)
@@ -178,7 +178,7 @@ class RigidBodies(AbstractQueuedSystem):
     def at(self, q: Array, v: Array, index) -> Body:
         """One body in a given place and motion."""
         place, motion = place_of(q), motion_of(v)
-        return row_of(self.stock, index).moved(place.centre, motion.velocity, place.quaternion, motion.turning)
+        return row_of(self.stock, index).with_motion(place.centre, motion.velocity, place.quaternion, motion.turning)
 
     def wall(self, index) -> Wall:
         """One wall."""
@@ -190,7 +190,7 @@ class RigidBodies(AbstractQueuedSystem):
         motion = BodyMotion(moved.velocity, moved.angular_velocity, jnp.zeros(()))
         return BodyPlace(moved.center, moved.quaternion).array(), motion.array()
 
-    def flown(self, members: np.ndarray, q: np.ndarray, v: np.ndarray, which: np.ndarray, durations: np.ndarray):
+    def flow_many(self, members: np.ndarray, q: np.ndarray, v: np.ndarray, which: np.ndarray, durations: np.ndarray):
         gravity, since, inertia = np.asarray(self.gravity), durations[:, None], np.asarray(self.stock.inertia)
         velocity = v[which, :3] + since * gravity
         place = q[which, :3] + since * (v[which, :3] + 0.5 * since * gravity)

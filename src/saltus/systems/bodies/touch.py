@@ -69,8 +69,8 @@ def face(first: Body | Wall, second: Body, gravity: Array) -> Meeting:
 def push(first: Body | Wall, second: Body, at: Separation, impulse: Array) -> tuple[Body | Wall, Body]:
     """Both partners after an impulse on the second and its opposite on the first."""
     if not isinstance(first, Wall):
-        first = first.kicked(-impulse, at.point1 - first.center)
-    return first, second.kicked(impulse, at.point2 - second.center)
+        first = first.with_impulse(-impulse, at.point1 - first.center)
+    return first, second.with_impulse(impulse, at.point2 - second.center)
 
 
 def relative_velocity(first: Body | Wall, second: Body, at: Separation) -> Array:

@@ -194,12 +194,12 @@ class Butterfly(AbstractSystem):
             nothing = jnp.zeros(())
             reaction = Reaction(jnp.stack([along, nothing]), nothing, jnp.zeros(2))
         else:
-            load, reaction = self._sliding(asked, slip, turning)
-            reaction = choose(state.mode == STICK, self._holding(asked, plates, load), reaction)
+            load, reaction = self._sliding_spot(asked, slip, turning)
+            reaction = choose(state.mode == STICK, self._resting_spot(asked, plates, load), reaction)
         gain = self._gain(asked, reaction)
         return ButterflyContacts(place, asked, load, reaction, gain, slip, turning)
 
-    def _sliding(self, asked: Demand, slip: Scalar, turning: Scalar) -> tuple[Scalar, Reaction]:
+    def _sliding_spot(self, asked: Demand, slip: Scalar, turning: Scalar) -> tuple[Scalar, Reaction]:
         """Load of one spot, which friction across the edges changes, and its friction."""
         S, C = jnp.sin(self.half_angle), jnp.cos(self.half_angle)
         nothing = jnp.zeros_like(slip)
@@ -235,7 +235,7 @@ class Butterfly(AbstractSystem):
         sign = (state.mode == FORWARD) * 1.0 - (state.mode == BACKWARD) * 1.0
         return sliding_force(self.law, sign, slip, load)
 
-    def _holding(self, asked: Demand, plates, load: Scalar) -> Reaction:
+    def _resting_spot(self, asked: Demand, plates, load: Scalar) -> Reaction:
         """Friction that keeps a spot at rest on its plate: no slip, no relative spin."""
         S, C = jnp.sin(self.half_angle), jnp.cos(self.half_angle)
         along = -0.5 * self.mass * asked.pull

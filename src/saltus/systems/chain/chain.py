@@ -203,7 +203,7 @@ class Chain(AbstractSystem):
         """
         return starts.from_angles(self, angle, edge, angle_rate, edge_velocity, t)
 
-    def held(self, state: State) -> State:
+    def hold(self, state: State) -> State:
         """The state with the table part held, if static friction is enough; for states not built by `start`."""
         return starts.stick_where_held(self, state)
 

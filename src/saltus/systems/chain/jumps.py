@@ -96,12 +96,12 @@ def cross(chain: Chain, state: State, index: Array, last: bool = False) -> State
     regime = regime.replace(hanging=k + 1, unmoved=jnp.asarray(False))
     after = rebuild(state, after_place, after_velocity, regime, ledger)
     if not chain.strings:
-        return _noting_pushes(chain, after)
+        return _note_pushes(chain, after)
     stretching = velocity.length + jnp.where(hangs, jnp.sum(along * relative, axis=1), 0.0)
     return strings.sort_out(chain, after, stretching)
 
 
-def _noting_pushes(chain: Chain, state: State) -> State:
+def _note_pushes(chain: Chain, state: State) -> State:
     """Rods that push from a jump on, for the guard to tell."""
     place, velocity, regime = state.q, state.v, state.mode
     pushes = chain.balance(state).tension[:-1] < -strings.PUSHES * chain.weight

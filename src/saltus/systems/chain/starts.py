@@ -30,7 +30,7 @@ def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int | A
     _check_hanging(chain, hanging)
     _check_edge(chain, edge, hanging)
     zeros = np.zeros(chain.n_links)
-    state = hung(chain, hanging, zeros, edge, zeros, (0.0, 0.0), 0.0)
+    state = hanging_state(chain, hanging, zeros, edge, zeros, (0.0, 0.0), 0.0)
     friction = checks.concrete(chain.static_friction)
     if friction is not None and not friction > 0.0:
         return jax.device_put(state)  # nothing holds it: no program is needed to tell
@@ -132,10 +132,10 @@ def from_angles(chain: Chain, angle: Any, edge: Any, angle_rate: Any, edge_veloc
     checks.shaped("edge_velocity", edge_velocity, (2,))
     xp, spare = _arrays(angle, angle_rate), np.zeros(n - k)
     angles, rates = (xp.concatenate([xp.asarray(part, float), spare]) for part in (angle, angle_rate))
-    return hung(chain, k, angles, edge, rates, edge_velocity, t)
+    return hanging_state(chain, k, angles, edge, rates, edge_velocity, t)
 
 
-def hung(chain: Chain, k: Any, angles: Any, edge: Any, rates: Any, edge_velocity: Any, t: float) -> State:
+def hanging_state(chain: Chain, k: Any, angles: Any, edge: Any, rates: Any, edge_velocity: Any, t: float) -> State:
     """The state with k hanging links, of which the first k angles and rates tell."""
     n = chain.n_links
     xp = _arrays(k, angles, edge, rates, edge_velocity, t, chain.length)

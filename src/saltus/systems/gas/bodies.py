@@ -9,6 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Array
 
+from saltus.numerics.on_host import rotation_matrices
 from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers
 from saltus.shapes import AbstractShape, alike
@@ -53,10 +54,10 @@ class Shapes:
     def of(kinds: Sequence[AbstractShape], kind: np.ndarray) -> Shapes:
         """Bodies of these kinds of shapes."""
         symmetric = np.stack([shape.symmetries() for shape in kinds])
-        return Shapes.stacked(alike(kinds), kind, symmetric)
+        return Shapes.of_stack(alike(kinds), kind, symmetric)
 
     @staticmethod
-    def stacked(stock: AbstractShape, kind: np.ndarray, symmetric: np.ndarray) -> Shapes:
+    def of_stack(stock: AbstractShape, kind: np.ndarray, symmetric: np.ndarray) -> Shapes:
         """Bodies of kinds of shapes that are stacked already."""
         hull, radius, volume = (np.asarray(part) for part in _extents(stock))
         return Shapes(stock, kind, hull[kind], radius[kind], volume[kind], symmetric[kind])
@@ -122,24 +123,11 @@ class Bodies:
 
     def spin(self) -> np.ndarray:
         """Angular momentum along each body's own axes."""
-        return np.einsum("nij,ni->nj", matrices(self.quaternion), self.momentum)
+        return np.einsum("nij,ni->nj", rotation_matrices(self.quaternion), self.momentum)
 
     def energies(self) -> tuple[np.ndarray, np.ndarray]:
         """Kinetic energy of translation and of rotation of each body."""
         return 0.5 * self.mass * np.sum(self.velocity**2, axis=1), 0.5 * np.sum(self.spin() ** 2 / self.inertia, axis=1)
-
-
-def matrices(q: np.ndarray) -> np.ndarray:
-    """Rotation matrices of quaternions (n, 4), body to lab."""
-    w, x, y, z = q.T
-    return np.stack(
-        [
-            np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=-1),
-            np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], axis=-1),
-            np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=-1),
-        ],
-        axis=-2,
-    )
 
 
 def shape_at(stock: AbstractShape, kind: Array) -> AbstractShape:

@@ -27,7 +27,7 @@ from saltus.systems.gas.arena import (
 )
 from saltus.systems.gas.flight import CLOCK, DRIFT, LASTS, PLACE, RADIUS, SQUARES, SWAY, vector
 from saltus.systems.gas.look import separation_at
-from saltus.systems.gas.separation import Seen
+from saltus.systems.gas.separation import PairView
 
 FIRST_TURNS, LATER_TURNS = 3, 2  # of Newton's method for the direction between two bodies
 CONVERGED = 1e-6  # last change of the weight; the next one would be about its square
@@ -90,7 +90,7 @@ def _spread(row: Array) -> Array:
     return jnp.sqrt(jnp.max(squares)) - jnp.sqrt(jnp.min(squares))
 
 
-def _touches(terms: Terms, seen: Seen, t: Array) -> tuple[Array, Array]:
+def _touches(terms: Terms, seen: PairView, t: Array) -> tuple[Array, Array]:
     """Whether a pair touches, and whether that cannot be told yet since the direction has not converged."""
     # A direction that has not converged may show an overlap where there is a gap, and bodies that part where they
     # approach: it certifies no step. One that has converged has the right sign.
@@ -113,7 +113,7 @@ def _first_look(arena: Arena, terms: Terms, fluid: Fluid, row: Array, keys: Arra
         # Of the hulls, which may overlap where the bodies do not: that certifies nothing.
         safe = jnp.where(apart.gap > terms.touching, t + sure, t)
         return _Search(safe, apart.normal.array(), jnp.int32(-1), t, jnp.int64(0))
-    touches, unclear = _touches(terms, Seen(apart.gap, apart.rate, apart.change, apart.weight, sure), t)
+    touches, unclear = _touches(terms, PairView(apart.gap, apart.rate, apart.change, apart.weight, sure), t)
     safe = jnp.where(touches | unclear, t, t + sure)
     return _Search(safe, apart.weight, jnp.int32(-1), t, jnp.int64(0))
 
@@ -130,7 +130,7 @@ def _look(arena, terms: Terms, fluid: Fluid, row: Array, keys: Array, until: Arr
             )
             return shaped.look(arena, terms, row, other, key, t, hint, limit, apart, sure), t, until[k]
         apart, sure = separation_at(arena, terms, row, other, key, t, hint, turns=LATER_TURNS, limit=limit)
-        return Seen(apart.gap, apart.rate, apart.change, apart.weight, sure), t, until[k]
+        return PairView(apart.gap, apart.rate, apart.change, apart.weight, sure), t, until[k]
 
     k = jnp.argmin(search.safe).astype(jnp.int32)
     # What is seen is computed once: computed again for each decision it could round to different answers, of which
@@ -158,7 +158,7 @@ def _note(arena: Arena, terms: Terms, fluid: Fluid, i: Array, keys, limit, reaso
     pair = who < arena.n
     partner = jnp.where(pair, who, arena.spare)
 
-    def waiting(partner, waits):
+    def one_waiting_for(partner, waits):
         left = waits[partner]
         jilted = jnp.where((partner < arena.n) & (left >= 0), partner_of(left), arena.spare)
         # Only one that still waits for this partner is concerned.
@@ -166,7 +166,7 @@ def _note(arena: Arena, terms: Terms, fluid: Fluid, i: Array, keys, limit, reaso
         concerned = (theirs >= 0) & (partner_of(theirs) == partner) & (jilted < arena.n)
         return jnp.where(concerned, jilted, arena.spare)
 
-    waits = put(fluid.waits, read(partner, waiting, fluid.waits), LOOK)
+    waits = put(fluid.waits, read(partner, one_waiting_for, fluid.waits), LOOK)
     waits = put(waits, partner, reverse(key, i))
     waits = put(waits, i, key)
     hint = search.hint[k]

@@ -16,6 +16,7 @@ from saltus.hybrid import Outcome
 from saltus.laws.impact import AbstractImpactLaw, Elastic
 from saltus.numerics import tournament
 from saltus.numerics.components import Vec
+from saltus.numerics.on_host import rotation_matrices
 from saltus.programs import program
 from saltus.programs.arrays import numbers
 from saltus.systems.gas.arena import (
@@ -32,7 +33,7 @@ from saltus.systems.gas.arena import (
     Tally,
     Terms,
 )
-from saltus.systems.gas.bodies import Bodies, matrices, rows_of
+from saltus.systems.gas.bodies import Bodies, rows_of
 from saltus.systems.gas.flight import CLOCK, MOMENTUM, PLACE, QUATERNION, SQUARES, VELOCITY, move_row, settle_row
 from saltus.systems.gas.loop import advance, advance_briefly
 from saltus.systems.gas.overlap import gaps, supports
@@ -193,9 +194,9 @@ class HardBodies:
         self.fluid = fluid
         if stop == LOST:
             self._count_from(float(np.max(np.asarray(fluid.rows)[: self.arena.n, CLOCK])))
-            self.outcome = self._stuck()
+            self.outcome = self._stuck_outcome()
 
-    def _stuck(self) -> Outcome:
+    def _stuck_outcome(self) -> Outcome:
         """Two bodies touch again before time can tell the two touches apart."""
         at = f"Stopped at t = {self.time:.9g} s"
         if isinstance(self.terms.law, Elastic):
@@ -280,7 +281,7 @@ def begin(arena: Arena, terms: Terms, rows, before: Fluid | None = None) -> Flui
     more = np.where(periodic, np.floor((rows[:, PLACE] - origin) / box), 0.0)
     more[n:] = 0.0
     rows[:, PLACE] -= more * np.where(periodic, box, 0.0)
-    turns = matrices(rows[:, QUATERNION])
+    turns = rotation_matrices(rows[:, QUATERNION])
     forms = np.einsum("nij,nj,nkj->nik", turns, rows[:, SQUARES], turns)
     forms = forms[:, (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)]  # as `Sym` orders them
     anchors = np.concatenate([rows[:, PLACE], rows[:, QUATERNION], forms], axis=1)

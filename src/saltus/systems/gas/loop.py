@@ -43,12 +43,12 @@ def turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
     """The next body that needs attention, and its partner."""
     i, t = tournament.smallest(fluid.due)
 
-    def found(i, waits, hints, rows):
+    def find(i, waits, hints, rows):
         key = waits[i]
         who = jnp.where(key >= 0, partner_of(key), arena.spare)
         return key, who, row_of(hints, i), row_of(rows, i), row_of(rows, who)
 
-    key, who, hint, row, other = read(i, found, fluid.waits, fluid.hints, fluid.rows)
+    key, who, hint, row, other = read(i, find, fluid.waits, fluid.hints, fluid.rows)
     row, other, blow = _meet(arena, terms, row, other, key, t, hint)
     fluid = _count(arena, fluid, i, who, key >= 0, terms.began + t, blow)
     if not arena.everyone:

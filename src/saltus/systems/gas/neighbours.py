@@ -54,7 +54,7 @@ def relist(arena: Arena, terms: Terms, fluid: Fluid, row: Array, i: Array, leave
     had, gone, seat = read(
         i, lambda i, *arrays: tuple(row_of(array, i) for array in arrays), fluid.count, fluid.laps, fluid.grid.place
     )
-    near, count = _forgotten(fluid.near, fluid.count, i, jnp.where(leaves, had, 0))
+    near, count = _forget(fluid.near, fluid.count, i, jnp.where(leaves, had, 0))
     near, count = put(near, i, jnp.full(arena.room, -1)), put(count, i, 0)
     anchors, laps = put(fluid.anchors, i, anchor), put(fluid.laps, i, gone + laps)
     grid, crowded = _move_seat(arena, terms, fluid.grid, i, anchor, seat)
@@ -84,10 +84,10 @@ def _form(numbers: Array, first: int) -> Sym:
     return Sym(*(numbers[first + k] for k in range(6)))
 
 
-def _forgotten(near: Array, count: Array, i: Array, had: Array) -> tuple[Array, Array]:
+def _forget(near: Array, count: Array, i: Array, had: Array) -> tuple[Array, Array]:
     """The lists of others without body `i`, which had so many neighbours."""
 
-    def found(i, m, near, count):
+    def find(i, m, near, count):
         key = near[i, m]
         j = partner_of(key)
         theirs, last = row_of(near, j), count[j] - 1
@@ -95,7 +95,7 @@ def _forgotten(near: Array, count: Array, i: Array, had: Array) -> tuple[Array, 
 
     def one(m, carry):
         near, count = carry
-        j, at, last, moved = read(i, found, m, near, count)
+        j, at, last, moved = read(i, find, m, near, count)
         return put(put(near, (j, at), moved), (j, last), -1), put(count, j, last)
 
     return jax.lax.fori_loop(0, had, one, (near, count))

@@ -13,9 +13,10 @@ from jaxtyping import Array
 from saltus.contacts.gap import closest
 from saltus.contacts.pair import Pair
 from saltus.numerics.components import Sym, Turn, Vec
+from saltus.numerics.on_host import rotation_matrices
 from saltus.programs import program
 from saltus.shapes.base import AbstractShape
-from saltus.systems.gas.bodies import Bodies, matrices, shape_at
+from saltus.systems.gas.bodies import Bodies, shape_at
 from saltus.systems.gas.separation import common_direction
 
 TURNS = 12  # of Newton's method, from the middle
@@ -60,7 +61,7 @@ def gaps(bodies: Bodies, box: np.ndarray, scale: float = 1.0) -> np.ndarray:
         scale: Factor of all their semi-axes.
     """
     one, two, apart = near_pairs(bodies.place, 2.02 * scale * float(bodies.radius.max()), np.asarray(box, float))
-    turns = matrices(bodies.quaternion)
+    turns = rotation_matrices(bodies.quaternion)
     forms = np.einsum("nij,nj,nkj->nik", turns, (scale * bodies.hull) ** 2, turns)
     found = _in_pieces(_gaps, len(one), lambda rows: (forms[one[rows]], forms[two[rows]], apart[rows]), SIZE)
     if bodies.shapes is not None:
@@ -78,7 +79,7 @@ def gaps(bodies: Bodies, box: np.ndarray, scale: float = 1.0) -> np.ndarray:
 
 def supports(bodies: Bodies, direction: np.ndarray) -> np.ndarray:
     """How far each body reaches from its centre in a direction (a unit vector)."""
-    seen = np.einsum("nij,i->nj", matrices(bodies.quaternion), direction)
+    seen = np.einsum("nij,i->nj", rotation_matrices(bodies.quaternion), direction)
     if bodies.shapes is None:
         return np.linalg.norm(seen * bodies.axes, axis=1)
     return np.asarray(_supports(bodies.shapes.stock, jnp.asarray(bodies.shapes.kind), jnp.asarray(seen)))
@@ -95,7 +96,7 @@ def _in_pieces(compute, count: int, part, size: int) -> np.ndarray:
 
 @program
 def _supports(stock: AbstractShape, kind: Array, directions: Array) -> Array:
-    return jax.vmap(lambda k, n: shape_at(stock, k).supported(Vec.of(n))[0])(kind, directions)
+    return jax.vmap(lambda k, n: shape_at(stock, k).support_pair(Vec.of(n))[0])(kind, directions)
 
 
 @program

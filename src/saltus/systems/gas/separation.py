@@ -33,7 +33,7 @@ class Separation:
     change: Array  # of the weight in the last turn
 
 
-class Seen(eqx.Module):
+class PairView(eqx.Module):
     """What a look at a pair, or at many, has found."""
 
     gap: Array

@@ -21,7 +21,7 @@ from saltus.systems.gas.arena import Arena, Terms, partner_of
 from saltus.systems.gas.bodies import shape_at
 from saltus.systems.gas.flight import FREEDOM, KIND, MOMENTUM, RADIUS, Pose, vector
 from saltus.systems.gas.look import shift, wall_of
-from saltus.systems.gas.separation import Seen, Separation
+from saltus.systems.gas.separation import PairView, Separation
 
 ROOMY = 0.03  # gap of the hulls over both radii beyond which the shapes need no look
 # Rounds of climbing to the best direction in one look, since any direction is valid; two at least, because the first
@@ -92,7 +92,7 @@ def look(
     limit: Array,
     hulls: Separation,
     sure: Array,
-) -> Seen:
+) -> PairView:
     """One look at a body and its partner.
 
     Args:
@@ -111,7 +111,7 @@ def look(
     roomy = hulls.gap > ROOMY * size * (row[RADIUS] + other[RADIUS])
 
     def by_hulls():
-        return Seen(hulls.gap, hulls.rate, jnp.zeros_like(t), hulls.normal.array(), sure)
+        return PairView(hulls.gap, hulls.rate, jnp.zeros_like(t), hulls.normal.array(), sure)
 
     def by_shapes():
         mine, theirs = _poses(arena, terms, row, other, key, t)
@@ -128,14 +128,18 @@ def look(
     return jax.lax.cond(roomy, by_hulls, by_shapes)
 
 
-def _pair_look(terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, t, hint: Array, limit: Array) -> Seen:
+def _pair_look(
+    terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, t, hint: Array, limit: Array
+) -> PairView:
     pair = _pair(terms, row, other, mine, theirs, terms.size(t)[0])
     seen, settled = climb(pair, face(pair, Vec.of(hint)), rounds=ROUNDS)
     found = _see(terms, row, other, mine, theirs, t, limit, pair, seen)
     return eqx.tree_at(lambda s: s.change, found, jnp.where(settled, 0.0, 1.0))
 
 
-def _see(terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, t, limit, pair: Pair, seen: Facing) -> Seen:
+def _see(
+    terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, t, limit, pair: Pair, seen: Facing
+) -> PairView:
     """What a slab between two bodies tells."""
     size, growth = terms.size(t)
     arm2 = seen.point2 - pair.offset
@@ -151,13 +155,13 @@ def _see(terms: Terms, row: Array, other: Array, mine: Pose, theirs: Pose, t, li
     sure = _open_for(terms, t, limit, size * seen.width, rate, closing, jnp.zeros_like(t), glides)
     steady = _steady(terms, seen, theirs.velocity - mine.velocity, agility, t, limit)
     sure = jnp.where(seen.width > 0.0, jnp.maximum(sure, steady), sure)
-    return Seen(size * seen.width, rate, jnp.ones_like(t), seen.n.array(), sure)
+    return PairView(size * seen.width, rate, jnp.ones_like(t), seen.n.array(), sure)
 
 
-def _wall_look(terms: Terms, row: Array, mine: Pose, wall: Pose, t: Array, towards: Vec, limit: Array) -> Seen:
+def _wall_look(terms: Terms, row: Array, mine: Pose, wall: Pose, t: Array, towards: Vec, limit: Array) -> PairView:
     size, growth = terms.size(t)
     shape = shape_of(terms, row)
-    height, point = shape.supported(mine.orientation.to_body(towards))
+    height, point = shape.support_pair(mine.orientation.to_body(towards))
     point = mine.orientation.to_lab(point)
     gap = towards.dot(wall.center - mine.center) - size * height
     closing = -towards.dot(mine.velocity)
@@ -165,7 +169,7 @@ def _wall_look(terms: Terms, row: Array, mine: Pose, wall: Pose, t: Array, towar
     push = -jnp.maximum(towards.dot(terms.pull()), 0.0)
     glides = (glide(shape, mine.orientation, towards, point, mine.omega, _agility(row, mine)),)
     sure = _open_for(terms, t, limit, gap, rate, closing, push, glides)
-    return Seen(gap, rate, jnp.zeros_like(t), towards.array(), sure)
+    return PairView(gap, rate, jnp.zeros_like(t), towards.array(), sure)
 
 
 def _open_for(
@@ -209,7 +213,7 @@ def touching_points(
     at_wall, towards = wall
 
     def side():
-        height, point = pair.shape1.supported(mine.orientation.to_body(towards))
+        height, point = pair.shape1.support_pair(mine.orientation.to_body(towards))
         arm = mine.orientation.to_lab(point) * size
         gap = towards.dot(theirs.center - mine.center) - size * height
         return gap, towards, arm, arm * 0.0

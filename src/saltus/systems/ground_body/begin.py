@@ -12,7 +12,7 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid import State
-from saltus.hybrid.guard import Staged
+from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
@@ -65,11 +65,11 @@ def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocit
         slow = 1e-9 * math.sqrt(float(system.gravity) * float(system.solid.radius()))  # of `speed`, nothing compiled
         if leaving > slow:
             return flying
-        return _hit(system, flying) if leaving < -slow else _lying(system, flying)
+        return _begin_with_impact(system, flying) if leaving < -slow else _begin_in_contact(system, flying)
     slow = 1e-9 * system.speed
-    sliding, stands, *less = _sliding(system, flying)
-    lying = choose(stands, _standing(system, flying, *less), sliding)
-    on_ground = choose(closing < -slow, _hit(system, flying), lying)
+    sliding, stands, *less = _begin_sliding(system, flying)
+    lying = choose(stands, _begin_standing(system, flying, *less), sliding)
+    on_ground = choose(closing < -slow, _begin_with_impact(system, flying), lying)
     return choose((height > 0.0) | (closing > slow), flying, on_ground)
 
 
@@ -98,26 +98,26 @@ def _lowest(system: BodyOnGround, centre: Array, quaternion: Array, piece: int) 
     down, angle = -k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
     flat = np.sqrt(1.0 - down**2)
     directions = jnp.asarray(np.stack([flat * np.cos(angle), flat * np.sin(angle), down], axis=-1))
-    points = jax.vmap(lambda n: turn @ shape.supported(Vec.of(n @ turn))[1].array())(directions)
+    points = jax.vmap(lambda n: turn @ shape.support_pair(Vec.of(n @ turn))[1].array())(directions)
     points = points + (centre + turn @ offset)
     over = points[:, 2] - system.surface.height(points[:, 0], points[:, 1])
     return points[jnp.argmin(jnp.where(jnp.isfinite(over), over, jnp.inf)), :2]
 
 
 @brief_program
-def _hit(system: BodyOnGround, flying: State) -> State:
+def _begin_with_impact(system: BodyOnGround, flying: State) -> State:
     """A body that begins with an impact."""
-    return Staged(system, jumps.touch_down, jumps.make_contact)(flying, active_piece(flying))
+    return StagedJump(system, jumps.touch_down, jumps.make_contact)(flying, active_piece(flying))
 
 
-def _lying(system: BodyOnGround, flying: State) -> State:
+def _begin_in_contact(system: BodyOnGround, flying: State) -> State:
     """A body that begins in contact, in its right mode: which is to be found only where it does not slide and roll."""
-    sliding, stands, *less = _sliding(system, flying)
-    return _standing(system, flying, *less) if bool(stands) else sliding
+    sliding, stands, *less = _begin_sliding(system, flying)
+    return _begin_standing(system, flying, *less) if bool(stands) else sliding
 
 
 @brief_program
-def _sliding(system: BodyOnGround, flying: State) -> tuple[State, Array, Array, Array]:
+def _begin_sliding(system: BodyOnGround, flying: State) -> tuple[State, Array, Array, Array]:
     """A body that begins in contact and slides; whether it does not; and whether it has no slip, and does not turn."""
     lying = replace_parts(flying, mode=jnp.asarray(SLIDE))
     seen = see(system, lying)
@@ -135,7 +135,7 @@ def _sliding(system: BodyOnGround, flying: State) -> tuple[State, Array, Array, 
 
 
 @brief_program
-def _standing(system: BodyOnGround, flying: State, slipless: Array, turnless: Array) -> State:
+def _begin_standing(system: BodyOnGround, flying: State, slipless: Array, turnless: Array) -> State:
     """A body that begins in contact without slip or without turning."""
     lying = replace_parts(flying, mode=jnp.asarray(SLIDE))
     return same_types(flying, jumps.in_contact(system, lying, slipless, turnless))

@@ -106,7 +106,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
     own = sight.contact_motion
     slides, turns = slipless & ~held[1], turnless & ~held[3]
 
-    def moved(slip, turn, radius):
+    def motion_with(slip, turn, radius):
         rim_turn = slip[2] / jnp.maximum(radius, 1e-300)
         spins, spin = (turns, turn[2]) if system.point else (slides, rim_turn)
         return Motion(
@@ -118,7 +118,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
     def improve(carry):
         slip, turn, load, _, _ = carry
         radius = jnp.zeros(()) if system.point else system.spot_radius(load, sight.touch)
-        now = wrench(system, sight, mode, moved(slip, turn, radius))
+        now = wrench(system, sight, mode, motion_with(slip, turn, radius))
         load = jnp.maximum(now.load, 1e-3 * weight(system))
         # How much friction changes the accelerations at most: longer steps of the iteration would overshoot.
         slip_scale = (
@@ -274,7 +274,7 @@ class Contact(eqx.Module):
         return Contact(no, no, no, none, none)
 
     @staticmethod
-    def held(slipless: Array, turnless: Array) -> Contact:
+    def from_contact(slipless: Array, turnless: Array) -> Contact:
         """Of a body that was in contact before."""
         return dataclasses.replace(Contact.over(), slipless=slipless, turnless=turnless)
 
@@ -365,7 +365,7 @@ def stop(system: BodyOnGround, state: State, index: Array, variant: Array) -> tu
     slipless = (state.mode == ROLL) | (size(sight.slip) <= slow)
     turnless = size(system.turning(sight)) * system.solid.radius() <= slow
     slipless = (variant == SLIP) | (slipless & system.has_friction)
-    return after, jnp.asarray(True), Contact.held(slipless, (variant == TURNING) | turnless)
+    return after, jnp.asarray(True), Contact.from_contact(slipless, (variant == TURNING) | turnless)
 
 
 def time_left(system: BodyOnGround, sight: Sight, now: Wrench, of_slip: bool) -> Array:

@@ -145,7 +145,7 @@ def look(system: BodyOnGround, state: State, piece: Array | int | None = None, n
     return _sight(touch, touch.point - center, state.v, *system.solid.lab_inertia(turn))
 
 
-class Seen(eqx.Module):
+class MotionTerms(eqx.Module):
     """All that the motion of a state asks for, computed once.
 
     Args:
@@ -159,7 +159,7 @@ class Seen(eqx.Module):
     forces: Wrench
 
 
-def see(system: BodyOnGround, state: State) -> Seen:
+def see(system: BodyOnGround, state: State) -> MotionTerms:
     """Where all pieces face the ground, and the forces of contact."""
     if system.solid.n_pieces == 1:
         sight = look(system, state)
@@ -168,7 +168,7 @@ def see(system: BodyOnGround, state: State) -> Seen:
         sights = jax.vmap(lambda piece: look(system, state, piece))(jnp.arange(system.solid.n_pieces))
         touching = active_piece(state)
         sight = jax.tree.map(lambda part: jax.lax.dynamic_index_in_dim(part, touching, 0, keepdims=False), sights)
-    return Seen(sights, sight, wrench(system, sight, jnp.maximum(state.mode, SLIDE)))
+    return MotionTerms(sights, sight, wrench(system, sight, jnp.maximum(state.mode, SLIDE)))
 
 
 def with_velocity(sight: Sight, v: GroundMotion) -> Sight:
@@ -229,7 +229,7 @@ def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> F
 def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion | None = None) -> Wrench:
     """Forces and accelerations in a mode of contact; `motion` stands in for the body's own in the laws.
 
-    With the body's own as `motion` its direction is not eased (`_eased`), which matters only where it slides.
+    With the body's own as `motion` its direction is not eased (`_ease_turning`), which matters only where it slides.
     """
     held, known = held_rows(system, mode), motion is not None
     motion = sight.contact_motion if motion is None else motion
@@ -242,7 +242,7 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
         forces, stiffness = under(jnp.ones(()))
         if system.resisted and not known:
             gain = free + jnp.sum(mobility * forces, axis=1)
-            eased = shares(system, _eased(system, sight, motion, forces[0], gain, mobility), sight, jnp.ones(()))
+            eased = shares(system, _ease_turning(system, sight, motion, forces[0], gain, mobility), sight, jnp.ones(()))
             # A body that slides is held along the normal only: all forces are shares of the one there.
             response = mobility[0] @ eased
             forces = jnp.where(mode == SLIDE, -free[0] / response * eased, forces)
@@ -258,7 +258,9 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
     return _wrench(system, sight, forces, stiffness, mobility, free)
 
 
-def _eased(system: BodyOnGround, sight: Sight, motion: Motion, load: Array, gain: Array, mobility: Array) -> Motion:
+def _ease_turning(
+    system: BodyOnGround, sight: Sight, motion: Motion, load: Array, gain: Array, mobility: Array
+) -> Motion:
     """The motion with the direction of its turning as it is a moment later, where it turns slowly.
 
     The resistance to rolling, a moment of given size against the turning, turns a slow turning towards its own

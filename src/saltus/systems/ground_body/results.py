@@ -99,7 +99,7 @@ def _support_points(solid: Solid, rays: Any) -> list[Array]:
         shape, offset = solid.piece(i)
         normals = rays / shape.proxy_axes()
         normals = normals / jnp.sqrt(jnp.sum(normals * normals, axis=-1, keepdims=True))
-        found.append(shape.supported(Vec.of(normals))[1].array() + offset)
+        found.append(shape.support_pair(Vec.of(normals))[1].array() + offset)
     return found
 
 

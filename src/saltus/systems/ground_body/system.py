@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.contacts.ground import GroundTouch
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
-from saltus.hybrid.guard import Staged, once
+from saltus.hybrid.guard import StagedJump, once
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.impact import AbstractImpactLaw
 from saltus.numerics import rotation
@@ -32,7 +32,7 @@ from saltus.systems.ground_body.mechanics import (
     ROLL,
     SKID,
     SLIDE,
-    Seen,
+    MotionTerms,
     Sight,
     Wrench,
     active_piece,
@@ -223,7 +223,7 @@ class BodyOnGround(AbstractSystem):
         """Velocities and accelerations in the present mode, and the power lost."""
         return self.rate_by(state, self.see(state))
 
-    def rate_by(self, state: State, seen: Seen) -> Rate:
+    def rate_by(self, state: State, seen: MotionTerms) -> Rate:
         """The same, where the contact and its forces are known."""
         sight, now = seen.sight, seen.forces
         flies, rests = state.mode == FLIGHT, state.mode == REST
@@ -246,7 +246,7 @@ class BodyOnGround(AbstractSystem):
         """The quaternion of length one; in contact no gap, and nothing moves that the mode holds."""
         return self.project_by(state, self.see(state))
 
-    def project_by(self, state: State, seen: Seen) -> State:
+    def project_by(self, state: State, seen: MotionTerms) -> State:
         """The same, where the contact is known."""
         sight, touches = seen.sight, state.mode != FLIGHT
         q = state.q.replace(quaternion=rotation.normalise(state.q.quaternion))
@@ -266,11 +266,11 @@ class BodyOnGround(AbstractSystem):
         """In contact: all ask for the facing points and the forces."""
         return mode != FLIGHT
 
-    def see(self, state: State) -> Seen:
+    def see(self, state: State) -> MotionTerms:
         """Where the pieces face the ground, and the forces of contact."""
         return see(self, state)
 
-    def guards_by(self, state: State, seen: Seen) -> list[Array]:
+    def guards_by(self, state: State, seen: MotionTerms) -> list[Array]:
         """The value of each guard, where the contact and its forces are known."""
         return [guard.function(state) for guard in self._guards(lambda _: seen)]
 
@@ -278,7 +278,7 @@ class BodyOnGround(AbstractSystem):
         """Landing and lift-off, slip and turning that end or begin, borders of validity."""
         return self._guards(once(self.see))
 
-    def _guards(self, seen: Callable[[State], Seen]) -> tuple[Guard, ...]:
+    def _guards(self, seen: Callable[[State], MotionTerms]) -> tuple[Guard, ...]:
 
         def slips(state):
             return (state.mode == SLIDE) | (state.mode == SKID)
@@ -289,8 +289,8 @@ class BodyOnGround(AbstractSystem):
         def load(sight, now):
             return now.load / (self.solid.mass * self.gravity)
 
-        def staged(begin, variant):
-            return Staged(self, begin, jumps.make_contact, variant, jumps.Contact.over)
+        def stage(begin, variant):
+            return StagedJump(self, begin, jumps.make_contact, variant, jumps.Contact.over)
 
         def by_force(name, value, armed, **more):
             """A guard that asks for the forces, in the modes that have them: the others need not compute them."""
@@ -307,20 +307,20 @@ class BodyOnGround(AbstractSystem):
                 "landing",
                 lambda s: self._clearance(s, seen(s)),
                 self._may_land,
-                jump=staged(jumps.touch_down, jumps.LANDS),
-                settle=staged(jumps.touch_down, jumps.PILES_UP),
+                jump=stage(jumps.touch_down, jumps.LANDS),
+                settle=stage(jumps.touch_down, jumps.PILES_UP),
                 winding=True,
             ),
             by_force("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jumps.lift_off),
         ]
         slip = [
             by_force("grips", self._slip_left, lambda s: slips(s) & self.has_friction, singular=True,
-                     jump=staged(jumps.stop, jumps.SLIP)),
-            by_force("slips", self._grip_left, lambda s: s.mode == ROLL, jump=staged(jumps.release, jumps.SLIP)),
+                     jump=stage(jumps.stop, jumps.SLIP)),
+            by_force("slips", self._grip_left, lambda s: s.mode == ROLL, jump=stage(jumps.release, jumps.SLIP)),
         ]  # fmt: skip
         turning = [
-            by_force("stops_turning", self._turning_left, turns, singular=True, jump=staged(jumps.stop, jumps.TURNING)),
-            by_force("turns", self._turn_left, lambda s: s.mode == SKID, jump=staged(jumps.release, jumps.TURNING)),
+            by_force("stops_turning", self._turning_left, turns, singular=True, jump=stage(jumps.stop, jumps.TURNING)),
+            by_force("turns", self._turn_left, lambda s: s.mode == SKID, jump=stage(jumps.release, jumps.TURNING)),
         ]
         paradox = by_force(
             "ill_posed", self._uniqueness, slips, ends="ill_posed", border=True,
@@ -329,7 +329,7 @@ class BodyOnGround(AbstractSystem):
         )  # fmt: skip
         return (*contact, *slip, *(turning if self.resisted else ()), *self._borders(seen), paradox, self._patience())
 
-    def _borders(self, seen: Callable[[State], Seen]) -> list[Guard]:
+    def _borders(self, seen: Callable[[State], MotionTerms]) -> list[Guard]:
         """Where the equations or the surface end."""
         where = "t = {t:.6g} s"
         borders = []
@@ -364,7 +364,7 @@ class BodyOnGround(AbstractSystem):
             "or a spot that resists spin, rolling and spinning go on for ever.",
         )  # fmt: skip
 
-    def _clearance(self, state: State, seen: Seen) -> Array:
+    def _clearance(self, state: State, seen: MotionTerms) -> Array:
         """Gap of each piece; a body that hardly falls is let in by a hair, so that rounding does not land it."""
 
         def gap(sight: Sight) -> Array:

@@ -49,7 +49,7 @@ def _may_rest(system: SlidingMasses, velocity) -> bool:
     return system.has_friction and (known is None or bool((np.linalg.norm(known, axis=1) <= jumps.STOP_SPEED).any()))
 
 
-class _Seen(eqx.Module):
+class _StartFacts(eqx.Module):
     """What the checks of a start look at."""
 
     margin: Array
@@ -62,9 +62,9 @@ class _Seen(eqx.Module):
 
 
 @brief_program
-def _begin(system: SlidingMasses, position, velocity, project: bool, may_rest: bool) -> tuple[State, _Seen]:
+def _begin(system: SlidingMasses, position, velocity, project: bool, may_rest: bool) -> tuple[State, _StartFacts]:
     """The start, its velocities corrected if asked for, and what is to be checked of it."""
-    state = system.slipping(position, velocity)
+    state = system.slip_state(position, velocity)
     where = system.places(state)
     rod = rod_geometry(system.rods, where.position)
     stretching = rod.direction.dot(system.rods.between(where.velocity))
@@ -74,13 +74,13 @@ def _begin(system: SlidingMasses, position, velocity, project: bool, may_rest: b
         where = system.places(state)
         stretching = rod.direction.dot(system.rods.between(where.velocity))
     margin = system.surface.margin(position[:, 0], position[:, 1])
-    seen = _Seen(
+    seen = _StartFacts(
         margin, rod.length, stretching, where.speed, where.velocity.array(), where.normal.array(), rod.direction.array()
     )
     return _in_modes(system, system.project(state), may_rest), seen
 
 
-def _check_domain(seen: _Seen, position) -> None:
+def _check_domain(seen: _StartFacts, position) -> None:
     checks.note(lambda: (seen.margin > 0.0).all())
     margin = checks.concrete(seen.margin)
     if margin is not None and not (margin > 0.0).all():
@@ -91,7 +91,7 @@ def _check_domain(seen: _Seen, position) -> None:
         )
 
 
-def _check_rods(system: SlidingMasses, seen: _Seen) -> None:
+def _check_rods(system: SlidingMasses, seen: _StartFacts) -> None:
     if len(system.rods):
         checks.note(lambda: _keep_their_length(system, seen))
     length, speed, ends = (checks.concrete(x) for x in (seen.rod_length, seen.stretching, seen.speed))
@@ -111,12 +111,12 @@ def _check_rods(system: SlidingMasses, seen: _Seen) -> None:
         )
 
 
-def _keep_their_length(system: SlidingMasses, seen: _Seen) -> Array:
+def _keep_their_length(system: SlidingMasses, seen: _StartFacts) -> Array:
     near = STRETCH * jnp.maximum(seen.speed[system.rods.first] + seen.speed[system.rods.second], 1e-12)
     return ((seen.rod_length > 0.0) & (jnp.abs(seen.stretching) <= near)).all()
 
 
-def _check_redundancy(system: SlidingMasses, seen: _Seen) -> None:
+def _check_redundancy(system: SlidingMasses, seen: _StartFacts) -> None:
     """Refuse rods that leave the accelerations open: redundant ones on a curved surface with friction."""
     normal, direction = checks.concrete(seen.normal), checks.concrete(seen.direction)
     n_rods = len(system.rods)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from saltus import checks
 from saltus.hybrid import State
-from saltus.laws.friction.weakened import Weakened
+from saltus.laws.friction.weakened import WeakenedFriction
 from saltus.systems.short_time import after_short_time
 from saltus.systems.sliding.contact import FREE, GONE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
@@ -33,7 +33,7 @@ RELEASE_PATH = 1e-9  # [m]; a torn-loose mass moves as time cubed; let go earlie
 def stop(system: SlidingMasses, state: State, index) -> State:
     """A mass comes to a stop, alone or with others: it sticks, or turns and slips on."""
     where, now = system.places(state), system.forces(state)
-    stops = _stopping(system, state, index)
+    stops = _which_stop_with(system, state, index)
     slowing = -now.motion.dot(where.heading)
     rest = where.speed[index] / jnp.where(slowing[index] > 0.0, slowing[index], jnp.inf)
 
@@ -57,13 +57,13 @@ def before_stop(system: SlidingMasses, state: State, index) -> State:
     """
     if system.mass.size > LIMIT_UP_TO:
         return state
-    stops = _stopping(system, state, index)[:, None]
+    stops = _which_stop_with(system, state, index)[:, None]
 
-    def moving(u) -> State:
+    def at_velocity(u) -> State:
         return eqx.tree_at(lambda s: s.v, state, jnp.where(stops, STOP_SPEED * u, state.v))
 
     def excess(u):
-        a = jnp.where(stops, system.columns(system.forces(moving(u)).motion), 0.0)
+        a = jnp.where(stops, system.columns(system.forces(at_velocity(u)).motion), 0.0)
         left = jnp.where(stops, u * jnp.sqrt(jnp.sum(a**2)) + a, u).ravel()
         return left, left
 
@@ -75,10 +75,10 @@ def before_stop(system: SlidingMasses, state: State, index) -> State:
     known = known / jnp.sqrt(jnp.sum(known**2))
     found = jax.lax.scan(improve, known, None, length=LIMIT_STEPS)[0]
     good = jnp.isfinite(found).all() & (jnp.max(jnp.abs(found - known)) < LIMIT_NEAR)
-    return jax.tree.map(lambda new, old: jnp.where(good, new, old), moving(found), state)
+    return jax.tree.map(lambda new, old: jnp.where(good, new, old), at_velocity(found), state)
 
 
-def _stopping(system: SlidingMasses, state: State, index):
+def _which_stop_with(system: SlidingMasses, state: State, index):
     """Which masses come to a stop together with this one."""
     return which_stop(system, state, system.places(state).speed < TOGETHER * STOP_SPEED).at[index].set(True)
 
@@ -169,7 +169,7 @@ def lift_off(system: SlidingMasses, state: State, index) -> State:
     return eqx.tree_at(lambda s: s.mode, state, state.mode.at[index].set(FREE))
 
 
-def landing(system: SlidingMasses, state: State, index) -> State:
+def hit_surface(system: SlidingMasses, state: State, index) -> State:
     """A flying mass hits the surface: it bounces, or comes to lie.
 
     Each bounce is lower than the one before. When they are no higher than a few hairs, the mass is moved on to the
@@ -188,14 +188,16 @@ def landing(system: SlidingMasses, state: State, index) -> State:
     lies = (leaving**2 < 8.0 * depth * falls) | (restitution == 0.0)
     bounces_on = lies & (leaving > 0.0)
     row = 2.0 * leaving / jnp.where(bounces_on, falls * (1.0 - restitution), jnp.inf)
-    smooth = eqx.tree_at(lambda s: s.law, system, Weakened(system.law, jnp.ones_like(system.mass).at[index].set(0.0)))
+    smooth = eqx.tree_at(
+        lambda s: s.law, system, WeakenedFriction(system.law, jnp.ones_like(system.mass).at[index].set(0.0))
+    )
     landed = land(system, state, index, jnp.where(lies, closing, at_surface + leaving))
     lain = after_short_time(smooth, landed, jnp.maximum(row - ago, 0.0))
-    bounced = _bounced(system, landed, index, (at_surface + leaving) * ago * normal)
+    bounced = _bounce_back(system, landed, index, (at_surface + leaving) * ago * normal)
     return jax.tree.map(lambda yes, no: jnp.where(lies, yes, no), lain, bounced)
 
 
-def _bounced(system: SlidingMasses, after: State, index, way) -> State:
+def _bounce_back(system: SlidingMasses, after: State, index, way) -> State:
     """A mass that has landed, in flight again: it has come this way since its blow a moment ago."""
     q, ledger = after.q.at[index].add(way), after.ledger.lose(-system.mass[index] * system.gravity * way[2])
     return State(after.t, q, after.v, ledger, after.mode.at[index].set(FREE))

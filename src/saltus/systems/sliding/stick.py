@@ -42,7 +42,7 @@ def onset(
     def answer(friction: Vec) -> Forces:
         return forces(where, rods, moving_mode, mass, mu_signed, gravity, applied=friction)
 
-    def improved(friction: Vec) -> Vec:
+    def improve(friction: Vec) -> Vec:
         now = answer(friction)
         disc = _into_disc(friction - now.motion * mass, mu * jnp.abs(now.normal_force))
         return components.where(resting, disc, none)
@@ -53,7 +53,7 @@ def onset(
 
     def step(carry):
         friction, ahead, momentum, _, n = carry
-        new = improved(ahead)
+        new = improve(ahead)
         # Momentum that points uphill is dropped (adaptive restart): steady convergence to rounding level.
         moved = new - friction
         restart = jnp.sum((ahead - new).dot(moved)) > 0.0
@@ -94,10 +94,10 @@ def held_margin(where: Places, rods: Rods, mode, mass: PerMass, mu: PerMass, gra
         reaction = now.normal_force - where.normal.dot(pull)
         return _margin(mass, mu, gravity, reaction, now.load + where.along_surface(pull))
 
-    def shared(_):
+    def shared_margin(_):
         return jnp.where(members, _largest_smallest(with_locked, members, jnp.max(mass) * gravity, len(rods)), margin)
 
-    return jax.lax.cond(locked.any(), shared, lambda _: margin, None)
+    return jax.lax.cond(locked.any(), shared_margin, lambda _: margin, None)
 
 
 def _margin(mass, mu, gravity, normal_force, load: Vec) -> PerMass:

@@ -143,12 +143,12 @@ class SlidingMasses(AbstractSystem):
         """A state with these horizontal positions and velocities, all masses slipping, pressed or
         pulled as the reaction has it; nothing is checked.
         """
-        state = self.slipping(position, velocity)
+        state = self.slip_state(position, velocity)
         if not self.has_friction:
             return state
         return jumps.with_reaction_sign(self, state, state.mode == SLIP, jumps.SIGN_SWEEPS)
 
-    def slipping(self, position, velocity) -> State:
+    def slip_state(self, position, velocity) -> State:
         """The same, all masses pressed on the surface."""
         q, v = jnp.asarray(position, float).reshape(-1, 2), jnp.asarray(velocity, float).reshape(-1, 2)
         if not self.adhesion:
@@ -287,7 +287,7 @@ class SlidingMasses(AbstractSystem):
             guards += [
                 Guard("lift_off", relative_reaction, lambda s: (s.mode == SLIP) | (s.mode == STICK),
                       jump=after(jumps.lift_off)),
-                Guard("landing", self._gap, lambda s: s.mode == FREE, jump=after(jumps.landing),
+                Guard("landing", self._gap, lambda s: s.mode == FREE, jump=after(jumps.hit_surface),
                       settle=after(jumps.come_to_lie)),
             ]  # fmt: skip
         return (*guards, *self._borders(see, relative_reaction))
@@ -424,13 +424,15 @@ class SlidingMasses(AbstractSystem):
         lost = float(after.ledger.lost - before.ledger.lost)
         data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
         if guard == "stop":
-            others = [str(i) for i in np.flatnonzero(np.asarray(_stood(self, before, after))) if i != index]
+            others = [
+                str(i) for i in np.flatnonzero(np.asarray(_which_came_to_rest(self, before, after))) if i != index
+            ]
             data |= {"t": float(after.t), "together_with": ",".join(others)}
         return data
 
 
 @program
-def _stood(system: SlidingMasses, before: State, after: State):
+def _which_came_to_rest(system: SlidingMasses, before: State, after: State):
     """Which masses a stop brought to rest."""
     return jumps.which_stop(system, before, system.places(after).speed < jumps.STOP_SPEED)
 

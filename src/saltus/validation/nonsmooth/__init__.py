@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from saltus.validation.check import Check, difference
-from saltus.validation.nonsmooth.problem import Happened, Problem, Record, Rule
+from saltus.validation.nonsmooth.problem import Problem, ProblemEvent, Record, Rule
 
-__all__ = ["GROUPS", "MODELS", "Happened", "Problem", "Record", "Rule", "cases", "path", "problem"]
+__all__ = ["GROUPS", "MODELS", "Problem", "ProblemEvent", "Record", "Rule", "cases", "path", "problem"]
 
 Case = dict[str, Any]
 

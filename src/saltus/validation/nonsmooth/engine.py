@@ -11,7 +11,7 @@ import numpy as np
 from saltus import hybrid
 from saltus.simulation import simulate
 from saltus.validation.nonsmooth import problem
-from saltus.validation.nonsmooth.problem import Formula, Happened, Record, Rule
+from saltus.validation.nonsmooth.problem import Formula, ProblemEvent, Record, Rule
 
 RTOL, ATOL = 1e-12, 1e-14
 MAX_EVENTS = 2000
@@ -60,6 +60,6 @@ def solve(model: str, given: Mapping[str, float]) -> Record:
     run = simulate(made, start, chosen.until(given), rtol=RTOL, atol=ATOL, max_events=MAX_EVENTS)
     settled = next((event.t for event in run.events if event.name.endswith("_settled")), None)
     events = tuple(
-        Happened(event.name, event.t, np.asarray(event.before.q), np.asarray(event.after.q)) for event in run.events
+        ProblemEvent(event.name, event.t, np.asarray(event.before.q), np.asarray(event.after.q)) for event in run.events
     )
     return Record(events, float(run.end.t), np.asarray(run.end.q), settled)

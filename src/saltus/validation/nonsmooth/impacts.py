@@ -80,14 +80,14 @@ slope_ball = Problem(
 
 
 def _wedge(side):
-    def reflected(xp, t, y, p):
+    def reflect(xp, t, y, p):
         # The wall is the line z = side c x; its normal points into the wedge.
         root = xp.sqrt(1.0 + p["c"] ** 2)
         nx, nz = -side * p["c"] / root, 1.0 / root
         closing = y[2] * nx + y[3] * nz
         return [y[0], y[1], y[2] - 2.0 * closing * nx, y[3] - 2.0 * closing * nz]
 
-    return Rule("right" if side > 0 else "left", lambda xp, t, y, p: y[1] - side * p["c"] * y[0], reflected)
+    return Rule("right" if side > 0 else "left", lambda xp, t, y, p: y[1] - side * p["c"] * y[0], reflect)
 
 
 wedge = Problem(
@@ -100,10 +100,10 @@ wedge = Problem(
 
 
 def _bead(k):
-    def hit(xp, t, y, p):
+    def bounce(xp, t, y, p):
         return [y[i] if i != BEADS + k else -p["e"] * y[i] for i in range(2 * BEADS)]
 
-    return Rule(f"floor_{k}", lambda xp, t, y, p: y[k], hit)
+    return Rule(f"floor_{k}", lambda xp, t, y, p: y[k], bounce)
 
 
 def _beads(record: Record, p) -> dict[str, float]:
@@ -125,12 +125,12 @@ beads_drop = Problem(
 
 
 def _knock(k):
-    def passed_on(xp, t, y, p):
+    def pass_on(xp, t, y, p):
         v = [y[BEADS + i] for i in range(BEADS)]
         v[k], v[k + 1] = v[k + 1], v[k]  # equal masses, elastic
         return [*(y[i] for i in range(BEADS)), *v]
 
-    return Rule(f"knock_{k}", lambda xp, t, y, p: y[k + 1] - y[k] - p["d"], passed_on)
+    return Rule(f"knock_{k}", lambda xp, t, y, p: y[k + 1] - y[k] - p["d"], pass_on)
 
 
 beads_line = Problem(

@@ -60,7 +60,7 @@ class Problem:
 
 
 @dataclasses.dataclass(frozen=True)
-class Happened:
+class ProblemEvent:
     """An event: its name, its time [s], and the states before and after."""
 
     name: str
@@ -80,7 +80,7 @@ class Record:
         settled: When events that pile up end [s]; None if the engine does not tell.
     """
 
-    events: tuple[Happened, ...]
+    events: tuple[ProblemEvent, ...]
     t: float
     y: np.ndarray
     settled: float | None = None
@@ -90,12 +90,12 @@ class Record:
         found = [event.t for event in self.events if name is None or event.name == name]
         return found[number - 1] if number <= len(found) else float("nan")
 
-    def event(self, number: int) -> Happened:
+    def event(self, number: int) -> ProblemEvent:
         """The event of this number, from 1 on; one that is not a number if there was none."""
         if number <= len(self.events):
             return self.events[number - 1]
         none = np.full_like(self.y, np.nan)
-        return Happened("", float("nan"), none, none)
+        return ProblemEvent("", float("nan"), none, none)
 
 
 def impacts(*numbers: int) -> Callable[[Record, Numbers], dict[str, float]]:

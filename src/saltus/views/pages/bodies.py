@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from saltus.numerics.on_host import rotation_matrices
 from saltus.views.ground import ground
-from saltus.views.motion import rotation_matrix
 from saltus.views.pages.arrays import pack
 from saltus.views.pages.panels import Panel, each, energies, labels, of_each, speeds
 from saltus.views.pages.scene import Scene, add_ground, inks, of_attribute
@@ -109,7 +109,7 @@ def view_of(dataset: xr.Dataset) -> tuple[float, float]:
 def _broadside(axes: list[float], quaternion: np.ndarray) -> float:
     """The azimuth [deg] from which the longest axis of a turning body is seen least end-on."""
     longest = np.array(
-        [rotation_matrix(one)[:, int(np.argmax(axes))] for one in quaternion[:: len(quaternion) // 50 + 1]]
+        [rotation_matrices(one)[:, int(np.argmax(axes))] for one in quaternion[:: len(quaternion) // 50 + 1]]
     )
     azimuths = np.arange(-150.0, 30.0, 10.0)
     towards = np.stack([np.cos(np.radians(azimuths)), np.sin(np.radians(azimuths))])

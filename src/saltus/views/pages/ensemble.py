@@ -39,7 +39,7 @@ class Summary(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Pictured:
+class Pictures:
     """What a page shows of an ensemble besides its numbers.
 
     Args:
@@ -51,10 +51,10 @@ class Pictured:
     maps: Sequence[tuple[str, bytes]] = ()
 
 
-def page(summary: Summary, pictured: Pictured | None = None) -> str:
+def page(summary: Summary, pictured: Pictures | None = None) -> str:
     """The page as HTML text; it loads nothing, and runs a script only to play samples."""
     facts = summary.facts
-    pictured = pictured or Pictured()
+    pictured = pictured or Pictures()
     name = Path(str(facts["store"])).name
     varying = [one for one in summary.curves if len(one.values) > 1]
     head = [

@@ -32,7 +32,7 @@ def _plastic(angle, table_mass, response, edge_friction):
     cosine, sine = jnp.cos(angle), jnp.sin(angle)
     lengthening = 2 * jnp.sin((jnp.pi / 2 - angle) / 2) ** 2  # 1 - sin(angle)
 
-    def pulled(impulse):
+    def momentum_after(impulse):
         """Size q of the particle's momentum with the link's impulse alone, q - 1, and the table mass as felt."""
         down, outward = impulse * cosine, 1 + impulse * sine
         size = jnp.sqrt(down**2 + outward**2)
@@ -41,7 +41,7 @@ def _plastic(angle, table_mass, response, edge_friction):
 
     def mismatch(impulse):
         """Rate at which the link still lengthens; falls as the impulse grows."""
-        size, _, felt = pulled(impulse)
+        size, _, felt = momentum_after(impulse)
         return 1 - response * impulse - (felt / size + 1) / (1 + felt) * (impulse + sine)
 
     def sweep(_, carry):
@@ -55,7 +55,7 @@ def _plastic(angle, table_mass, response, edge_friction):
     most = lengthening / response
     guess = lengthening / (1 + response)
     _, _, impulse = lax.fori_loop(0, SWEEPS, sweep, (jnp.zeros_like(most), most, guess))
-    size, excess, felt = pulled(impulse)
+    size, excess, felt = momentum_after(impulse)
     speed_gain = excess / (1 + felt)  # |v| - 1
     gain = (1 + table_mass) * speed_gain * (1 + speed_gain / 2)
     loss = impulse - response * impulse**2 / 2 - gain

@@ -25,11 +25,11 @@ class PrintedEngagement(AbstractEngagement):
     creates_energy: ClassVar[bool] = True
 
     def __call__(self, angle, table_mass, response, edge_friction=0.0) -> Engagement:
-        return Engagement.of(_as_printed(*as_floats(angle, table_mass, response, edge_friction)))
+        return Engagement.of(_printed_jerk(*as_floats(angle, table_mass, response, edge_friction)))
 
 
 @by_forward_jacobian
-def _as_printed(angle, table_mass, response, edge_friction):
+def _printed_jerk(angle, table_mass, response, edge_friction):
     state = InnerMotion(angle, table_mass, response, edge_friction, centrifugal=0.0).end()
     direction = angle + state.delta
     cosine, sine = jnp.cos(direction), jnp.sin(direction)

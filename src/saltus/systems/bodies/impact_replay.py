@@ -21,7 +21,7 @@ from saltus.shapes.body import Body
 from saltus.systems.bodies.touch import body_mobility, push, relative_velocity
 
 
-class Struck(eqx.Module):
+class ImpactResult(eqx.Module):
     """What an impact did to those it concerns.
 
     Args:
@@ -37,7 +37,7 @@ class Struck(eqx.Module):
     ledger: Array
 
 
-def strike(system, wall: Array | None, t: Array, since: Array, q: Array, v: Array) -> Struck:
+def strike(system, wall: Array | None, t: Array, since: Array, q: Array, v: Array) -> ImpactResult:
     """The impact that an earlier run had at time t.
 
     Args:
@@ -61,7 +61,7 @@ def strike(system, wall: Array | None, t: Array, since: Array, q: Array, v: Arra
     after = after[-len(bodies) :]
     rows = [jnp.concatenate([body.center, body.quaternion]) for body in bodies]
     velocities = [jnp.concatenate([body.velocity, body.angular_velocity, jnp.zeros(1)]) for body in after]
-    return Struck(t + late, jnp.stack(rows), jnp.stack(velocities), lost)
+    return ImpactResult(t + late, jnp.stack(rows), jnp.stack(velocities), lost)
 
 
 def _meet(system, one: Body, two: Body) -> tuple[Array, list[Body], Separation]:
@@ -116,7 +116,7 @@ def _nudge(body: Body, late: Array, gravity: Array) -> Body:
     """The body a very short time later."""
     turning = rotation.rate_of_quaternion(body.quaternion, body.angular_velocity)
     spin = -body.inverse_inertia() @ jnp.cross(body.angular_velocity, body.angular_momentum())
-    return body.moved(
+    return body.with_motion(
         body.center + late * body.velocity,
         body.velocity + late * gravity,
         body.quaternion + late * turning,

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 import saltus as sl
-from saltus.hybrid.seen import Seen
+from saltus.hybrid.object_facts import ObjectFacts
 
 
 class Thing(eqx.Module):
@@ -13,7 +13,7 @@ class Thing(eqx.Module):
 
 
 def test_facts_belong_to_one_object_and_end_with_it():
-    seen: Seen[str] = Seen()
+    seen: ObjectFacts[str] = ObjectFacts()
     one, other = Thing(1.0), Thing(1.0)
     seen.put(one, "a")
     assert seen.get(one) == "a" and seen.get(other) is None

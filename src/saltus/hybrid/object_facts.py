@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 Fact = TypeVar("Fact")
 
 
-class Seen(Generic[Fact]):
+class ObjectFacts(Generic[Fact]):
     """Facts about immutable objects; to look one up takes a microsecond, where to take it apart takes fifty."""
 
     def __init__(self):
