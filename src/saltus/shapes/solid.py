@@ -12,7 +12,6 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.numerics import rotation
-from saltus.numerics.components import Sym, Turn
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.shapes.alike import alike
@@ -90,11 +89,6 @@ class Solid(eqx.Module):
     def radius(self) -> Array:
         """Radius of a ball about the centre of mass that holds the body [m]."""
         return _radius(self)
-
-    def lab_inertia(self, turn: Turn) -> tuple[Sym, Sym]:
-        """Inertia tensor in the lab and its inverse, for a rotation body to lab."""
-        own = Sym.of(self.inertia)
-        return turn.tensor_to_lab(own), turn.tensor_to_lab(own.inverse())
 
 
 @brief_program

@@ -171,7 +171,7 @@ def in_contact(
     stopped = held[SLIDE] | (slipless & held[ROLL]) | (turnless & held[SKID])
     dv, dw = hold(system, sight, stopped)
     state = replace_parts(state, v=state.v.add(dv, dw))
-    sight = with_velocity(sight, state.v)
+    sight = with_velocity(system, sight, state.v)
     modes = jnp.asarray([REST, ROLL, SKID, SLIDE] if system.resisted else [ROLL, SLIDE])
 
     def try_mode(carry, mode):
@@ -233,7 +233,7 @@ def _set_off(
     q = state.q.lift(-sight.touch.height)
     if system.solid.n_pieces == 1:
         q = q.replace(facing=sight.touch.place)
-    begun = with_velocity(sight, v)
+    begun = with_velocity(system, sight, v)
     presses = wrench(system, begun, state.mode, begun.contact_motion).load > 0.0
     return replace_parts(state, q=q, v=v, mode=jnp.where(presses, state.mode, FLIGHT))
 
@@ -292,7 +292,7 @@ def touch_down(system: BodyOnGround, state: State, index: Array, variant: Array)
     """The body hits the ground: it bounces, or stays if the bounce would be too low to tell, or if bounces pile up."""
     sight = look(system, state, index)
     struck = _strike(system, state, sight, index)
-    leaving = with_velocity(sight, struck.v)
+    leaving = with_velocity(system, sight, struck.v)
     falls = -free_gain(system, leaving)[0]
     low = (leaving.closing**2 < 2.0 * falls * system.settle_height) & (falls > 0.0)
     lies = low | (variant == PILES_UP)
@@ -333,7 +333,7 @@ def _lay_down(system: BodyOnGround, state: State, sight: Sight) -> tuple[State, 
     """A body that does not leave the ground any more, as if it slid; whether it does not slip, and does not turn."""
     dv, dw = hold(system, sight, jnp.asarray(HELD[system.point])[SLIDE])
     lying = replace_parts(state, v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
-    sight = with_velocity(sight, lying.v)
+    sight = with_velocity(system, sight, lying.v)
     slow = 2.0 * near(system, lying.v)
     slipless = size(system.slip_and_rim(sight, weight(system))) <= slow
     turnless = size(system.turning(sight)) * system.solid.radius() <= slow

@@ -52,8 +52,9 @@ class Sight(eqx.Module):
         facing: How the facing points move.
         drift: Velocity of the body's material at its facing point [m/s].
         omega: Angular velocity, lab [rad/s].
-        inertia: In the lab [kg m2].
-        mobility: Inverse of it.
+        gyro: Angular acceleration in flight, lab [rad/s2].
+        turn: Orientation, body to lab.
+        mobility: Inverse of the inertia tensor, lab [1/(kg m2)].
     """
 
     touch: GroundTouch
@@ -61,7 +62,8 @@ class Sight(eqx.Module):
     facing: FacingMotion
     drift: Vec
     omega: Vec
-    inertia: Sym
+    gyro: Vec
+    turn: Turn
     mobility: Sym
 
     @property
@@ -142,7 +144,8 @@ def look(system: BodyOnGround, state: State, piece: Array | int | None = None, n
     flies = state.mode == FLIGHT
     middle = center + turn.to_lab(Vec.of(offset))
     touch = ground_touch(system.surface, shape, middle, turn, place, newton_steps, flies)
-    return _sight(touch, touch.point - center, state.v, *system.solid.lab_inertia(turn))
+    mobility = turn.tensor_to_lab(Sym.of(system.solid.inertia).inverse())
+    return _sight(system, touch, touch.point - center, state.v, turn, mobility)
 
 
 class MotionTerms(eqx.Module):
@@ -171,15 +174,17 @@ def see(system: BodyOnGround, state: State) -> MotionTerms:
     return MotionTerms(sights, sight, wrench(system, sight, jnp.maximum(state.mode, SLIDE)))
 
 
-def with_velocity(sight: Sight, v: GroundMotion) -> Sight:
+def with_velocity(system: BodyOnGround, sight: Sight, v: GroundMotion) -> Sight:
     """The same place with other velocities."""
-    return _sight(sight.touch, sight.arm, v, sight.inertia, sight.mobility)
+    return _sight(system, sight.touch, sight.arm, v, sight.turn, sight.mobility)
 
 
-def _sight(touch: GroundTouch, arm: Vec, v: GroundMotion, inertia: Sym, mobility: Sym) -> Sight:
+def _sight(system: BodyOnGround, touch: GroundTouch, arm: Vec, v: GroundMotion, turn: Turn, mobility: Sym) -> Sight:
     velocity, omega = Vec.of(v.velocity), Vec.of(v.turning)
     facing = facing_motion(touch, arm, velocity, omega)
-    return Sight(touch, arm, facing, velocity + omega.cross(arm), omega, inertia, mobility)
+    momentum = turn.to_lab(Sym.of(system.solid.inertia) @ turn.to_body(omega))
+    gyro = mobility @ momentum.cross(omega)
+    return Sight(touch, arm, facing, velocity + omega.cross(arm), omega, gyro, turn, mobility)
 
 
 def active_piece(state: State) -> Array:
@@ -289,19 +294,17 @@ def _ease_turning(
 
 def free_gain(system: BodyOnGround, sight: Sight) -> Float[Array, " 6"]:
     """Accelerations of the rows without the ground."""
-    weight, gyro = free_acceleration(system, sight)
     pushes, turns = rows(sight)
     carried = sight.omega.cross(sight.facing.arm_rate)
-    frame = pushes @ (weight + carried).array()
+    frame = pushes @ (fall(system) + carried).array()
     frame = frame.at[0].add(sight.facing.normal_rate.dot(sight.drift))
-    return turns @ gyro.array() + jnp.concatenate([frame, jnp.zeros(3)])
+    return turns @ sight.gyro.array() + jnp.concatenate([frame, jnp.zeros(3)])
 
 
-def free_acceleration(system: BodyOnGround, sight: Sight) -> tuple[Vec, Vec]:
-    """Acceleration and angular acceleration in flight."""
+def fall(system: BodyOnGround) -> Vec:
+    """Acceleration in flight [m/s2]."""
     nothing = jnp.zeros_like(system.gravity)
-    spin = sight.omega.cross(sight.inertia @ sight.omega)
-    return Vec(nothing, nothing, -system.gravity), -(sight.mobility @ spin)
+    return Vec(nothing, nothing, -system.gravity)
 
 
 def _solve(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> tuple[Float[Array, " 6"], Array]:
@@ -321,14 +324,13 @@ def _solve(system: BodyOnGround, sight: Sight, held, share, mobility, free) -> t
 def _wrench(system: BodyOnGround, sight: Sight, forces, stiffness, mobility, free) -> Wrench:
     """What follows from the forces of the rows."""
     force, moment = sum_rows(sight, forces)
-    weight, gyro = free_acceleration(system, sight)
     return Wrench(
         load=forces[0],
         force=forces[1:3],
         moment=forces[3:5],
         torque=forces[5],
-        acceleration=(weight + force / system.solid.mass).array(),
-        angular_acceleration=(gyro + sight.mobility @ moment).array(),
+        acceleration=(fall(system) + force / system.solid.mass).array(),
+        angular_acceleration=(sight.gyro + sight.mobility @ moment).array(),
         gain=free + jnp.sum(mobility * forces, axis=1),
         stiffness=stiffness,
     )

@@ -36,7 +36,7 @@ from saltus.systems.ground_body.mechanics import (
     Sight,
     Wrench,
     active_piece,
-    free_acceleration,
+    fall,
     grip_use,
     held_rows,
     hold,
@@ -227,7 +227,6 @@ class BodyOnGround(AbstractSystem):
         """The same, where the contact and its forces are known."""
         sight, now = seen.sight, seen.forces
         flies, rests = state.mode == FLIGHT, state.mode == REST
-        weight, gyro = free_acceleration(self, sight)
         turning = rotation.rate_of_quaternion(state.q.quaternion, state.v.turning)
         # In contact the way of the facing points; in flight that of the centre, from where they are found anew.
         carried = jnp.concatenate([state.v.velocity[:2]] * self.solid.n_pieces)
@@ -235,8 +234,8 @@ class BodyOnGround(AbstractSystem):
         rate = Rate(
             q=GroundPlace(state.v.velocity, turning, places),
             v=GroundMotion(
-                jnp.where(flies, weight.array(), now.acceleration),
-                jnp.where(flies, gyro.array(), now.angular_acceleration),
+                jnp.where(flies, fall(self).array(), now.acceleration),
+                jnp.where(flies, sight.gyro.array(), now.angular_acceleration),
             ),
             ledger=GroundLedger(jnp.where(flies, 0.0, power(sight, now)), jnp.zeros(())),
         )
