@@ -6,18 +6,20 @@ import bisect
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from saltus.engines.band_step import Leg
 from saltus.engines.drift import drift_once
-from saltus.engines.replay import Replay
 from saltus.hybrid import AbstractTrajectory, Event, Outcome, State
 from saltus.hybrid.parts import refill
 from saltus.hybrid.trajectory import SIDES, Interleaved, checked_times
 from saltus.programs.arrays import numbers
+
+if TYPE_CHECKING:
+    from saltus.engines.replay import Replay
 
 TOGETHER = 256  # events whose states are computed together
 FIND = {"before": bisect.bisect_left, "after": bisect.bisect_right}  # how many pieces have begun at a time
