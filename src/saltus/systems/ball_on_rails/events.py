@@ -145,7 +145,7 @@ def seat(ball: BallOnRails, state: State) -> State:
     place = forces.place_contacts(ball, state.q.tilt, state.v)
     if ball.secure:
         return state
-    loads = forces.sliding_contacts(ball, place, state.v).loads
+    loads = forces.contacts_under(ball, place, state.v).loads
     lost = (loads.margin < 0.0) & (state.mode == SLIP)
     jammed = (state.mode == SLIP).all() & (loads.determinant <= SINGULAR)
     return replace_parts(state, mode=jnp.where(jammed, JAMMED, jnp.where(lost, OPEN, state.mode)))
