@@ -18,7 +18,6 @@ from saltus import checks
 from saltus._jax_settings import remind_of_configure
 from saltus.diagnostics.accuracy import TELLING, Promise, assess
 from saltus.engines.choice import Engine, Options, check_fit, engine_for
-from saltus.engines.replay import Replay
 from saltus.hybrid import AbstractTrajectory, Events, HybridSystem, Outcome, State
 from saltus.hybrid.object_facts import ObjectFacts
 from saltus.programs import brief_program
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
+    from saltus.engines.replay import Replay
     from saltus.views.pages import Inline
 
 

@@ -27,7 +27,7 @@ contacts = eqx.filter_jit(BallOnRails.contacts)
 def slid(ball, velocity):
     """The contacts of a ball that slides."""
     velocity = forces.RailMotion.still().refill(velocity)
-    return forces.sliding_contacts(ball, forces.place_contacts(ball, jnp.zeros(()), velocity), velocity)
+    return forces.contacts_under(ball, forces.place_contacts(ball, jnp.zeros(()), velocity), velocity)
 
 
 def names(run):

@@ -21,7 +21,7 @@ MIRROR = np.array([1.0, 1.0, -1.0, 1.0, -1.0])  # of x', tilt', and of an angula
 @eqx.filter_jit
 def contacts(ball, velocity):
     velocity = forces.RailMotion.still().refill(velocity)
-    now = forces.sliding_contacts(ball, forces.place_contacts(ball, jnp.zeros(()), velocity), velocity)
+    now = forces.contacts_under(ball, forces.place_contacts(ball, jnp.zeros(()), velocity), velocity)
     return now.acceleration.array(), now.loads.load, now.reaction.force, now.power
 
 

@@ -25,7 +25,7 @@ class Swing:
         return np.array([1.0, pace, pace * y[3], pace * force]), np.zeros(0)
 
     def clock(self, y):
-        return float(y[1])
+        return y[..., 1]
 
     def tidy(self, y):
         return y

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar, NotRequired, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Protocol, TypedDict
 
 from saltus import checks
-from saltus.engines.event_driven import EventDriven
-from saltus.engines.fixed_step import FixedStep
-from saltus.engines.step_control import AbstractSteps, Stepper, steps_for
-from saltus.engines.steppers import is_fixed, stepper
 from saltus.hybrid import AbstractQueuedSystem, AbstractSteppedSystem, AbstractSystem, AbstractTrajectory, State
+
+if TYPE_CHECKING:
+    from saltus.engines.event_driven import EventDriven
+    from saltus.engines.fixed_step import FixedStep
+    from saltus.engines.step_control import AbstractSteps, Stepper
+
+# Engines are imported where one is chosen: a run needs one of them.
 
 
 class Engine(Protocol):
@@ -90,6 +93,9 @@ def parts_for(system: Any, options: Options, origin: Any) -> tuple[Any, Stepper,
         options: As in `simulate`.
         origin: Time from which constant steps are counted [s].
     """
+    from saltus.engines.step_control import steps_for
+    from saltus.engines.steppers import stepper
+
     checks.instance("system", system, AbstractSystem, "Only systems that flow until a guard fires run this way.")
     engine = _for_flow(system, options)
     system = system.with_tolerance(engine.rtol or 0.0)
@@ -98,6 +104,10 @@ def parts_for(system: Any, options: Options, origin: Any) -> tuple[Any, Stepper,
 
 
 def _for_flow(system: AbstractSystem, options: Options) -> EventDriven | FixedStep:
+    from saltus.engines.event_driven import EventDriven
+    from saltus.engines.fixed_step import FixedStep
+    from saltus.engines.steppers import is_fixed
+
     method = options.method or system.method
     if is_fixed(method) and options.step is None:
         raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")

@@ -6,18 +6,20 @@ import bisect
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from saltus.engines.band_step import Leg
 from saltus.engines.drift import drift_once
-from saltus.engines.replay import Replay
 from saltus.hybrid import AbstractTrajectory, Event, Outcome, State
 from saltus.hybrid.parts import refill
-from saltus.hybrid.trajectory import SIDES, checked_times
+from saltus.hybrid.trajectory import SIDES, Interleaved, checked_times
 from saltus.programs.arrays import numbers
+
+if TYPE_CHECKING:
+    from saltus.engines.replay import Replay
 
 TOGETHER = 256  # events whose states are computed together
 FIND = {"before": bisect.bisect_left, "after": bisect.bisect_right}  # how many pieces have begun at a time
@@ -129,6 +131,13 @@ class QueueTrajectory(AbstractTrajectory):
         """The states of all members at these times, stacked."""
         times = checked_times(times, side, float(self.start.t), self._until)
         return self._states(times, (side,) * len(times))
+
+    def states_with_jumps(self, times: np.ndarray) -> tuple[State, np.ndarray, np.ndarray]:
+        """The states at these times and on both sides of every jump, all found together."""
+        times = checked_times(times, "after", float(self.start.t), self._until)
+        order = Interleaved(times, np.repeat(np.unique([event.t for event in self._events]), len(SIDES)))
+        sides = [SIDES[0] if side < 0 else SIDES[1] for side in order.side]
+        return self._states(order.times, sides), order.times, order.side
 
     def _states(self, times: np.ndarray, sides: Sequence[str]) -> State:
         """The states at these times, each before or after what happens then."""

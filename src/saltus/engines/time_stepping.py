@@ -15,7 +15,7 @@ import numpy as np
 from saltus import checks
 from saltus.engines.budget import MAX_STEPS, Budget
 from saltus.hybrid import AbstractSteppedSystem, Event, Outcome, State, Trajectory
-from saltus.programs import brief_program, program
+from saltus.programs import brief_program, plain_program
 
 RECORD = 1 << 21  # numbers kept per call of the compiled loop
 SLACK = 1e-9  # part of a step that the last one may be longer or shorter
@@ -51,14 +51,15 @@ class TimeStepping:
         step = self.step or system.suggested_step(start)
         record, events, state = _Record(start), [], start
         n_done, outcome, budget = 0, None, Budget(until, self.max_steps, float(start.t))
-        capacity = int(np.clip(RECORD // max(state.q.size + state.v.size + state.ledger.size, 1), 8, 512))
+        room = _room(start)
+        capacity = len(room.t)
         while outcome is None:
             left = (until - float(start.t)) / step - n_done
             whole = min(capacity, left + SLACK) if math.isfinite(left) else capacity
             size = step if whole >= 1 else left * step
             count = max(int(whole), 1)
             origin = np.asarray(float(start.t) + n_done * step)
-            went = _march(system, state, origin, np.asarray(size), np.asarray(count), capacity)
+            went = _march(system, state, room, origin, np.full(capacity, size), np.asarray(count), np.asarray(False))
             taken, state = int(went.count), went.state
             record.add(went, taken)
             events += _events(system, record, went, taken)
@@ -104,29 +105,40 @@ class _March(eqx.Module):
     resting: jax.Array
 
 
-@program
-def _march(system, state: State, origin, size, count, capacity: int) -> _March:
-    """Up to `count` steps of one size; ends early at rest, or at a step that cannot be solved."""
+def _room(like: State) -> State:
+    """Room for the states of one call of the compiled loop."""
+    capacity = int(np.clip(RECORD // max(like.q.size + like.v.size + like.ledger.size, 1), 8, 512))
+    return jax.device_put(jax.tree.map(lambda leaf: np.zeros((capacity, *leaf.shape), leaf.dtype), like))
 
-    def room(leaf):
-        return jnp.zeros((capacity, *leaf.shape), leaf.dtype)
 
-    def body(carry):
-        went = carry
-        moved, solved = system.advance(went.state, size)
-        moved = eqx.tree_at(lambda s: s.t, moved, origin + (went.count + 1) * size)
-        after = system.change(moved)
+@plain_program
+def _march(system, state: State, begins: State, origin, sizes, count, apart) -> _March:
+    """Up to `count` steps; ends early at rest, or at a step that cannot be solved.
+
+    Where they are `apart` each sets out from its own state of `begins`, nothing happens at its end, and all are taken:
+    one program for a run and for the states between its steps.
+    """
+
+    def body(went):
         at = went.count
+        begin = _choose(apart, jax.tree.map(lambda leaf: leaf[at], begins), went.state)
+        moved, solved = system.advance(begin, sizes[at])
+        moved = eqx.tree_at(lambda s: s.t, moved, origin + (at + 1) * sizes[at])
+        after = _choose(apart, moved, system.change(moved))
         knots = jax.tree.map(lambda kept, leaf: kept.at[at].set(leaf), went.knots, after)
         ledger_before = jax.tree.map(lambda kept, leaf: kept.at[at].set(leaf), went.ledger_before, moved.ledger)
         return _March(after, knots, ledger_before, at + 1, solved, system.resting(after))
 
     def going(went):
-        return (went.count < count) & went.solved & ~went.resting
+        return (went.count < count) & (apart | (went.solved & ~went.resting))
 
     no, yes = jnp.asarray(False), jnp.asarray(True)
-    first = _March(state, jax.tree.map(room, state), jax.tree.map(room, state.ledger), jnp.asarray(0), yes, no)
-    return jax.lax.while_loop(going, body, first)
+    room = jax.tree.map(jnp.zeros_like, begins)
+    return jax.lax.while_loop(going, body, _March(state, room, room.ledger, jnp.asarray(0), yes, no))
+
+
+def _choose(one_of_them, these, those):
+    return jax.tree.map(lambda this, that: jnp.where(one_of_them, this, that), these, those)
 
 
 class _Record:
@@ -194,20 +206,19 @@ def _move_on(system, states: State, times: np.ndarray, step: float) -> State:
     # Times that differ by rounding from that of a knot are that of the knot.
     between = np.flatnonzero((lags > 1e-6 * step) & ~np.asarray(_rest(system, states)))
     moved = jax.tree.map(np.array, states)
-    for first in range(0, len(between), 256):
-        rows = between[first : first + 256]
-        padded = np.resize(rows, 256 if len(between) > 256 else 1 << max(len(rows) - 1, 0).bit_length())
-        part = _shorter(system, jax.tree.map(lambda leaf, p=padded: leaf[p], moved), lags[padded])
-        for kept, leaf in zip(jax.tree.leaves(moved), jax.tree.leaves(part), strict=True):
+    first = jax.tree.map(lambda leaf: leaf[0], moved)
+    capacity = len(_room(first).t)
+    for k in range(0, len(between), capacity):
+        rows = between[k : k + capacity]
+        padded = np.resize(rows, capacity)
+        begins = jax.tree.map(lambda leaf, p=padded: leaf[p], moved)
+        count = np.asarray(len(rows))
+        went = _march(system, first, begins, np.zeros(()), lags[padded], count, np.asarray(True))
+        for kept, leaf in zip(jax.tree.leaves(moved), jax.tree.leaves(went.knots), strict=True):
             kept[rows] = np.asarray(leaf)[: len(rows)]
     return jax.device_put(moved.replace(t=times))
 
 
-@program
+@brief_program
 def _rest(system, states: State):
     return jax.vmap(system.resting)(states)
-
-
-@brief_program
-def _shorter(system, states: State, lags) -> State:
-    return jax.lax.map(lambda pair: system.advance(*pair)[0], (states, lags))

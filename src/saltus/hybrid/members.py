@@ -59,8 +59,8 @@ class Band(Protocol):
     """Members that move together for a while, by ordinary differential equations of their own.
 
     The equations may run in another variable than time, in which they are smooth; `clock` tells the time. A band that
-    is quicker to ask for several places at once also has `rates(ys)` and `several_rows(ys)`: rates and rows at a list
-    of them.
+    is quicker to ask for several places at once also has `rates(ys)` and `several_rows(ys)`: rates and rows at each
+    row of an array. `clock` and `tidy` take one place or such an array.
 
     Args:
         members: Its members, by their numbers in the crowd.
@@ -82,7 +82,7 @@ class Band(Protocol):
         """Rates of the variables, and the guards: each falls through zero at its event."""
         ...
 
-    def clock(self, y: np.ndarray) -> float:
+    def clock(self, y: np.ndarray) -> Any:
         """Time that has passed since the start [s]."""
         ...
 

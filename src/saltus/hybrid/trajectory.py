@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -43,6 +43,11 @@ class AbstractTrajectory(abc.ABC):
     def states(self, times, side: str = "after") -> State:
         """The states at these times, stacked."""
 
+    @property
+    def until(self) -> float:
+        """Time of the last state [s]; quicker than the state itself where that has to be found."""
+        return float(self.end.t)
+
     @abc.abstractmethod
     def replay(self, system, start: State, times=None) -> Any:
         """The same steps and events with other numbers (`engines.replay.Replay`); `ValueError` where that is unknown.
@@ -56,6 +61,58 @@ class AbstractTrajectory(abc.ABC):
     def at(self, t: float, side: str = "after") -> State:
         """The state at one time."""
         return jax.tree.map(lambda x: jax.device_put(np.asarray(x)[0]), self.states(np.asarray([t], float), side))
+
+    def states_with_jumps(self, times: np.ndarray) -> tuple[State, np.ndarray, np.ndarray]:
+        """The states at these times and on both sides of every jump, in order of time.
+
+        A sample at the very time of a jump gives way to it.
+
+        Returns:
+            The states, their times [s], and 0 for a sample, -1 before and 1 after a jump.
+        """
+        jumps = _jumps(self.events)
+        sides = [side for first, last in jumps for side in (first.before, last.after)]
+        order = Interleaved(times, np.array([float(state.t) for state in sides]))
+        kept = self.states(times)
+
+        def merge(leaf, *rows):
+            return np.concatenate([np.asarray(leaf)[order.keep], *(np.asarray(row)[None] for row in rows)])[order.rows]
+
+        return jax.tree.map(merge, kept, *sides), order.times, order.side
+
+
+def _jumps(events: Sequence[Event]) -> list[tuple[Event, Event]]:
+    """First and last event of each instant: events at one time are one jump."""
+    jumps: list[tuple[Event, Event]] = []
+    for event in events:
+        if jumps and float(jumps[-1][1].after.t) == float(event.before.t):
+            jumps[-1] = (jumps[-1][0], event)
+        else:
+            jumps.append((event, event))
+    return jumps
+
+
+class Interleaved:
+    """Times of samples and of both sides of jumps in their order.
+
+    Args:
+        times: Of the samples, rising [s].
+        moments: Before and after each jump, which may take a little time, rising [s].
+
+    Attributes:
+        keep: Which samples are at no jump.
+        rows: The order: first the samples kept are counted, then before and after of each jump.
+        times: All times in it [s].
+        side: 0 for a sample, -1 before and 1 after a jump.
+    """
+
+    def __init__(self, times: np.ndarray, moments: np.ndarray):
+        self.keep = ~np.isin(times, moments)
+        all_times = np.concatenate([times[self.keep], moments])
+        jumps = np.tile(np.array([-1, 1], np.int8), len(moments) // 2)
+        side = np.concatenate([np.zeros(self.keep.sum(), np.int8), jumps])
+        self.rows = np.lexsort((side, all_times))
+        self.times, self.side = all_times[self.rows], side[self.rows]
 
 
 def checked_times(times, side: str, first: float, last: float) -> np.ndarray:

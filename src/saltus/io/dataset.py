@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from saltus.io.files import atomic_write, check_writable
 from saltus.io.ground import ground_variables
 
 if TYPE_CHECKING:
-    from saltus.hybrid import AbstractTrajectory, Event, HybridSystem, Outcome, State
+    from saltus.hybrid import AbstractTrajectory, HybridSystem, Outcome, State
 
 NETCDF_SUFFIXES = (".nc", ".nc4", ".netcdf")
 SUFFIXES = (*NETCDF_SUFFIXES, ".zarr")
@@ -53,7 +53,7 @@ def to_dataset(
         attributes: More attributes of the dataset, such as the text of the scenario.
     """
     times = _sample_times(trajectory, times)
-    states, times, side = _with_jumps(trajectory.states(times), times, trajectory.events)
+    states, times, side = trajectory.states_with_jumps(times)
     observed = observe(system, states)
     order = list(system.quantities())
     names = sorted(observed, key=lambda name: order.index(name) if name in order else -1)
@@ -76,7 +76,7 @@ def _sample_times(trajectory: AbstractTrajectory, times: int | Any) -> np.ndarra
         return np.asarray(times, float)
     if int(times) != times or times < 2:
         raise ValueError(f"`times` must be a list of times, or how many of them: a whole number >= 2, got {times}.")
-    return np.linspace(float(trajectory.start.t), float(trajectory.end.t), int(times))
+    return np.linspace(float(trajectory.start.t), trajectory.until, int(times))
 
 
 def observe(system: HybridSystem, states: State) -> dict[str, np.ndarray]:
@@ -127,35 +127,6 @@ def prepare(system: HybridSystem, start: State) -> None:
         return  # no program is needed
     like = jax.tree.map(lambda leaf: np.zeros((_BLOCK, *np.shape(leaf)), leaf.dtype), start)
     prepare(_observer(_is_brief(system)), system, like)
-
-
-def _with_jumps(states: State, times: np.ndarray, events: Sequence[Event]) -> tuple[State, np.ndarray, np.ndarray]:
-    """Samples and the two sides of every jump, in order of time."""
-    import jax
-
-    jumps = _jumps(events)
-    sides = [side for first, last in jumps for side in (first.before, last.after)]
-    moments = np.array([float(state.t) for state in sides])
-    keep = ~np.isin(times, moments)
-    all_times = np.concatenate([times[keep], moments])
-    side = np.concatenate([np.zeros(keep.sum(), np.int8), np.tile(np.array([-1, 1], np.int8), len(jumps))])
-    order = np.lexsort((side, all_times))
-
-    def merge(leaf, *rows):
-        return np.concatenate([np.asarray(leaf)[keep], *(np.asarray(row)[None] for row in rows)])[order]
-
-    return jax.tree.map(merge, states, *sides), all_times[order], side[order]
-
-
-def _jumps(events: Sequence[Event]) -> list[tuple[Event, Event]]:
-    """First and last event of each instant: events at one time are one jump."""
-    jumps: list[tuple[Event, Event]] = []
-    for event in events:
-        if jumps and float(jumps[-1][1].after.t) == float(event.before.t):
-            jumps[-1] = (jumps[-1][0], event)
-        else:
-            jumps.append((event, event))
-    return jumps
 
 
 def _variable(name: str, value: np.ndarray, system: HybridSystem) -> xr.Variable:

@@ -148,9 +148,15 @@ def inside(rings: Sequence[Ring], nodes: np.ndarray) -> np.ndarray:
 
 def neighbours(position: np.ndarray, reach: float) -> list[tuple[int, int]]:
     """Pairs of masses not farther apart than `reach`, seen from above."""
-    from scipy.spatial import KDTree
-
-    return sorted((int(i), int(j)) for i, j in KDTree(position).query_pairs(reach))
+    order = np.argsort(position[:, 0], kind="stable")
+    ordered, found = position[order], []
+    for ahead in range(1, len(ordered)):  # each with the first, second, ... mass to its east
+        apart = ordered[ahead:] - ordered[:-ahead]
+        if not (apart[:, 0] <= reach).any():
+            break
+        west = np.flatnonzero(np.sum(apart**2, axis=1) <= reach**2)
+        found += zip(order[west].tolist(), order[west + ahead].tolist(), strict=True)
+    return sorted((min(pair), max(pair)) for pair in found)
 
 
 def read_polygons(file: str | os.PathLike, ground: Grid | None) -> list[Ring]:

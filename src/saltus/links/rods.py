@@ -203,16 +203,20 @@ class _Plan:
         degree = np.bincount(np.concatenate([self.first, self.second]))
         return bool(degree.max() <= 2) and self.size == _forest_size(pairs, n_masses)
 
-    def _line_graph(self):
-        from scipy.sparse import coo_matrix
-
-        return coo_matrix((np.ones(self.row.size), (self.row, self.column)), shape=(self.size,) * 2).tocsr()
-
     def _bandwidth_order(self) -> np.ndarray:
-        """Rods in an order in which those that share a mass are near each other."""
-        from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-        return np.asarray(reverse_cuthill_mckee(self._line_graph(), symmetric_mode=True))
+        """Rods in an order in which those that share a mass are near each other (Cuthill and McKee, reversed)."""
+        beside: list[set[int]] = [set() for _ in range(self.size)]
+        for rod, other in zip(self.row.tolist(), self.column.tolist(), strict=True):
+            beside[rod].add(other)
+        order, placed = [], set()
+        for first in sorted(range(self.size), key=lambda rod: len(beside[rod])):
+            reached = [] if first in placed else [first]
+            placed.add(first)
+            for rod in reached:  # which grows
+                reached += sorted(beside[rod] - placed, key=lambda other: (len(beside[other]), other))
+                placed |= beside[rod]
+            order += reached
+        return np.array(order[::-1])
 
     def _order_paths(self):
         """Rods in the order of their chains: couplings are then between neighbours only."""

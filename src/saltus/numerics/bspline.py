@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -21,20 +19,25 @@ def interpolation_coefficients(values: np.ndarray) -> np.ndarray:
 
 
 def _along_first(values: np.ndarray) -> np.ndarray:
-    n = len(values)
+    """Coefficients c with (c[i - 1] + 4 c[i] + c[i + 1]) / 6 = values[i - 1], numbered from 0 to n + 1."""
+    n, right = len(values), 6.0 * np.ascontiguousarray(values)
     if n < SMALLEST:
         raise ValueError(f"A grid needs at least {SMALLEST} values along each axis, got {n}.")
-    from scipy.sparse import diags_array, lil_matrix
-    from scipy.sparse.linalg import splu
-
-    bands: dict[str, Any] = {"offsets": [-1, 0, 1], "shape": (n + 2, n + 2)}  # SciPy's hints know one offset alone
-    matrix = lil_matrix(diags_array([1 / 6, 4 / 6, 1 / 6], **bands))
-    # The third derivative does not jump at the second and at the last but one value.
-    matrix[0, :], matrix[n + 1, :] = 0.0, 0.0
-    ends = [1.0, -4.0, 6.0, -4.0, 1.0]
-    matrix[0, :5], matrix[n + 1, n - 3 :] = ends, ends
-    inner = np.pad(values, [(1, 1), *[(0, 0)] * (values.ndim - 1)])
-    return splu(matrix.tocsc()).solve(inner)
+    found = np.empty((n + 2, *values.shape[1:]))
+    # The third derivative does not jump at the second and at the last but one value, which gives their coefficients.
+    found[2] = (8.0 * right[1] - right[0] - right[2]) / 36.0
+    found[n - 1] = (8.0 * right[n - 2] - right[n - 3] - right[n - 1]) / 36.0
+    # Between them elimination, from the second on and back; then outwards at both ends.
+    weights = np.zeros(n)
+    for i in range(3, n - 1):
+        weights[i] = 1.0 / (4.0 - weights[i - 1])
+        found[i] = (right[i - 1] - found[i - 1]) * weights[i]
+    for i in range(n - 2, 2, -1):
+        found[i] -= weights[i] * found[i + 1]
+    for i in (1, 0):
+        found[i] = right[i] - 4.0 * found[i + 1] - found[i + 2]
+        found[n + 1 - i] = right[n - 1 - i] - 4.0 * found[n - i] - found[n - 1 - i]
+    return found
 
 
 def pieces(coefficients: np.ndarray) -> np.ndarray:

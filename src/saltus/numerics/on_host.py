@@ -3,50 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 MOST_STEPS = 120  # bisection alone needs about 60
+LEAST = 1e-300  # width of a bracket that has closed
 
 
-def root_between(function: Callable[[float], float], low: float, high: float, xtol: float, rtol: float) -> float:
+def root_between(function: Callable[[Any], Any], low: Any, high: Any, xtol: float, rtol: float) -> Any:
     """The zero between two points at which the function has opposite signs; Chandrupatla's method.
 
     Args:
-        function: Of one number.
-        low: Lower end.
+        function: Of one number, or of an array number by number.
+        low: Lower end; an array where several zeros are wanted.
         high: Upper end.
         xtol: Width of the bracket at which the search ends, absolute.
         rtol: The same, relative to the zero.
     """
     a, b, fa, fb = high, low, function(high), function(low)
-    if fa == 0.0 or fb == 0.0:
-        return a if fa == 0.0 else b
-    if (fa > 0.0) == (fb > 0.0):
+    if np.any((np.sign(fa) * np.sign(fb)) > 0.0):
         raise ValueError(f"The function has the same sign at {low} and {high}.")
-    part = 0.5
+    best, part, found = np.where(fa == 0.0, a, b), 0.5, (fa == 0.0) | (fb == 0.0)
     for _ in range(MOST_STEPS):
-        x = a + part * (b - a)
+        if np.all(found):
+            break
+        x = np.where(found, best, a + part * (b - a))[()]
         value = function(x)
         same = (value > 0.0) == (fa > 0.0)
-        c, fc = (a, fa) if same else (b, fb)
-        b, fb = (b, fb) if same else (a, fa)
+        c, fc = np.where(same, a, b), np.where(same, fa, fb)
+        b, fb = np.where(same, b, a), np.where(same, fb, fa)
         a, fa = x, value
-        best, least = (a, fa) if abs(fa) < abs(fb) else (b, fb)
-        nearest = 0.5 * (xtol + rtol * abs(best)) / abs(b - a) if b != a else 1.0
-        if least == 0.0 or nearest > 0.5:
-            return best
-        part = min(max(_next_part((a, b, c), (fa, fb, fc)), nearest), 1.0 - nearest)
-    return best
+        nearer = np.abs(fa) < np.abs(fb)
+        best = np.where(found, best, np.where(nearer, a, b))
+        nearest = 0.5 * (xtol + rtol * np.abs(best)) / np.maximum(np.abs(b - a), LEAST)
+        found = found | (np.where(nearer, fa, fb) == 0.0) | (nearest > 0.5)
+        part = np.clip(_next_part((a, b, c), (fa, fb, fc)), np.minimum(nearest, 0.5), np.maximum(1.0 - nearest, 0.5))
+    return best[()]
 
 
-def _next_part(places: tuple[float, float, float], values: tuple[float, float, float]) -> float:
+def _next_part(places: tuple, values: tuple) -> np.ndarray:
     """Where to look next between a and b: inverse quadratic where it is safe, else in the middle."""
     (a, b, c), (fa, fb, fc) = places, values
-    xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
-    if not (phi**2 < xi and (1.0 - phi) ** 2 < 1.0 - xi):
-        return 0.5
-    return fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+    with np.errstate(all="ignore"):  # where a zero was found already
+        xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
+        part = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+        return np.where((phi**2 < xi) & ((1.0 - phi) ** 2 < 1.0 - xi), part, 0.5)
 
 
 class Interpolation:

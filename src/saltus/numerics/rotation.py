@@ -114,7 +114,7 @@ def free_rotations(
 ) -> tuple[np.ndarray, np.ndarray]:
     """`free_rotation` of some bodies to many times, in NumPy: nothing is compiled, and no derivatives are known.
 
-    Each body takes its steps of at most 0.1 rad once; a time between two of them is one more, shorter step.
+    Each body takes its steps of at most 0.1 rad once; a time between two of them is on the series of its step.
 
     Args:
         q: Unit quaternions of the bodies (n, 4), body to lab.
@@ -132,15 +132,17 @@ def free_rotations(
     count = np.minimum(np.floor(duration / stride[which]), MOST_STEPS).astype(int)
     most = np.zeros(len(q), int)
     np.maximum.at(most, which, count)
-    turned, lost = np.zeros((2, 4, len(duration)))
+    turned, part = np.zeros((4, len(duration))), (duration - count * stride[which]) / stride[which]
     for group in _groups(most):
         rows = np.flatnonzero(np.isin(which, group))
-        place = np.searchsorted(group, which[rows])
-        mass, load = (Vec(*(part[group] for part in whole)) for whole in (moments, momentum))
-        knots = _knots(load, mass, stride[group], int(most[group].max()))
-        turned[:, rows], lost[:, rows] = (part[count[rows], :, place].T for part in knots)
-    mass, load = (Vec(*(part[which] for part in whole)) for whole in (moments, momentum))
-    turned, _ = _step(turned, lost, load, mass, duration - count * stride[which])
+        mass, load = (Vec(*(one[group] for one in whole)) for whole in (moments, momentum))
+        series, lost = _steps(load, mass, stride[group], int(most[group].max()))
+        at = count[rows], slice(None), np.searchsorted(group, which[rows])
+        change = np.zeros((len(rows), 4))
+        for k in range(ORDER, 0, -1):
+            change = (change + series[:, k][at]) * part[rows, None]
+        turned[:, rows] = (series[:, 0][at] + (change + lost[at])).T
+    mass, load = (Vec(*(one[which] for one in whole)) for whole in (moments, momentum))
     turned = np.where(count < MOST_STEPS, turned / np.sqrt(np.sum(turned * turned, axis=0)), np.nan)
     turned = np.stack(product(q[which].T, turned))
     turn = Turn.of_quaternion(turned.T)
@@ -151,28 +153,28 @@ def free_rotations(
 def _groups(most: np.ndarray) -> list[np.ndarray]:
     """Bodies that are stepped together, so that neither steps nor memory are wasted; each group in rising order."""
     order = np.argsort(most, kind="stable")
-    room = np.cumsum(most[order] + 1) // 200_000
+    room = np.cumsum(most[order] + 1) // 20_000
     return [np.sort(order[room == part]) for part in np.unique(room)]
 
 
-def _knots(momentum: Vec, moments: Vec, stride: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Turns after 0, 1, ... steps, and what rounding has lost of them (steps, 4, bodies)."""
+def _steps(momentum: Vec, moments: Vec, stride: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Turns during the steps 0 to `most`, as series in the part of the step (steps, order, 4, bodies).
+
+    And what rounding has lost of the turn at the start of each (steps, 4, bodies), by Kahan's summation.
+    """
     here, lost = np.zeros((2, 4, len(stride)))
     here[0] = 1.0
-    turned, missing = [here], [lost]
-    for _ in range(most):
-        here, lost = _step(here, lost, momentum, moments, stride)
-        turned.append(here)
+    series, missing = [], []
+    inertia = np.stack(tuple(moments))
+    for _ in range(most + 1):
+        spin = Turn.of_quaternion(here.T).to_body(momentum).over(moments)
+        terms = _series_by_numpy(here, np.stack(tuple(spin)), inertia, stride)
+        series.append(terms)
         missing.append(lost)
-    return np.stack(turned), np.stack(missing)
-
-
-def _step(q: np.ndarray, lost: np.ndarray, momentum: Vec, moments: Vec, step: np.ndarray):
-    """Turns (4, n) one step later, by Kahan's summation."""
-    spin = Turn.of_quaternion(q.T).to_body(momentum).over(moments)
-    change = _series_by_numpy(q, np.stack(tuple(spin)), np.stack(tuple(moments)), step) + lost
-    new = q + change
-    return new, change - (new - q)
+        change = np.add.reduce(terms[:0:-1], axis=0) + lost
+        after = here + change
+        here, lost = after, change - (after - here)
+    return np.stack(series), np.stack(missing)
 
 
 def product(p, q) -> list:
@@ -265,18 +267,30 @@ def _series_by_component(q, body_omega, inertia, step) -> list:
 
 
 def _series_by_numpy(q: np.ndarray, body_omega: np.ndarray, inertia: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """The same of the rows of arrays, from few operations: Python is slower than the numbers."""
+    """The terms of the same series, the place itself first, of the rows of arrays (order, 4, n)."""
     ratios = (np.roll(inertia, -1, axis=0) - np.roll(inertia, -2, axis=0)) / inertia
-    w, p = np.empty((ORDER + 1, *body_omega.shape)), np.empty((ORDER + 1, *q.shape))
-    w[0], p[0] = body_omega, q
+    scale = step * np.concatenate([np.full_like(q, 0.5), ratios])
+    terms = np.empty((ORDER + 1, 7, q.shape[1]))  # of the quaternion, then of the spin
+    terms[0] = np.concatenate([q, body_omega])
     for k in range(ORDER):
-        scale, back = step / (k + 1), w[k::-1]
-        turn = np.einsum("kin,kjn->ijn", p[: k + 1], back)
-        w[k + 1] = ratios * scale * np.einsum("kin,kin->in", w[: k + 1, (1, 2, 0)], back[:, (2, 0, 1)])
-        p[k + 1, 0] = -(turn[1, 0] + turn[2, 1] + turn[3, 2])
-        p[k + 1, 1:] = turn[0] + turn[(2, 3, 1), (2, 0, 1)] - turn[(3, 1, 2), (1, 2, 0)]
-        p[k + 1] *= 0.5 * scale
-    return np.add.reduce(p[:0:-1], axis=0)
+        pairs = np.einsum("kin,kjn->ijn", terms[: k + 1], terms[k::-1, 4:])
+        np.matmul(_RATES, pairs.reshape(21, -1), out=terms[k + 1])
+        terms[k + 1] *= scale / (k + 1)
+    return terms[:, :4]
+
+
+def _rates() -> np.ndarray:
+    """Which products of quaternion and spin (7 numbers) with the spin (3) make up their rates, but for factors."""
+    rates = np.zeros((7, 7, 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        rates[0, 1 + i, i] = -1.0
+        rates[1 + i, 0, i] = rates[1 + i, 1 + j, k] = 1.0
+        rates[1 + i, 1 + k, j] = -1.0
+        rates[4 + i, 4 + j, k] = 1.0
+    return rates.reshape(7, 21)
+
+
+_RATES = _rates()
 
 
 def _series_by_array(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:

@@ -76,21 +76,17 @@ class ExplicitStepper(eqx.Module):
         return HostStep(y + h * (b @ rates), h * (b_error @ rates), places, rates)
 
     def several_by_numpy(
-        self, rates_at: Callable[[list[np.ndarray]], list[np.ndarray]], y: np.ndarray, sizes: list[float]
+        self, rates_at: Callable[[np.ndarray], np.ndarray], y: np.ndarray, sizes: np.ndarray
     ) -> list[HostStep]:
         """Steps of several lengths from one place, as `by_numpy` takes them; rates are asked stage by stage."""
         a, b, b_error = _matrices(self)
-        rates = np.empty((len(sizes), len(b), len(y)))
-        places: list[list[np.ndarray]] = [[] for _ in sizes]
+        h = sizes[:, None]
+        rates, places = (np.empty((len(sizes), len(b), len(y))) for _ in range(2))
         for i in range(len(b)):
-            stage = [y + h * (a[i, :i] @ known[:i]) for h, known in zip(sizes, rates, strict=True)]
-            for k, (place, rate) in enumerate(zip(stage, rates_at(stage), strict=True)):
-                places[k].append(place)
-                rates[k, i] = rate
-        return [
-            HostStep(y + h * (b @ known), h * (b_error @ known), went, known)
-            for h, went, known in zip(sizes, places, rates, strict=True)
-        ]
+            places[:, i] = y + h * (a[i, :i] @ rates[:, :i])
+            rates[:, i] = rates_at(places[:, i])
+        ends, errors = y + h * (b @ rates), h * (b_error @ rates)
+        return [HostStep(*step) for step in zip(ends, errors, map(list, places), rates, strict=True)]
 
     def __call__(self, rate: Callable[[Scalar, Flat], Flat], t: Scalar, y: Flat, h: Scalar) -> Step:
         """The step from (t, y) over h; for many lanes at once if y has a second axis, and t and h have it too.

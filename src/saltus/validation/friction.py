@@ -167,7 +167,7 @@ def _rails(given: Case, law=None, **changes) -> systems.BallOnRails:
 @eqx.filter_jit
 def _sliding_contacts(ball: systems.BallOnRails, velocity):
     """Loads, friction, accelerations and power of a ball that slides on both rails."""
-    now = forces.sliding_contacts(ball, forces.place_contacts(ball, jnp.zeros(()), velocity), velocity)
+    now = forces.contacts_under(ball, forces.place_contacts(ball, jnp.zeros(()), velocity), velocity)
     return now, now.power
 
 

@@ -24,11 +24,10 @@ from saltus.systems.ball_on_rails.forces import (
     Place,
     RailMotion,
     Scalar,
+    contacts_under,
     even_load,
     grip,
-    loads_of,
     place_contacts,
-    sliding_contacts,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def ray_angle(ball: BallOnRails, velocity: RailMotion) -> Scalar:
 def on_ray(ball: BallOnRails, place: Place, angle: Scalar, forward: Scalar) -> Contacts:
     """Creep: friction and acceleration do not change on the ray."""
     motion = jax.tree.map(lambda x: forward * x, ray_motion(ball, angle))
-    return sliding_contacts(ball, place, RailMotion.still(), motion)
+    return contacts_under(ball, place, RailMotion.still(), motion)
 
 
 def symmetric_acceleration(ball: BallOnRails, angle: Scalar, forward: Scalar) -> RailMotion:
@@ -148,20 +147,19 @@ def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
     return mu * drag / (C + mu * shift * lift * S), jnp.tan(angle)
 
 
-def resting(ball: BallOnRails, place: Place) -> Contacts:
+def resting(ball: BallOnRails) -> Reaction:
     """Static friction of a ball at rest: along the rails evenly, the moment by rolling resistance and spin torque."""
     S, C = jnp.sin(ball.half_angle), jnp.cos(ball.half_angle)
     held = ball.mass * ball.gravity * jnp.sin(ball.slope)
     limit = ball.law.rolling_capacity(even_load(ball))
     resistance = jnp.clip(-0.5 * ball.radius * held, -limit, limit)
     torque = (0.5 * ball.radius * held + resistance) * C / S
-    nothing, still = jnp.zeros(2), RailMotion.still()
-    reaction = Reaction(
+    nothing = jnp.zeros(2)
+    return Reaction(
         force=jnp.stack([jnp.full(2, -0.5 * held), nothing], -1),
         spin_torque=-jnp.asarray(LEAN) * torque,
         rolling_moment=jnp.stack([nothing, jnp.full(2, resistance)], -1),
     )
-    return Contacts(place, loads_of(ball, place, still, nothing), reaction, still)
 
 
 def rests(ball: BallOnRails) -> Array:

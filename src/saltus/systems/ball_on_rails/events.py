@@ -141,11 +141,11 @@ def seat(ball: BallOnRails, state: State) -> State:
         state = choose(straight, _straight(ball, state), state)
     else:
         still = size(ball.speeds(state.v)) <= NEAR_REST * ball.speed
-        state = choose(still, _at_rest(ball, state), state)
+        state = jax.lax.cond(still, functools.partial(_at_rest, ball), _unchanged, state)
     place = forces.place_contacts(ball, state.q.tilt, state.v)
     if ball.secure:
         return state
-    loads = forces.sliding_contacts(ball, place, state.v).loads
+    loads = forces.contacts_under(ball, place, state.v).loads
     lost = (loads.margin < 0.0) & (state.mode == SLIP)
     jammed = (state.mode == SLIP).all() & (loads.determinant <= SINGULAR)
     return replace_parts(state, mode=jnp.where(jammed, JAMMED, jnp.where(lost, OPEN, state.mode)))
@@ -163,7 +163,13 @@ def _land(ball: BallOnRails, state: State, index) -> State:
     rate = -state.v.tilt * jnp.cos(2 * ball.half_angle)
     rocks = rate > NEAR_STICK * ball.speed / ball.radius
     down = on_both(ball, state, jnp.where(rocks, rate, 0.0))
-    return choose(rocks, replace_parts(down, mode=jnp.where(state.mode == OPEN, SLIP, OPEN)), seat(ball, down))
+    other = replace_parts(down, mode=jnp.where(state.mode == OPEN, SLIP, OPEN))
+    return jax.lax.cond(rocks, _unchanged, functools.partial(seat, ball), choose(rocks, other, down))
+
+
+def _unchanged(state: State) -> State:
+    """For `jax.lax.cond`: to find how the ball comes to rest takes long, and few events need it."""
+    return state
 
 
 def _straight(ball: BallOnRails, state: State) -> State:

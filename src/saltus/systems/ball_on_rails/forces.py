@@ -7,6 +7,7 @@ it and the other way round; all laws with a fixed spot are proportional to the l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -19,6 +20,7 @@ from saltus.contacts.ball_contact import ContactMotion, contact_motion, moment, 
 from saltus.hybrid import Parts, part
 from saltus.laws.friction import Reaction
 from saltus.laws.friction.base import direction
+from saltus.systems.ball_common import choose
 
 if TYPE_CHECKING:
     from saltus.systems.ball_on_rails.system import BallOnRails
@@ -171,30 +173,46 @@ def place_contacts(
     return Place(one, ~is_open, kept, leans, centre, _mask(motion, ~is_open))
 
 
-def sliding_contacts(
-    ball: BallOnRails, place: Place, velocity: RailMotion, motion: ContactMotion | None = None
+def contacts_under(
+    ball: BallOnRails,
+    place: Place,
+    velocity: RailMotion,
+    motion: ContactMotion | None = None,
+    held: tuple[Bool[Array, ""], Callable[[Loads], Reaction]] | None = None,
 ) -> Contacts:
-    """Every contact that touches slides: loads, friction and accelerations.
+    """Loads, friction and accelerations.
 
-    Friction follows `motion` where it is given, otherwise the motion of the place.
+    Args:
+        ball: The ball.
+        place: Where it touches.
+        velocity: How it moves.
+        motion: What the friction of sliding contacts follows; the motion of the place if not given.
+        held: Whether the contacts do not slide, and what friction then is under which loads. These are without
+            friction across the rails.
     """
     motion = place.motion if motion is None else motion
 
     def friction(load):
         return ball.law.reaction(motion.slip, motion.spin, load, motion.rolling)
 
+    def loads_under(unit):
+        across = unit if held is None else jnp.where(held[0], 0.0, unit)
+        return loads_of(ball, place, velocity, across)
+
     if ball.law.proportional:
         unit = friction(jnp.ones(2))
-        loads = loads_of(ball, place, velocity, unit.force[:, 1])
+        loads = loads_under(unit.force[:, 1])
         reaction = jax.tree.map(lambda x: x * loads.load.reshape(2, *[1] * (x.ndim - 1)), unit)
     else:
 
         def consistent(load):
-            return loads_of(ball, place, velocity, friction(load).force[:, 1] / load)
+            return loads_under(friction(load).force[:, 1] / load)
 
         load = consistent(jnp.full(2, even_load(ball))).load
         loads = consistent(_fixed_point(lambda load: consistent(load).load, load))
         reaction = friction(loads.load)
+    if held is not None:
+        reaction = choose(held[0], held[1](loads), reaction)
     return Contacts(place, loads, reaction, acceleration(ball, place, reaction))
 
 
@@ -231,26 +249,19 @@ def acceleration(ball: BallOnRails, place: Place, reaction: Reaction) -> RailMot
     return RailMotion(along, tilt, jnp.sum(turning, 0) / ball.inertia)
 
 
-def sticking_contacts(ball: BallOnRails, place: Place, velocity: RailMotion, reaction: Reaction) -> Contacts:
-    """Contacts with given friction, loads without friction across the rails."""
-    loads = loads_of(ball, place, velocity, jnp.zeros(2))
-    return Contacts(place, loads, reaction, acceleration(ball, place, reaction))
-
-
 def along_rails(force: Pair) -> Reaction:
     """Friction of point contacts along the rails only."""
     nothing = jnp.zeros(2)
     return Reaction(jnp.stack([force, nothing], -1), nothing, jnp.zeros((2, 2)))
 
 
-def rolling_on_one(ball: BallOnRails, place: Place, velocity: RailMotion) -> Reaction:
+def rolling_on_one(ball: BallOnRails, place: Place, velocity: RailMotion, loads: Loads) -> Reaction:
     """Friction that keeps the only contact at rest on its rail: no slip, and no spin of a finite spot."""
     motion = place.motion
     spin, rolling = jnp.sum(motion.spin), jnp.sum(motion.rolling, 0)
     resistance, torque = jnp.zeros(2), jnp.zeros(())
     if not ball.point:
-        load = jnp.sum(loads_of(ball, place, velocity, jnp.zeros(2)).load)
-        resistance = -ball.law.rolling_capacity(load) * direction(rolling)
+        resistance = -ball.law.rolling_capacity(jnp.sum(loads.load)) * direction(rolling)
         torque = ball.inertia * place.kept * velocity.tilt * rolling[1]
     turn = -ball.radius * velocity.tilt * place.kept * spin
     pull = ball.mass * (ball.gravity * jnp.sin(ball.slope) + turn)

@@ -147,26 +147,28 @@ class BallOnRails(AbstractSystem):
         direction = stick.sign_of(state.mode)
         if not self.point:
             return self._spots(state, place, direction[0])
-        holding = forces.along_rails(stick.forces_along(self, direction, place.motion.slip[:, 0]))
-        if not self.secure:
-            holding = choose(place.one_rail, forces.rolling_on_one(self, place, state.v), holding)
-        slides = (state.mode == SLIP).any()
-        return choose(
-            slides,
-            forces.sliding_contacts(self, place, state.v),
-            forces.sticking_contacts(self, place, state.v, holding),
-        )
+        straight = forces.along_rails(stick.forces_along(self, direction, place.motion.slip[:, 0]))
+
+        def holding(loads):
+            if self.secure:
+                return straight
+            return choose(place.one_rail, forces.rolling_on_one(self, place, state.v, loads), straight)
+
+        return forces.contacts_under(self, place, state.v, held=(~(state.mode == SLIP).any(), holding))
 
     def _spots(self, state: State, place: Place, forward: Scalar) -> Contacts:
         """Finite spots: sliding as they move, creeping on the ray, or at rest."""
         creeping = jax.tree.map(lambda x: forward * x, creep.ray_motion(self, state.q.creep_angle))
         motion = choose(forward != 0.0, creeping, place.motion)
-        result = forces.sliding_contacts(self, place, state.v, motion)
-        result = choose((state.mode == REST).any(), creep.resting(self, place), result)
-        if self.secure:
-            return result
-        rolling = forces.sticking_contacts(self, place, state.v, forces.rolling_on_one(self, place, state.v))
-        return choose((state.mode == STICK).any(), rolling, result)
+        sticks = (state.mode == STICK).any()
+
+        def holding(loads):
+            if self.secure:
+                return creep.resting(self)
+            return choose(sticks, forces.rolling_on_one(self, place, state.v, loads), creep.resting(self))
+
+        held = (state.mode == REST).any() | sticks
+        return forces.contacts_under(self, place, state.v, motion, (held, holding))
 
     def contacts_of(self, state: State) -> Place:
         """Where and how the ball touches in the present mode."""

@@ -171,13 +171,15 @@ def _mark(body, point) -> np.ndarray:
 
 
 def _parts(system, pairs: list, walls: list) -> tuple:
-    ones, twos = fill_rows(np.array(pairs, int).reshape(-1, 2)).T if pairs else (None, None)
-    found = [None if ones is None else (_rows_of(system.stock, ones), _rows_of(system.stock, twos))]
+    """The bodies of pairs, and walls with their bodies; None where there are none."""
+    of_pairs = of_walls = None
+    if pairs:
+        ones, twos = fill_rows(np.array(pairs, int)).T
+        of_pairs = (_rows_of(system.stock, ones), _rows_of(system.stock, twos))
     if walls:
-        found.append(
-            (jnp.asarray(fill_rows(_planes(system, walls))), _rows_of(system.stock, fill_rows(np.array(walls))[:, 1]))
-        )
-    return tuple(found)
+        bodies = _rows_of(system.stock, fill_rows(np.array(walls))[:, 1])
+        of_walls = (jnp.asarray(fill_rows(_planes(system, walls))), bodies)
+    return of_pairs, of_walls
 
 
 def _planes(system, walls: list) -> np.ndarray:

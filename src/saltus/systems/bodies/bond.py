@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +27,7 @@ from saltus.systems.bodies.columns import (
     marks_in,
     rows_in,
 )
-from saltus.systems.bodies.lying import Face
+from saltus.systems.bodies.lying import Face, turning
 
 HOLD = 10.0  # rate at which a gap that has opened by rounding is closed again, in units of the motion's own
 FLATNESS = 0.1  # see `closed`; for shapes with flats
@@ -70,6 +72,8 @@ class Contacts:
 class ContactForces:
     """The contact forces at an instant, and what they come from; forces and accelerations are times kappa.
 
+    Within a band each has an axis more, the first: several places are looked at together.
+
     Args:
         closed: The contacts.
         others: For each contact the product of the factors of all others.
@@ -84,7 +88,7 @@ class ContactForces:
 
     closed: ClosedContacts
     others: np.ndarray
-    kappa: float
+    kappa: np.ndarray
     along: np.ndarray
     direction: np.ndarray
     normal: np.ndarray
@@ -168,192 +172,215 @@ class Bond:
     def _unpack(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return rows_in(y, self.k), marks_in(y, self.k)
 
+    @functools.cached_property
+    def _held_ways(self) -> tuple[np.ndarray, np.ndarray]:
+        """What is held: every normal, then what sticks along both ways across. Contact and way of each."""
+        count, sticks = len(self.contacts.names), np.flatnonzero(self.contacts.sticks)
+        which = np.concatenate([np.arange(count), sticks, sticks])
+        return which, np.repeat([0, 1, 2], [count, len(sticks), len(sticks)])
+
+    @functools.cached_property
+    def _seats(self) -> np.ndarray:
+        """One where a side (second axis) of a contact is a body of the band (third axis), else zero."""
+        contacts, seats = self.contacts, np.zeros((len(self.contacts.names), 2, self.k))
+        seats[np.arange(contacts.n_pairs), 0, contacts.first] = 1.0
+        seats[np.arange(len(seats)), 1, contacts.second] = 1.0
+        return seats
+
+    @functools.cached_property
+    def _parts_together(self) -> tuple:
+        """The bodies and walls of each contact, once for each place that is looked at together."""
+        n, count = self.contacts.n_pairs, len(self.contacts.names)
+        return tuple(_repeat(*each) for each in zip(self.parts, (n, count - n), strict=True))
+
     # ---- contact forces -----------------------------------------------------------------------
 
     def closed_contacts(self, y: np.ndarray, flatness: float | None = None) -> ClosedContacts:
         """All contacts as they are."""
-        return self._closed_contacts_at([y], self.flatness if flatness is None else flatness)[0]
+        return ClosedContacts.of(self._contact_rows(y[None], self.flatness if flatness is None else flatness)[0])
 
-    def _closed_contacts_at(self, ys: list[np.ndarray], flatness: float) -> list[ClosedContacts]:
-        """All contacts as they are in each of several places."""
+    def _contact_rows(self, ys: np.ndarray, flatness: float) -> np.ndarray:
+        """All contacts as they are in each of several places; the compiled programs know one place, or `TOGETHER`."""
+        if len(ys) not in (1, TOGETHER):
+            whole = len(ys) - len(ys) % TOGETHER
+            cuts = [*range(TOGETHER, whole + 1, TOGETHER), *range(whole + 1, len(ys))]
+            return np.concatenate([self._contact_rows(some, flatness) for some in np.split(ys, cuts) if len(some)])
         n, count = self.contacts.n_pairs, len(self.contacts.names)
-        table = np.stack([self._table(y) for y in ys])
+        table, known = self._tables(ys), self.parts if len(ys) == 1 else self._parts_together
         found = np.empty((len(ys), count, WIDTH))
-        for part, rows, closed in ((0, slice(0, n), closed_pairs), (1, slice(n, count), closed_walls)):
+        for parts, rows, closed in ((known[0], slice(0, n), closed_pairs), (known[1], slice(n, count), closed_walls)):
             if rows.stop > rows.start:
                 asked = table[:, rows].reshape(-1, table.shape[-1])
-                parts = _repeat(self.parts[part], rows.stop - rows.start, len(ys))
                 found[:, rows] = closed(parts, asked, self.gravity, flatness).reshape(len(ys), -1, WIDTH)
-        return [ClosedContacts.of(rows) for rows in found]
+        return found
 
-    def _table(self, y: np.ndarray) -> np.ndarray:
-        """What the compiled programs are told of each contact."""
-        rows, marks = self._unpack(y)
+    def _tables(self, ys: np.ndarray) -> np.ndarray:
+        """What the compiled programs are told of each contact in each place."""
+        rows, marks = self._unpack(ys)
         contacts, n = self.contacts, self.contacts.n_pairs
-        table = np.empty((len(marks), 2 * ROW + 6))
-        table[:n, :ROW] = rows[contacts.first]
-        table[:n, CENTRE] += contacts.shift
-        table[n:, :ROW] = 0.0
-        table[:, ROW : 2 * ROW] = rows[contacts.second]
-        table[:, 2 * ROW :] = marks.reshape(-1, 6)
+        table = np.empty((*marks.shape[:2], 2 * ROW + 6))
+        table[:, :n, :ROW] = rows[:, contacts.first]
+        table[:, :n, CENTRE] += contacts.shift
+        table[:, n:, :ROW] = 0.0
+        table[:, :, ROW : 2 * ROW] = rows[:, contacts.second]
+        table[:, :, 2 * ROW :] = marks.reshape(*marks.shape[:2], 6)
         return table
 
     def contact_forces(self, y: np.ndarray) -> ContactForces:
         """The forces that keep the contacts closed, and those that stick from slipping."""
-        return self._contact_forces(self.closed_contacts(y))
+        return _only_place(self._contact_forces(y[None]))
 
-    def _contact_forces(self, closed: ClosedContacts) -> ContactForces:
-        """Forces such that the gaps stay closed, and that what sticks does not slip.
+    def _contact_forces(self, ys: np.ndarray) -> ContactForces:
+        """Forces such that the gaps stay closed, and that what sticks does not slip, in each of several places.
 
         One linear system for the normal forces and the friction of contacts that stick; friction of those that slip is
         mu times the normal force against the slip. A gap and a rate left by errors are driven back to zero at the rate
         `HOLD`. Where a contact creeps, the direction of its slip follows from the forces themselves.
         """
         contacts, count = self.contacts, len(self.contacts.names)
-        kappa, hold = float(np.prod(closed.kappa)), HOLD * self.pace
-        others = np.array([np.prod(np.delete(closed.kappa, c)) for c in range(count)]) if count > 1 else np.ones(1)
-        rate = np.einsum("ci,ci->c", closed.normal, closed.slip)
-        along = np.einsum("cai,ci->ca", closed.across, closed.slip)
-        aim = others * closed.push + kappa * (2.0 * hold * rate + hold**2 * closed.gap)
-        lag = np.einsum("cai,ci->ca", closed.across, others[:, None] * closed.drag)
-        held = (lag + kappa * hold * along)[contacts.sticks]
-        aim = np.concatenate([aim, held[:, 0], held[:, 1]])
+        closed = ClosedContacts.of(self._contact_rows(ys, self.flatness))
+        kappa, hold = np.prod(closed.kappa, axis=1), HOLD * self.pace
+        others = np.stack([np.prod(np.delete(closed.kappa, c, axis=1), axis=1) for c in range(count)], axis=1)
+        rate = np.einsum("pci,pci->pc", closed.normal, closed.slip)
+        along = np.einsum("pcai,pci->pca", closed.across, closed.slip)
+        aim = others * closed.push + kappa[:, None] * (2.0 * hold * rate + hold**2 * closed.gap)
+        lag = np.einsum("pcai,pci->pca", closed.across, others[:, :, None] * closed.drag)
+        held = (lag + (kappa * hold)[:, None, None] * along)[:, contacts.sticks]
+        aim = np.concatenate([aim, held[:, :, 0], held[:, :, 1]], axis=1)
         which, rows, columns = self._held_directions(closed)
-        plain = np.einsum("csi,csi->c", rows[:count], columns[:count])
+        plain = np.einsum("pcsi,pcsi->pc", rows[:, :count], columns[:, :count])
         rows = self._spread(rows, which)
 
         def under(direction):
             """Forces and their effects if friction is against these directions of slip."""
             against = np.where(contacts.sticks[:, None], 0.0, -self.mu * direction)
             pushed = columns.copy()
-            pushed[:count] += np.einsum("ca,csai->csi", against, closed.effects[:, :, 1:])
+            pushed[:, :count] += np.einsum("pca,pcsai->pcsi", against, closed.effects[:, :, :, 1:])
             effects = self._spread(pushed, which)
-            coupling = rows.reshape(len(which), -1) @ effects.reshape(len(which), -1).T
+            coupling = rows @ effects.transpose(0, 2, 1)
             forces = _solve(coupling, -aim)
-            tangent = forces[:count, None] * against
-            tangent[contacts.sticks] = forces[count:].reshape(2, -1).T
-            return forces[:count], tangent, np.diagonal(coupling)[:count] / plain, np.tensordot(forces, effects, axes=1)
+            tangent = forces[:, :count, None] * against
+            tangent[:, contacts.sticks] = forces[:, count:].reshape(len(forces), 2, -1).transpose(0, 2, 1)
+            resistance = np.diagonal(coupling, axis1=1, axis2=2)[:, :count] / plain
+            return forces[:, :count], tangent, resistance, np.einsum("pm,pmi->pi", forces, effects)
 
         direction = self._direction(along)
         for c in np.flatnonzero(contacts.creeps).tolist():
-            sides = self._spread(closed.levers[c, :, 1:].transpose(1, 0, 2), np.array([c, c]))
-            direction[c] = _steady(direction, c, lambda tried, c=c, sides=sides: (
-                lag[c] + np.tensordot(sides, under(tried)[3], axes=2)
+            sides = self._spread(closed.levers[:, c, :, 1:].transpose(0, 2, 1, 3), np.array([c, c]))
+            direction[:, c] = _steady(direction, c, lambda tried, c=c, sides=sides: (
+                lag[:, c] + np.einsum("pai,pi->pa", sides, under(tried)[3])
             ))  # fmt: skip
-        return ContactForces(closed, others, kappa, along, direction, *under(direction))
+        normal, tangent, resistance, moved = under(direction)
+        moved = moved.reshape(-1, self.k, 6)
+        return ContactForces(closed, others, kappa, along, direction, normal, tangent, resistance, moved)
 
     def grip(self, c: int) -> Bond:
         """The band with the contact `c` sticking, and without the slip that it still has."""
         sticks = self.contacts.sticks.copy()
         sticks[c] = True
         held = dataclasses.replace(self, contacts=dataclasses.replace(self.contacts, sticks=sticks))
-        closed, y = held.closed_contacts(self.start), self.start.copy()
+        y, closed = self.start.copy(), ClosedContacts.of(held._contact_rows(self.start[None], self.flatness))
         which, rows, columns = held._held_directions(closed)
         effects = held._spread(columns, which)
-        coupling = held._spread(rows, which).reshape(len(which), -1) @ effects.reshape(len(which), -1).T
-        along = np.einsum("cai,ci->ca", closed.across, closed.slip)[sticks]
-        rates = np.concatenate([np.einsum("ci,ci->c", closed.normal, closed.slip), along[:, 0], along[:, 1]])
-        moved = np.tensordot(_solve(coupling, -rates), effects, axes=1)
+        coupling = held._spread(rows, which) @ effects.transpose(0, 2, 1)
+        along = np.einsum("pcai,pci->pca", closed.across, closed.slip)[:, sticks]
+        across = np.einsum("pci,pci->pc", closed.normal, closed.slip)
+        rates = np.concatenate([across, along[:, :, 0], along[:, :, 1]], axis=1)
+        moved = np.einsum("pm,pmi->pi", _solve(coupling, -rates), effects).reshape(self.k, 6)
         rows_in(y, self.k)[:, MOTION] += moved
         return dataclasses.replace(held, start=y)
 
     def _held_directions(self, closed: ClosedContacts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What is held: every normal, then what sticks along both ways across. Contact, levers and effects of each."""
-        sticks, all_of_them = np.flatnonzero(self.contacts.sticks), np.arange(len(self.contacts.names))
-        which = np.concatenate([all_of_them, sticks, sticks])
-        way = np.repeat([0, 1, 2], [len(all_of_them), len(sticks), len(sticks)])
-        return which, closed.levers[which, :, way], closed.effects[which, :, way]
+        """Of which contact each direction is that is held (`_held_ways`); levers and effects of each, by sides."""
+        which, way = self._held_ways
+        levers, effects = (sides.transpose(0, 1, 3, 2, 4)[:, which, way] for sides in (closed.levers, closed.effects))
+        return which, levers, effects
 
     def _direction(self, along: np.ndarray) -> np.ndarray:
         """Direction of slip; next to no slip it is the one that the contact has set out with."""
         turned = along + BLEND * self.stop * self.contacts.heading
-        return turned / np.maximum(np.sqrt(np.sum(turned * turned, axis=1, keepdims=True)), 1e-300)
+        return turned / np.maximum(np.sqrt(np.sum(turned * turned, axis=-1, keepdims=True)), 1e-300)
 
     def _spread(self, sides: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """What belongs to the two sides of contacts put where their bodies are."""
-        found = np.zeros((len(which), self.k, 6))
-        rows = np.arange(len(which))
-        found[rows, self.contacts.second[which]] = sides[:, 1]
-        pairs = which < self.contacts.n_pairs
-        found[rows[pairs], self.contacts.first[which[pairs]]] = sides[pairs, 0]
-        return found
+        """What belongs to the two sides of contacts put where their bodies are: one row for each, all bodies in it."""
+        found = np.einsum("msk,pmsi->pmki", self._seats[which], sides)
+        return found.reshape(*found.shape[:2], -1)
 
     # ---- the contract of a band ---------------------------------------------------------------
 
     def rate(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rates of the variables and guards."""
-        at = self.contact_forces(y)
-        return self._rate(at, y), self._guards(at, y)
+        at = self._contact_forces(y[None])
+        return self._rates(at, y[None])[0], self._guards(at, y)
 
-    def rates(self, ys: list[np.ndarray]) -> list[np.ndarray]:
+    def rates(self, ys: np.ndarray) -> np.ndarray:
         """Rates of the variables at several places: the compiled programs are called once for all."""
-        found = self._closed_contacts_at(ys, self.flatness)
-        return [self._rate(self._contact_forces(closed), y) for closed, y in zip(found, ys, strict=True)]
+        return self._rates(self._contact_forces(ys), ys)
 
-    def _rate(self, at: ContactForces, y: np.ndarray) -> np.ndarray:
+    def _rates(self, at: ContactForces, ys: np.ndarray) -> np.ndarray:
         """How all variables change: time and energy lost, then rows of the bodies, then marks of the contacts."""
-        rows = self._unpack(y)[0]
-        closed, kappa, contacts = at.closed, at.kappa, self.contacts
-        spin = np.empty((self.k, 3))
-        spin[contacts.first] = closed.spin[: contacts.n_pairs, 0]
-        spin[contacts.second] = closed.spin[:, 1]
-        change = np.empty((self.k, ROW))
-        change[:, CENTRE] = kappa * rows[:, VELOCITY]
-        change[:, QUATERNION] = 0.5 * kappa * _turning(rows[:, TURNING], rows[:, QUATERNION])
-        change[:, VELOCITY] = kappa * self.gravity + at.moved[:, :3]
-        change[:, TURNING] = kappa * spin + at.moved[:, 3:]
-        marks = at.others[:, None, None] * (closed.move + HOLD * self.pace * closed.miss)
-        marks[contacts.n_pairs :, 0] = 0.0  # a wall has no mark
-        lost = -np.sum(at.tangent * at.along)
-        return np.concatenate([[kappa, lost], change.ravel(), marks.ravel()])
+        rows, _ = self._unpack(ys)
+        closed, kappa, contacts = at.closed, at.kappa[:, None, None], self.contacts
+        spin = np.empty((len(ys), self.k, 3))
+        spin[:, contacts.first] = closed.spin[:, : contacts.n_pairs, 0]
+        spin[:, contacts.second] = closed.spin[:, :, 1]
+        change = np.empty(ys.shape)
+        change[:, CLOCK] = at.kappa
+        change[:, LOST] = -np.sum(at.tangent * at.along, axis=(1, 2))
+        rate, run = self._unpack(change)
+        rate[:, :, CENTRE] = kappa * rows[:, :, VELOCITY]
+        rate[:, :, QUATERNION] = 0.5 * kappa * turning(rows[:, :, TURNING], rows[:, :, QUATERNION])
+        rate[:, :, VELOCITY] = kappa * self.gravity + at.moved[:, :, :3]
+        rate[:, :, TURNING] = kappa * spin + at.moved[:, :, 3:]
+        run[:] = at.others[:, :, None, None] * (closed.move + HOLD * self.pace * closed.miss)
+        run[:, contacts.n_pairs :, 0] = 0.0  # a wall has no mark
+        return change
 
     def _guards(self, at: ContactForces, y: np.ndarray) -> np.ndarray:
-        """The guards in the order of `names`: release (twice), slip or stick, jam, and those of a face."""
-        guards = [at.normal, at.normal + at.kappa * self.contacts.slack]
+        """The guards in one place, in the order of `names`: release (twice), slip or stick, jam, those of a face."""
+        (normal,), (tangent,) = at.normal, at.tangent
+        guards = [normal, normal + at.kappa * self.contacts.slack]
         if self.mu > 0.0:
-            speed, size = (np.sqrt(np.sum(x * x, axis=1)) for x in (at.along, at.tangent))
-            guards.append(np.where(self.contacts.sticks, self.mu * at.normal - size, speed - self.stop))
-            guards.append(at.resistance - LEAST_RESISTANCE)
+            speed, size = (np.sqrt(np.sum(x * x, axis=1)) for x in (at.along[0], tangent))
+            guards.append(np.where(self.contacts.sticks, self.mu * normal - size, speed - self.stop))
+            guards.append(at.resistance[0] - LEAST_RESISTANCE)
         if self.face is not None:
             row, mark = rows_in(y, self.k)[0], marks_in(y, self.k)[0, 1]
             energy = self.face.rocking_energy(row[CENTRE], row[VELOCITY], row[TURNING])
             guards.append([energy / self.face.limit - 1.0, 1.0 if self.inside else self.face.outside(mark)])
         return np.concatenate(guards)
 
-    def clock(self, y: np.ndarray) -> float:
+    def clock(self, y: np.ndarray) -> Any:
         """Time since the start [s]."""
-        return float(y[CLOCK])
+        return y[..., CLOCK]
 
     def tidy(self, y: np.ndarray) -> np.ndarray:
-        """With quaternions of length one."""
+        """With quaternions of length one; of one place or of several."""
         rows, _ = self._unpack(y)
-        rows[:, QUATERNION] /= np.sqrt(np.sum(rows[:, QUATERNION] ** 2, axis=1, keepdims=True))
+        rows[..., QUATERNION] /= np.sqrt(np.sum(rows[..., QUATERNION] ** 2, axis=-1, keepdims=True))
         return y
 
     def rows(self, y: np.ndarray, whole: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Place and orientation; velocities and the sum of normal forces (if `whole`); energy lost to friction."""
-        return self._rows(y, self.closed_contacts(y) if whole else None)
+        forces = self._normal_forces(y[None])[0] if whole else np.zeros(self.k)
+        return self._row(y, forces)
 
-    def several_rows(self, ys: list[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """The same at several places: the compiled programs are called for as many at once as steps ask for."""
-        known: list[ClosedContacts] = []
-        whole = len(ys) - len(ys) % TOGETHER
-        for k in range(0, whole, TOGETHER):
-            known += self._closed_contacts_at(ys[k : k + TOGETHER], self.flatness)
-        known += [self.closed_contacts(y) for y in ys[whole:]]
-        return [self._rows(y, closed) for y, closed in zip(ys, known, strict=True)]
+    def several_rows(self, ys: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """The same at several places."""
+        return [self._row(y, forces) for y, forces in zip(ys, self._normal_forces(ys), strict=True)]
 
-    def _rows(self, y: np.ndarray, closed: ClosedContacts | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See `rows`; without the contacts the forces are left zero."""
+    def _normal_forces(self, ys: np.ndarray) -> np.ndarray:
+        """The sum of normal forces on each body, in each of several places [N]."""
+        at, on = self._contact_forces(ys), np.zeros((self.k, len(ys)))
+        with np.errstate(divide="ignore"):
+            forces = (at.normal / at.kappa[:, None]).T
+        np.add.at(on, self.contacts.second, forces)
+        np.add.at(on, self.contacts.first, forces[: self.contacts.n_pairs])
+        return on.T
+
+    def _row(self, y: np.ndarray, forces: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         rows, _ = self._unpack(y)
-        on = np.zeros(self.k)
-        if closed is not None:
-            at = self._contact_forces(closed)
-            with np.errstate(divide="ignore"):
-                forces = at.normal / at.kappa
-            np.add.at(on, self.contacts.second, forces)
-            np.add.at(on, self.contacts.first, forces[: self.contacts.n_pairs])
-        return rows[:, PLACE].copy(), np.concatenate([rows[:, MOTION], on[:, None]], axis=1), y[[LOST]]
+        return rows[:, PLACE].copy(), np.concatenate([rows[:, MOTION], forces[:, None]], axis=1), y[[LOST]]
 
     def scales(self, y: np.ndarray) -> np.ndarray:
         """Size of each variable."""
@@ -386,46 +413,48 @@ class Bond:
         return dataclasses.replace(self, start=y, contacts=contacts, inside=inside)
 
 
-def _repeat(parts: tuple, count: int, times: int) -> tuple:
-    """The bodies and walls of so many contacts several times, as many as the compiled programs take."""
-    if times == 1:
-        return parts
-    which = fill_rows(np.tile(np.arange(count), times))
+def _only_place(found):
+    """What was found in a single place, without the axis over places."""
+    parts = {one.name: getattr(found, one.name) for one in dataclasses.fields(found)}
+    return type(found)(**{
+        name: part[0] if isinstance(part, np.ndarray) else _only_place(part) for name, part in parts.items()
+    })  # fmt: skip
+
+
+def _repeat(parts: tuple, count: int) -> tuple:
+    """The bodies and walls of so many contacts `TOGETHER` times, as many as the compiled programs take."""
+    which = fill_rows(np.tile(np.arange(count), TOGETHER)) if count else []
     return jax.tree.map(lambda leaf: np.asarray(leaf)[which], parts)
 
 
 def _steady(directions: np.ndarray, c: int, acceleration) -> np.ndarray:
-    """The direction of slip of contact `c` along which its slip grows: Newton's method on the angle."""
+    """The direction of slip of contact `c` along which its slip grows, in each place: Newton's method on the angle."""
 
-    def turning(angle):
-        way = np.array([np.cos(angle), np.sin(angle)])
+    def turning_at(angle):
+        way = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         tried = directions.copy()
-        tried[c] = way
+        tried[:, c] = way
         grows = acceleration(tried)
-        return way[0] * grows[1] - way[1] * grows[0], float(np.linalg.norm(grows))
+        return way[:, 0] * grows[:, 1] - way[:, 1] * grows[:, 0], np.linalg.norm(grows, axis=1)
 
-    angle = float(np.arctan2(directions[c, 1], directions[c, 0]))
+    angle = np.arctan2(directions[:, c, 1], directions[:, c, 0])
+    going = np.ones(len(angle), bool)
     for _ in range(8):
-        value, size = turning(angle)
-        slope = (turning(angle + 1e-6)[0] - turning(angle - 1e-6)[0]) / 2e-6
-        step = -value / slope if slope != 0.0 else 0.0
-        angle += float(np.clip(step, -0.5, 0.5))
-        if abs(step) < 1e-11 or size == 0.0:
+        value, size = turning_at(angle)
+        slope = (turning_at(angle + 1e-6)[0] - turning_at(angle - 1e-6)[0]) / 2e-6
+        step = np.where(slope != 0.0, -value / np.where(slope != 0.0, slope, 1.0), 0.0)
+        angle = angle + np.where(going, np.clip(step, -0.5, 0.5), 0.0)
+        going &= ~(np.abs(step) < 1e-11) & (size != 0.0)
+        if not going.any():
             break
-    return np.array([np.cos(angle), np.sin(angle)])
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def _solve(coupling: np.ndarray, right: np.ndarray) -> np.ndarray:
-    if len(right) == 1:
-        return right / coupling[0]
+    """Forces from linear systems, one for each place."""
+    if right.shape[1] == 1:
+        return right / coupling[:, 0]
     # A body held more than once over leaves forces undetermined: take those of least size.
-    return np.linalg.solve(coupling + 1e-13 * np.diag(np.abs(np.diagonal(coupling))), right)
-
-
-def _turning(omega: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The quaternion (0, omega) times q."""
-    a, b, c = omega.T
-    w, x, y, z = q.T
-    return np.stack(
-        [-a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x], axis=1
-    )
+    size = np.abs(np.diagonal(coupling, axis1=1, axis2=2))
+    softer = coupling + 1e-13 * size[:, :, None] * np.eye(size.shape[1])
+    return np.linalg.solve(softer, right[:, :, None])[:, :, 0]

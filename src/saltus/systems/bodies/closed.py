@@ -30,7 +30,9 @@ SIZES = (8, 16, 32, 64, 128)  # numbers of contacts that are compiled; the least
 
 @dataclasses.dataclass(frozen=True)
 class ClosedContacts:
-    """Closed contacts of two partners each, along the first axis; what is marked (kappa) is given times kappa.
+    """Closed contacts of two partners each; what is marked (kappa) is given times kappa.
+
+    Contacts run along the first axis, or along the second where the first runs over several places of a band.
 
     Args:
         normal: Outward normal of the first.
@@ -65,7 +67,7 @@ class ClosedContacts:
     @staticmethod
     def of(rows: np.ndarray) -> ClosedContacts:
         """From rows of numbers, as the compiled programs give them."""
-        parts = {name: rows[:, begin:end].reshape(-1, *shape) for name, (begin, end, shape) in _PLACES.items()}
+        parts = {name: rows[..., one].reshape(*rows.shape[:-1], *shape) for name, (one, shape) in _PLACES.items()}
         return ClosedContacts(**parts)
 
 
@@ -76,7 +78,7 @@ _SHAPES = {
 _ENDS = np.cumsum([int(np.prod(shape)) for shape in _SHAPES.values()])
 WIDTH = int(_ENDS[-1])  # numbers of one contact
 _PLACES = {
-    name: (int(end - np.prod(shape)), int(end), shape)
+    name: (slice(int(end - np.prod(shape)), int(end)), shape)
     for (name, shape), end in zip(_SHAPES.items(), _ENDS, strict=True)
 }
 

@@ -18,9 +18,9 @@ ARGUMENTS = (CENTRE, VELOCITY, QUATERNION, TURNING)  # in the order in which `Bo
 
 def rows_in(y: np.ndarray, count: int) -> np.ndarray:
     """The rows of so many bodies in the variables of a band; a view."""
-    return y[HEAD : HEAD + ROW * count].reshape(count, ROW)
+    return y[..., HEAD : HEAD + ROW * count].reshape(*y.shape[:-1], count, ROW)
 
 
 def marks_in(y: np.ndarray, count: int) -> np.ndarray:
     """The marks of the contacts in the frames of both partners, behind the rows of so many bodies; a view."""
-    return y[HEAD + ROW * count :].reshape(-1, 2, 3)
+    return y[..., HEAD + ROW * count :].reshape(*y.shape[:-1], -1, 2, 3)

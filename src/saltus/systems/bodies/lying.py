@@ -14,7 +14,7 @@ References:
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -211,19 +211,19 @@ class LyingBody:
         change[LOST] = face.mass * self.mu * face.load * speed
         (rate,) = rows_in(change, 1)
         rate[CENTRE] = velocity
-        rate[QUATERNION] = 0.5 * _turning(omega, row[QUATERNION])
+        rate[QUATERNION] = 0.5 * turning(omega, row[QUATERNION])
         rate[VELOCITY] = face.pull - grip * velocity
         rate[TURNING] = -grip * face.mass * arm**2 / float(face.inertia[2]) * omega
         return change, np.full(len(self.names), speed - self.stop)
 
-    def clock(self, y: np.ndarray) -> float:
+    def clock(self, y: np.ndarray) -> Any:
         """Time since the start [s]."""
-        return float(y[CLOCK])
+        return y[..., CLOCK]
 
     def tidy(self, y: np.ndarray) -> np.ndarray:
         """With a quaternion of length one."""
-        (row,) = rows_in(y, 1)
-        row[QUATERNION] /= np.sqrt(np.sum(row[QUATERNION] ** 2))
+        rows = rows_in(y, 1)
+        rows[..., QUATERNION] /= np.sqrt(np.sum(rows[..., QUATERNION] ** 2, axis=-1, keepdims=True))
         return y
 
     def rows(self, y: np.ndarray, whole: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -256,6 +256,10 @@ def _matrix(q: np.ndarray) -> np.ndarray:
     ])  # fmt: skip
 
 
-def _turning(omega: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The quaternion (0, omega) times q."""
-    return np.append(-omega @ q[1:], q[0] * omega + np.cross(omega, q[1:]))
+def turning(omega: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The quaternion (0, omega) times q; their numbers along the last axis."""
+    a, b, c = np.moveaxis(omega, -1, 0)
+    w, x, y, z = np.moveaxis(q, -1, 0)
+    return np.stack(
+        [-a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x], axis=-1
+    )

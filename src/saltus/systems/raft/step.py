@@ -61,7 +61,8 @@ class Trial(eqx.Module):
 
     chord: Space
     slope: Plane
-    rod_direction: Float[Array, "3 r"]
+    rod: Float[Array, "3 r"]  # at the end
+    rod_direction: Float[Array, "3 r"]  # mean
     lengthening: Float[Array, " r"]
     push: Float[Array, " r"]  # mean rod force
     left_over: Plane  # generalised force left over without friction
@@ -147,7 +148,7 @@ def attempt(raft: Raft, start: Begin, u: Plane, foreseen: Float[Array, " r"]) ->
     pull = rods.at_masses(direction * foreseen)
     across = (pull[2] - jnp.sum(slope * pull[:2], axis=0)) * upward
     reaction = jnp.abs(mass * (bend + raft.gravity * upward) - across)
-    return Trial(chord, slope, direction, lengthening, push, left_over, reaction, end)
+    return Trial(chord, slope, rod, direction, lengthening, push, left_over, reaction, end)
 
 
 class Friction(eqx.Module):
@@ -253,20 +254,26 @@ def solve(raft: Raft, start: Begin, guess: Plane) -> tuple[Plane, Trial, Frictio
         trial = attempt(raft, start, u, foreseen)
         return trial, friction(raft, start, trial, u, scale)
 
-    def body(carry):
-        u, foreseen, trial, rule, _, sweep = carry
+    def improve(u, foreseen, trial, rule, sweep):
         u, update = newton(raft, start, trial, u, rule)
         # Where rods and friction drive each other up (a locked raft), the reaction is left as it was in the end.
-        foreseen = jnp.where(sweep < YIELDING, update, foreseen)
+        return u, jnp.where(sweep <= YIELDING, update, foreseen)
+
+    def body(carry):
+        u, foreseen, trial, rule, _, sweep = carry
+        # The first sweep looks at the guess; so what is looked at stands once in the program.
+        u, foreseen = jax.lax.cond(
+            sweep == 0, lambda u, foreseen, *_: (u, foreseen), improve, u, foreseen, trial, rule, sweep
+        )
         trial, rule = look(u, foreseen)
         return u, foreseen, trial, rule, jnp.all(rule.error <= allowed), sweep + 1
 
     def going(carry):
-        return ~carry[-2] & (carry[-1] < SWEEPS)
+        return ~carry[-2] & (carry[-1] <= SWEEPS)
 
     foreseen = -start.stiffness * (start.length - start.rest)
-    trial, rule = look(guess, foreseen)
-    first = (guess, foreseen, trial, rule, jnp.all(rule.error <= allowed), 0)
+    nothing = jax.tree.map(lambda like: jnp.zeros(like.shape, like.dtype), jax.eval_shape(look, guess, foreseen))
+    first = (guess, foreseen, *nothing, jnp.asarray(False), 0)
     u, _, trial, rule, solved, _ = jax.lax.while_loop(going, body, first)
     return u, trial, rule, solved
 
@@ -274,10 +281,7 @@ def solve(raft: Raft, start: Begin, guess: Plane) -> tuple[Plane, Trial, Frictio
 def settle(raft: Raft, start: Begin, trial: Trial, stuck) -> Plane:
     """End velocities along the surface, out of the stretch of rods that are too stiff for the step."""
     end_velocity = 2.0 * trial.chord - start.velocity
-    x = trial.end
-    slope = jnp.stack(raft.surface.gradient(x[0], x[1]))
-    position = jnp.concatenate([x, raft.surface.height(x[0], x[1])[None]])
-    rod = raft.rods.between(position)
+    rod, slope = trial.rod, jnp.stack(raft.surface.gradient(trial.end[0], trial.end[1]))
     direction = rod * jax.lax.rsqrt(jnp.sum(rod * rod, axis=0) + NOTHING)
     weight = start.stiffness * start.duration**2 * start.stiff
     moves = ~stuck
