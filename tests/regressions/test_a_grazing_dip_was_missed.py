@@ -1,8 +1,8 @@
 """Grazing passes of a needle and a plate once dipped up to 1.7e-12 m deep and were certified as no contact.
 
 Every safe step went on from the rounded state after the one before, and near a grazing pass there are hundreds. Twelve
-restarts of the rotation moved the tip of the needle by up to 5e-14 m and its angular velocity by up to 4e-13 rad/s; why
-a restart costs that much was not looked into.
+restarts of the rotation moved the tip of the needle by up to 5e-14 m and its angular velocity by up to 4e-13 rad/s; for
+the angular velocity was taken over, which of a slender body rounding changes; now the angular momentum is.
 Of 43 random passes such as these, 10 were missed 1e-13 m deep and 2 even 5e-13 m deep;
 reckoned from the start each time none is, down to 3e-15 m.
 """

@@ -22,7 +22,7 @@ from saltus.shapes.body import Body
 # A gap below this fraction of the size counts as a touch (rounding of the gap itself is 3e-16).
 TOUCH = 4e-15
 MAX_STEPS = 20000
-ANCHOR = 10.0  # turn of both bodies after which the flight is reckoned from where it is [rad]
+ANCHOR = 1.0  # turn of both bodies after which the flight is reckoned from where it is [rad]
 POLISH_ROUNDS = 4
 NEWTON_ROUNDS = 8
 
@@ -148,13 +148,15 @@ class Flight(eqx.Module):
 
 
 def fly(bodies: tuple[Body, Body], start: Flight, duration: Array, compact: bool = False) -> Flight:
-    """The flight a while later."""
+    """The flight a while later; the angular momentum is that of the bodies as they were given."""
 
-    def turn(q, omega, inertia):
-        return rotation.free_rotation(q, omega, inertia, duration, compact)
+    def turn(q, omega, inertia, momentum):
+        return rotation.free_rotation(q, omega, inertia, duration, compact, momentum)
 
     inertias = jnp.stack([body.inertia for body in bodies])
-    quaternions, omegas = jax.vmap(turn)(start.quaternions, start.omegas, inertias)
+    first = take_off(bodies)
+    momenta = jax.vmap(rotation.angular_momentum)(first.quaternions, first.omegas, inertias)
+    quaternions, omegas = jax.vmap(turn)(start.quaternions, start.omegas, inertias, momenta)
     return Flight(start.t + duration, quaternions, omegas)
 
 
@@ -200,7 +202,7 @@ def _search(
 
     def step(carry):
         ahead, anchor, flight, seen, k, _, _, first = carry
-        # From an anchor, which is moved on after ten radians: near a grazing pass the errors of thousands of steps
+        # From an anchor, which is moved on after a radian or so: near a grazing pass the errors of thousands of steps
         # would add up, and to fly from the start would take the longer the longer the flight.
         flight = fly(bodies, anchor, flight.t - anchor.t + ahead, compact)
         far = (flight.t - anchor.t) * turning > ANCHOR

@@ -65,6 +65,7 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
     until, agility = jnp.asarray(until, float), Agility.of(body)
     touch = TOUCH * agility.radius
     pull = wall.normal @ gravity
+    momentum = rotation.angular_momentum(body.quaternion, body.angular_velocity, body.inertia)
 
     def place(t, q, omega):
         velocity = body.velocity + t * gravity
@@ -78,7 +79,7 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         ahead, anchor, t, *_, k, _, _, first = carry
         # From an anchor, as in `first_contact`.
         t = t + ahead
-        q, omega = rotation.free_rotation(anchor[1], anchor[2], body.inertia, t - anchor[0])
+        q, omega = rotation.free_rotation(anchor[1], anchor[2], body.inertia, t - anchor[0], momentum=momentum)
         far = (t - anchor[0]) * agility.turning > ANCHOR
         anchor = jax.tree.map(lambda new, old: jnp.where(far, new, old), (t, q, omega), anchor)
         here = place(t, q, omega)
@@ -111,7 +112,7 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
 
     def improve(_, carry):
         t, q, omega, change, _, _ = carry
-        q, omega = rotation.free_rotation(q, omega, body.inertia, change, compact=True)
+        q, omega = rotation.free_rotation(q, omega, body.inertia, change, compact=True, momentum=momentum)
         here = place(t + change, q, omega)
         motion = wall_motion(wall, here, gravity)
         next_change = jnp.where(closed, cubic_zero(motion.gap, motion.v, motion.a_eff, motion.gap3), 0.0)

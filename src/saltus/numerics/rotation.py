@@ -85,6 +85,7 @@ def free_rotation(
     inertia: Float[Array, " 3"],
     duration: Array | float,
     compact: bool = False,
+    momentum: Float[Array, " 3"] | None = None,
 ) -> tuple[Float[Array, " 4"], Float[Array, " 3"]]:
     """Orientation and angular velocity after torque-free rotation.
 
@@ -99,14 +100,24 @@ def free_rotation(
         inertia: Principal moments of inertia (only ratios matter).
         duration: Time, of either sign [s].
         compact: Quick to compile instead of quick in batches; the answer is the same.
+        momentum: Angular momentum in the lab, over the unit of `inertia`, where it is known from before: of a slender
+            body rounding changes the angular velocity, and who goes on from it again and again loses its spin.
 
     Returns:
         The quaternion and the angular velocity in the lab.
     """
-    body_omega = rotate_back(q, omega)
+    if momentum is None:
+        body_omega = rotate_back(q, omega)
+        momentum = rotate(q, inertia * body_omega)
+    else:
+        body_omega = rotate_back(q, momentum) / inertia
     turned = multiply(q, _relative_turn(body_omega, inertia, jnp.asarray(duration, float), compact))
-    momentum = rotate(q, inertia * body_omega)
     return turned, rotate(turned, rotate_back(turned, momentum) / inertia)
+
+
+def angular_momentum(q: Float[Array, " 4"], omega: Float[Array, " 3"], inertia: Float[Array, " 3"]) -> Array:
+    """Angular momentum in the lab of a body with these principal moments of inertia."""
+    return rotate(q, inertia * rotate_back(q, omega))
 
 
 def free_rotations(
