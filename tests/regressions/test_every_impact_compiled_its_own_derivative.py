@@ -6,18 +6,18 @@ import pytest
 
 from saltus.scenarios import load
 from saltus.scenarios.replace import replace_keys
-from saltus.systems.bodies import again
+from saltus.systems.bodies import impact_replay
 
 
 @pytest.mark.slow
 def test_all_impacts_and_all_calls_share_one_program(monkeypatch):
-    traced, struck = [], again.strike
+    traced, struck = [], impact_replay.strike
 
     def counted(*args):
         traced.append(1)
         return struck(*args)
 
-    monkeypatch.setattr(again, "strike", counted)
+    monkeypatch.setattr(impact_replay, "strike", counted)
     scenario = load("bouncing-egg", ["solve.until=1.2"]).scenario
     run = scenario.simulate()
     assert len(run.events) >= 3

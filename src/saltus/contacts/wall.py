@@ -99,15 +99,7 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
 
     no = jnp.zeros((), bool)
     take_off = (jnp.zeros(()), body.quaternion, body.angular_velocity)
-    start = (
-        jnp.asarray(begin, float),
-        take_off,
-        *take_off,
-        jnp.zeros((), int),
-        no,
-        no,
-        jnp.full((), jnp.inf),
-    )
+    start = (jnp.asarray(begin, float), take_off, *take_off, jnp.zeros((), int), no, no, jnp.full((), jnp.inf))
     _, _, t, q, omega, k, closed, over, first = jax.lax.while_loop(going, step, start)
 
     def improve(_, carry):
