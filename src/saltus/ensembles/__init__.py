@@ -35,3 +35,5 @@ __getattr__, __dir__ = late(
         "store": ("Store",),
     },
 )
+
+Interrupted = Interruption  # its name before, for code of users

@@ -5,3 +5,5 @@ from saltus.scenarios.catalogue import entries
 from saltus.scenarios.loader import LoadedScenario, load, loads
 
 __all__ = ["LoadedScenario", "Scenario", "entries", "load", "loads"]
+
+Loaded = LoadedScenario  # its name before, for code of users

@@ -51,6 +51,6 @@ __getattr__, __dir__ = late(
         "profile": ("AbstractProfile", "ButterflyProfile", "CircleProfile", "ProfileFunction"),
         "solid": ("Solid",),
         "superellipsoid": ("Superellipsoid",),
-        "support": ("SupportShape",),
+        "support": ("SupportShape", "Supported"),
     },
 )

@@ -131,6 +131,8 @@ class Body(eqx.Module):
         omega = self.angular_velocity + self.inverse_inertia() @ jnp.cross(arm, impulse)
         return self.with_motion(self.center, velocity, self.quaternion, omega)
 
+    moved, kicked = with_motion, with_impulse  # their names before, for code of users
+
 
 @brief_program
 def measure(shape: AbstractShape) -> tuple[Array, Array]:

@@ -115,3 +115,6 @@ class SupportShape(AbstractSampledShape):
         curvature = self._tangent_inverse(n, jnp.zeros(()))
         third = jax.jacfwd(jax.hessian(self._support))(n)
         return n, curvature, -jnp.einsum("abc,ai,bj,ck->ijk", third, curvature, curvature, curvature)
+
+
+Supported = SupportShape  # its name before, for code of users

@@ -45,7 +45,7 @@ __getattr__, __dir__ = late(
         "expression": ("Expression",),
         "gaussian": ("Gaussian",),
         "graph": ("Graph",),
-        "named": ("named_surface",),
+        "named": ("named", "named_surface"),
         "paraboloid": ("Paraboloid", "Saddle"),
         "plane": ("Plane",),
         "sphere": ("Dome", "Sphere"),

@@ -47,3 +47,6 @@ def named_terrain(description: Mapping[str, Any]) -> Terrain:
     surface = named_surface(description)
     checks.instance("surface", surface, Terrain, 'Give a table [surface] with type = "terrain".')
     return cast(Terrain, surface)  # as has just been checked
+
+
+named = named_surface  # its name before, for code of users

@@ -5,3 +5,5 @@ from saltus.systems.bodies.scattering import Scattering, scatter
 from saltus.systems.bodies.system import RigidBodies
 
 __all__ = ["RigidBodies", "Scattering", "fill_box", "scatter"]
+
+filled = fill_box  # its name before, for code of users

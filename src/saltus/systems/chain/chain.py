@@ -207,6 +207,8 @@ class Chain(AbstractSystem):
         """The state with the table part held, if static friction is enough; for states not built by `start`."""
         return starts.stick_where_held(self, state)
 
+    held = hold  # its name before, for code of users
+
     # Flow
 
     def table_mass(self, hanging: Array) -> Float[Array, ""]:
