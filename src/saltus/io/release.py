@@ -148,14 +148,15 @@ def inside(rings: Sequence[Ring], nodes: np.ndarray) -> np.ndarray:
 
 def neighbours(position: np.ndarray, reach: float) -> list[tuple[int, int]]:
     """Pairs of masses not farther apart than `reach`, seen from above."""
-    order = np.argsort(position[:, 0], kind="stable")
+    along = int(np.argmax(np.ptp(position, axis=0)))  # the longer side: few masses are beside each other there
+    order = np.argsort(position[:, along], kind="stable")
     ordered, found = position[order], []
-    for ahead in range(1, len(ordered)):  # each with the first, second, ... mass to its east
+    for ahead in range(1, len(ordered)):  # each with the first, second, ... mass ahead of it
         apart = ordered[ahead:] - ordered[:-ahead]
-        if not (apart[:, 0] <= reach).any():
+        if not (apart[:, along] <= reach).any():
             break
-        west = np.flatnonzero(np.sum(apart**2, axis=1) <= reach**2)
-        found += zip(order[west].tolist(), order[west + ahead].tolist(), strict=True)
+        near = np.flatnonzero(np.sum(apart**2, axis=1) <= reach**2)
+        found += zip(order[near].tolist(), order[near + ahead].tolist(), strict=True)
     return sorted((min(pair), max(pair)) for pair in found)
 
 
