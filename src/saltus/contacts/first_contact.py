@@ -154,8 +154,7 @@ def fly(bodies: tuple[Body, Body], start: Flight, duration: Array, compact: bool
         return rotation.free_rotation(q, omega, inertia, duration, compact, momentum)
 
     inertias = jnp.stack([body.inertia for body in bodies])
-    first = take_off(bodies)
-    momenta = jax.vmap(rotation.angular_momentum)(first.quaternions, first.omegas, inertias)
+    momenta = jnp.stack([body.angular_momentum() for body in bodies])
     quaternions, omegas = jax.vmap(turn)(start.quaternions, start.omegas, inertias, momenta)
     return Flight(start.t + duration, quaternions, omegas)
 

@@ -65,7 +65,7 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
     until, agility = jnp.asarray(until, float), Agility.of(body)
     touch = TOUCH * agility.radius
     pull = wall.normal @ gravity
-    momentum = rotation.angular_momentum(body.quaternion, body.angular_velocity, body.inertia)
+    momentum = body.angular_momentum()
 
     def place(t, q, omega):
         velocity = body.velocity + t * gravity

@@ -115,11 +115,6 @@ def free_rotation(
     return turned, rotate(turned, rotate_back(turned, momentum) / inertia)
 
 
-def angular_momentum(q: Float[Array, " 4"], omega: Float[Array, " 3"], inertia: Float[Array, " 3"]) -> Array:
-    """Angular momentum in the lab of a body with these principal moments of inertia."""
-    return rotate(q, inertia * rotate_back(q, omega))
-
-
 def free_rotations(
     q: np.ndarray, omega: np.ndarray, inertia: np.ndarray, which: np.ndarray, duration: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:

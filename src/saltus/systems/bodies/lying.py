@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from saltus.numerics.on_host import rotation_matrices
 from saltus.shapes.superellipsoid import Superellipsoid
 from saltus.systems.bodies.columns import (
     CENTRE,
@@ -80,7 +81,7 @@ class Face:
             return None
         axes, exponents = np.asarray(shape.axes)[member], np.asarray(shape.exponents)[member]
         normal = np.asarray(system.walls.normal)[wall - system.n]
-        tip = int(np.argmax(np.abs(_matrix(place_of(q[member]).quaternion).T @ normal)))
+        tip = int(np.argmax(np.abs(rotation_matrices(place_of(q[member]).quaternion).T @ normal)))
         sides = [axis for axis in range(3) if axis != tip]
         load = -float(plan.gravity @ normal)
         pull = plan.gravity + load * normal
@@ -244,16 +245,6 @@ class LyingBody:
         y = y.copy()
         y[:HEAD] = 0.0
         return dataclasses.replace(self, start=y)
-
-
-def _matrix(q: np.ndarray) -> np.ndarray:
-    """Rotation matrix of a quaternion."""
-    w, x, y, z = q
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
 
 
 def turning(omega: np.ndarray, q: np.ndarray) -> np.ndarray:
