@@ -8,6 +8,7 @@ search is compiled only if there is something to search; many runs at once (`bat
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import equinox as eqx
 import jax
@@ -15,19 +16,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from saltus.engines.flat import FlatSystem, Marks
+from saltus.engines.flat import FlatSystem, Look, Marks, Watch
 from saltus.engines.guard_test import GLANCES, may_fall, plain
 from saltus.engines.search import earliest_event
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import EPS, AbstractSteps, Stepper
-from saltus.engines.steppers import Scalar
-from saltus.engines.trial import Carry, Status, Trial
+from saltus.engines.steppers import Flat, Scalar, Step
+from saltus.engines.trial import Carry, Pace, Status, Trial
 from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.runge_kutta import cubic
 
 END = np.ones(1)  # of a step, as the only fraction at which it is looked at
 FEW_NUMBERS = 24  # of a state, up to which looks at it are taken one by one
 CUT = 0.25  # share that is left of a step in which a guard winds about zero
+REGROW = 2.0  # by how much a step that was cut may grow back
 MOST_CUTS = 3  # shorter steps that are tried before such a step is left to the search, which looks everywhere
 
 
@@ -36,7 +38,7 @@ class Flow(eqx.Module):
 
     Args:
         state: Where it ended.
-        h: Step to try next [s].
+        pace: How long steps are now.
         status: Why it ended (`Status`).
         t_next: End of the doubtful step, if there is one [s].
         over: Flat index of the guard whose border the start is beyond, if the status says so.
@@ -49,7 +51,7 @@ class Flow(eqx.Module):
     """
 
     state: State
-    h: Scalar
+    pace: Pace
     status: Int[Array, ""]
     t_next: Scalar
     over: Int[Array, ""]
@@ -99,7 +101,7 @@ class SearchResult(eqx.Module):
 def flow(
     system: AbstractSystem,
     state: State,
-    h: Scalar,
+    pace: Pace,
     until: Scalar,
     signs: Signs,
     stepper: Stepper,
@@ -108,8 +110,8 @@ def flow(
 ) -> Flow:
     """Flow from `state` to `until`, to a doubtful step, or until `capacity` steps are recorded.
 
-    A capacity of 0 records nothing and never comes back for a full record; a step `h` of 0 is
-    replaced by a guess. `signs` is what is known of the guards from the flow before.
+    A capacity of 0 records nothing and never comes back for a full record. A pace that is not known
+    is replaced by a guess. `signs` is what is known of the guards from the flow before.
     """
     flat = FlatSystem(system, state)
     armed, marks = flat.armed(), flat.marks()
@@ -117,7 +119,7 @@ def flow(
     start = Carry(
         t=state.t,
         y=y,
-        h=control.first_step(h),
+        pace=control.begin(pace),
         status=jnp.where(state.t >= until, Status.reached, Status.going),
         t_next=state.t,
         over=jnp.asarray(0),
@@ -135,7 +137,7 @@ def flow(
         start,
     )
     return Flow(
-        flat.state(end.t, end.y), end.h, end.status, end.t_next, end.over, end.signs, armed,
+        flat.state(end.t, end.y), end.pace, end.status, end.t_next, end.over, end.signs, armed,
         end.times, end.vectors, end.count, end.steps,
     )  # fmt: skip
 
@@ -148,21 +150,35 @@ def beyond_border(armed: Array, borders: np.ndarray, g: Array) -> tuple[Bool[Arr
     return over.any(), jnp.argmax(over)
 
 
-def try_step(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: Scalar, carry: Carry) -> Trial:
+def try_step(
+    flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: Scalar, carry: Carry, watch: Watch | None = None
+) -> Trial:
     """One step and the looks along it."""
-    t_new = control.target(carry.t, carry.h, until)
+    t_new = control.target(carry.t, carry.pace.h, until)
     h = t_new - carry.t
+
+    def worth(step: Step, end: Flat) -> Bool[Array, ""]:
+        return control.worth_looking(carry.y, step, end)
+
     if control.at_once(stepper, flat):
-        looked = stepper.with_looks(flat.at_once, carry.t, carry.y, h, GLANCES)
-        return Trial(t_new, looked.end, looked.step, carry.t + GLANCES * h, looked.places, looked.looks)
+        at_once = functools.partial(flat.at_once, watch=watch)
+        looked = stepper.with_looks(at_once, carry.t, carry.y, h, GLANCES, worth)
+        return Trial(t_new, looked.end, looked.step, worth(looked.step, looked.end), *looked.looks)
     y_new, step = control.take(flat, stepper, carry.t, carry.y, h)
     times = carry.t + GLANCES * h
     vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
-    if carry.y.size > FEW_NUMBERS:
-        guards = jax.vmap(flat.guards)(times, vectors)
-    else:  # one by one is less to compile, and no slower
-        guards = jax.lax.map(lambda look: flat.guards(*look), (times, vectors))
-    return Trial(t_new, y_new, step, times, vectors, guards)
+
+    def look() -> Look:
+        if carry.y.size > FEW_NUMBERS:
+            return jax.vmap(lambda t, y: flat.look(t, y, watch))(times, vectors)
+        # One by one is less to compile, and no slower.
+        return jax.lax.map(lambda place: flat.look(*place, watch), (times, vectors))
+
+    if not flat.sees:  # looks are short, and a question costs more
+        return Trial(t_new, y_new, step, jnp.asarray(True), *look())
+    nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), jax.eval_shape(look))
+    needed = worth(step, y_new)
+    return Trial(t_new, y_new, step, needed, *jax.lax.cond(needed, look, lambda: nothing))
 
 
 def judge_step(
@@ -170,23 +186,29 @@ def judge_step(
 ) -> Carry:
     """The step kept, rejected, or left for the search."""
     finite = jnp.isfinite(trial.y).all() & jnp.isfinite(trial.step.rate_after).all()
-    keep, h_next, status = control.judge(trial, carry, finite, armed, marks, order, until)
+    keep, pace, status = control.judge(trial, carry, finite, armed, marks, order, until)
     over, signs = carry.over, carry.signs
     if armed.size:
         g = trial.guards.at[0].set(signs.at_start(trial.guards[0]))
         sinks = signs.sunk(g[0], g[-1], (g > 0.0).any(axis=0))
         doubt = keep & (may_fall(g, armed) | (armed & sinks)).any()
         beyond, over = beyond_border(armed, marks.border, trial.guards[0])
+        beyond = beyond & trial.worth
         cut = jnp.asarray(False)
         if marks.winding.any() and not control.constant:
             winds = (may_fall(g, armed & marks.winding) & ~plain(g)).any()
             cut = doubt & winds & (signs.cuts < MOST_CUTS)
-            doubt, keep, h_next = doubt & ~cut, keep & ~cut, jnp.where(cut, CUT * (trial.t - carry.t), h_next)
+            doubt, keep = doubt & ~cut, keep & ~cut
+            h = trial.t - carry.t
+            # What was cut does not grow back at once: it would be cut again, and every other step be tried in vain.
+            pace = Pace(jnp.where(signs.cuts > 0, jnp.minimum(pace.h, REGROW * h), pace.h), pace.reach)
+            pace = jax.tree.map(lambda p, q: jnp.where(cut, p, q), Pace(CUT * h, carry.pace.reach), pace)
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
-        h_next = control.after_doubt(h_next, doubt)
-        signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.after_step(g), signs.after_rejection(g, cut))
-    carry = dataclasses.replace(carry, h=h_next, status=status, over=over, signs=signs)
+        pace = control.after_doubt(pace, doubt)
+        rejected = jax.tree.map(lambda p, q: jnp.where(trial.worth, p, q), signs.after_rejection(g, cut), signs)
+        signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.after_step(g), rejected)
+    carry = dataclasses.replace(carry, pace=pace, status=status, over=over, signs=signs)
     return _accept_step(carry, keep, trial.t, trial.y, until, capacity)
 
 
@@ -222,7 +244,7 @@ def search_flat(flat: FlatSystem, armed, t_next: Scalar, signs: Signs, stepper, 
     def look(fraction):
         if control.at_once(stepper, flat):
             looked = stepper.with_looks(flat.at_once, t0, y0, fraction * h, jnp.where(fraction > 0.0, END, 1.0 - END))
-            y, g = looked.places[0], looked.looks[0]
+            y, g = looked.places[0], looked.looks.guards[0]
         else:
             y, _ = control.take(flat, stepper, t0, y0, fraction * h)
             y = jnp.where(fraction > 0.0, y, y0)  # to the last bit: a guard that begins at zero must not fire

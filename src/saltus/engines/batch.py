@@ -48,7 +48,7 @@ from saltus.engines.loop import FOREVER
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps, AdaptiveSteps, ConstantSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
-from saltus.engines.trial import Carry, Status, Trial
+from saltus.engines.trial import Carry, Pace, Status, Trial
 from saltus.hybrid import State
 from saltus.hybrid.state import same_types
 from saltus.hybrid.system import checked_guards
@@ -268,8 +268,8 @@ def _begin_program(watch, one_by_one: bool) -> Callable[..., Lanes]:
 
         state, none, zero, peaks, signs, pile_up = each(one, (varying, start), one_by_one)
         number = jnp.arange(none.size)
-        h, t = 0.0 * state.t, state.t
-        return Lanes(number, varying, state, until, h, zero, t, none, zero, zero, t, peaks, signs, pile_up)
+        pace, t = Pace.unknown(state.t), state.t
+        return Lanes(number, varying, state, until, pace, zero, t, none, zero, zero, t, peaks, signs, pile_up)
 
     return _keep(begin, brief_program)
 
@@ -474,11 +474,11 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
 
     def step(value):
         carry, largest, count = value
-        trial, seen = _try_together(carry, lanes.until, together, control, stepper, watch)
+        trial = _try_together(carry, lanes.until, together, control, stepper, watch)
         after = jax.vmap(decide, in_axes=-1, out_axes=-1)(trial, carry, armed, lanes.until)
         going = carry.status == Status.going
         after = jax.tree.map(lambda new, old: jnp.where(going, new, old), after, carry)
-        return after, larger(largest, seen, after.count > carry.count), count + 1
+        return after, larger(largest, trial.watched, after.count > carry.count), count + 1
 
     vector = together(lambda flat, t: flat.vector(flat.like))
     start = first_carry(lanes, vector(lanes.state.t), control)
@@ -487,13 +487,13 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
     return accept_flow(lanes, dataclasses.replace(state, mode=lanes.state.mode), end, owner, largest)
 
 
-def _try_together(carry: Carry, until, together, control: AbstractSteps, stepper, watch) -> tuple[Trial, Array]:
-    """One step of a block of lanes and the looks along it; what is watched, there."""
+def _try_together(carry: Carry, until, together, control: AbstractSteps, stepper, watch) -> Trial:
+    """One step of a block of lanes and the looks along it."""
 
     def looks(flat, t, y):
-        return flat.guards(t, y), jnp.nan_to_num(watch(flat.system, flat.state(t, y)))
+        return flat.look(t, y, watch)
 
-    t_new = control.target(carry.t, carry.h, until)
+    t_new = control.target(carry.t, carry.pace.h, until)
     h = t_new - carry.t
     step = stepper(together(lambda flat, t, y: flat.rate(t, y)), carry.t, carry.y, h)
     project = together(lambda flat, t, y: flat.project(t, y))
@@ -503,4 +503,4 @@ def _try_together(carry: Carry, until, together, control: AbstractSteps, stepper
     vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, GLANCES[:, None, None])
     vectors = jax.lax.optimization_barrier(vectors)
     guards, seen = jax.lax.map(lambda look: together(looks)(*look), (times, vectors))
-    return Trial(t_new, y_new, step, times, vectors, guards), seen
+    return Trial(t_new, y_new, step, jnp.ones(h.shape, bool), guards, seen)

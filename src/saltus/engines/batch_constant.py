@@ -21,7 +21,7 @@ from saltus.engines.kernel import LaneFlow, flow_lanes, lanes_program
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps, ConstantSteps
 from saltus.engines.steppers import stepper
-from saltus.engines.trial import Status
+from saltus.engines.trial import Pace, Status
 from saltus.hybrid import AbstractSystem, State
 
 LOOKED, LOOKED_ON_CPU = 1 << 16, 256  # lanes that are looked into together: one size, so that little is compiled
@@ -117,7 +117,7 @@ def _begin(system, start: State, until, goes, watch: Watch, one_by_one: bool) ->
     status = jnp.where(goes, status, int(Status.reached)).astype(jnp.int32)
     by = jnp.where(goes, by, -1).astype(jnp.int32)
     return Lanes(
-        jnp.arange(none.size), arrays, start, until, 0.0 * start.t, status, start.t, by, none, none, start.t, peaks,
+        jnp.arange(none.size), arrays, start, until, Pace.unknown(start.t), status, start.t, by, none, none, start.t, peaks,
         signs, pile_up,
     )  # fmt: skip
 

@@ -18,17 +18,15 @@ from jaxtyping import Array, Float, Int
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import SearchResult, judge_step, search_flat, try_step
 from saltus.engines.fire import fire
-from saltus.engines.flat import FlatSystem
+from saltus.engines.flat import FlatSystem, Watch
 from saltus.engines.guard_test import GLANCES
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps
-from saltus.engines.trial import Carry, Status
+from saltus.engines.trial import Carry, Pace, Status
 from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.loops import in_pieces
 from saltus.numerics.peaks import highest
 from saltus.numerics.runge_kutta import cubic
-
-Watch = Callable[[AbstractSystem, State], Float[Array, " k"]]
 
 
 class Lanes(eqx.Module):
@@ -39,7 +37,7 @@ class Lanes(eqx.Module):
         varying: The numbers of the system that differ from run to run.
         state: Where it is.
         until: Time of its end [s].
-        h: Step to try next [s].
+        pace: How long its steps are now.
         status: `Status` of its flow.
         t_next: End of the step to look into, if the status says so [s].
         ended_by: Number of the guard that ended it, or -1.
@@ -55,7 +53,7 @@ class Lanes(eqx.Module):
     varying: AbstractSystem
     state: State
     until: Float[Array, " n"]
-    h: Float[Array, " n"]
+    pace: Pace
     status: Int[Array, " n"]
     t_next: Float[Array, " n"]
     ended_by: Int[Array, " n"]
@@ -92,7 +90,7 @@ def put(lanes: Lanes, rows: np.ndarray, moved: Lanes) -> None:
 def first_carry(lanes: Lanes, y, control: AbstractSteps) -> Carry:
     zero = jnp.zeros_like(lanes.status)
     return Carry(
-        t=lanes.state.t, y=y, h=control.first_step(lanes.h), status=lanes.status,
+        t=lanes.state.t, y=y, pace=control.begin(lanes.pace), status=lanes.status,
         t_next=lanes.t_next, over=zero, signs=lanes.signs, times=jnp.zeros((0, *zero.shape)),
         vectors=jnp.zeros((0, *zero.shape)), count=zero, steps=zero,
     )  # fmt: skip
@@ -116,10 +114,9 @@ def flow_one(
 
     def step(carry):
         before, largest = carry
-        trial = try_step(flat, stepper, control, lane.until, before)
+        trial = try_step(flat, stepper, control, lane.until, before, watch)
         after = judge_step(trial, before, armed, marks, stepper.order, control, lane.until, 0)
-        seen = _watched_values(flat, watch, trial.times, trial.vectors)
-        return after, larger(largest, seen, after.count > before.count)
+        return after, larger(largest, trial.watched, after.count > before.count)
 
     end, largest = jax.lax.while_loop(
         going_on, step, (first_carry(lane, flat.vector(lane.state), control), lane.largest)
@@ -137,7 +134,7 @@ def accept_flow(lanes: Lanes, state: State, end: Carry, owner, largest) -> Lanes
     if owner.size:
         ended_by = jnp.where(end.status == Status.over, owner[end.over], ended_by)
     return dataclasses.replace(
-        lanes, state=state, h=end.h, status=end.status, t_next=end.t_next, signs=end.signs,
+        lanes, state=state, pace=end.pace, status=end.status, t_next=end.t_next, signs=end.signs,
         ended_by=ended_by, steps=lanes.steps + end.steps, largest=largest,
     )  # fmt: skip
 
@@ -247,14 +244,15 @@ def fire_in_lane(
     system = eqx.combine(lane.varying, shared)
     done = fire(system, found, lane.pile_up, lane.largest, functools.partial(watch, system), one_by_one)
     fires, events = done.count > 0, lane.events + done.count
-    h = jnp.where(fires, control.after_jump(lane.h, done.state.t - lane.t_event), lane.h)
+    later = control.after_jump(lane.pace, done.state.t - lane.t_event)
+    pace = jax.tree.map(lambda new, old: jnp.where(fires, new, old), later, lane.pace)
     status = jnp.where(done.state.t < lane.until, Status.going, Status.reached)
     status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
     status = jnp.where(done.ended_by >= 0, Status.event, status)
     status = jnp.where(done.accumulates, Status.accumulation, status)
     status = jnp.where(lane.status == Status.not_finite, Status.not_finite, status)
     return dataclasses.replace(
-        lane, state=done.state, h=h, status=status, ended_by=done.ended_by, events=events, largest=done.largest,
+        lane, state=done.state, pace=pace, status=status, ended_by=done.ended_by, events=events, largest=done.largest,
         t_event=jnp.where(fires, done.state.t, lane.t_event), signs=done.signs, pile_up=done.pile_up,
     )  # fmt: skip
 
@@ -266,10 +264,5 @@ def _along(flat: FlatSystem, first: State, last: State, watch):
     slope0, slope1 = h * jax.lax.map(lambda end: flat.rate(*end), (times, ends))
     vectors = cubic(y0, slope0, y1, slope1, GLANCES[:, None])
     vectors = jnp.where(jnp.isfinite(vectors), vectors, y1)
-    times = first.t + GLANCES * h
-    return _watched_values(flat, watch, times, vectors)
-
-
-def _watched_values(flat: FlatSystem, watch, times, vectors):
-    """What is watched at these looks, one after the other: the program holds it once, and not side by side."""
-    return jax.lax.map(lambda look: jnp.nan_to_num(watch(flat.system, flat.state(*look))), (times, vectors))
+    # One after the other: the program holds it once, and not side by side.
+    return jax.lax.map(lambda place: flat.look(*place, watch).watched, (first.t + GLANCES * h, vectors))

@@ -19,7 +19,7 @@ from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import at_zero
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps, Stepper
-from saltus.engines.trial import Carry, Status
+from saltus.engines.trial import Carry, Pace, Status
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.state import same_types
 from saltus.hybrid.system import jump_of
@@ -55,7 +55,7 @@ class _Record(eqx.Module):
     """Steps and events as they are found: each slot is a step to a time, then perhaps the event of a guard there."""
 
     state: State
-    h: Array
+    pace: Pace
     t_event: Array
     due: Array
     signs: Signs
@@ -123,7 +123,7 @@ def _find(
     """Steps and events up to the end or a bound."""
     none = jnp.zeros(FlatSystem(system, start).armed().size, bool)
     begin = _Record(
-        state=start, h=jnp.asarray(0.0), t_event=start.t, due=none, signs=Signs.none(none.size),
+        state=start, pace=Pace.unknown(jnp.zeros(())), t_event=start.t, due=none, signs=Signs.none(none.size),
         status=jnp.where(start.t < until, Status.going, Status.reached), ended_by=jnp.asarray(-1),
         times=jnp.full(max_steps, jnp.inf), guards=jnp.full(max_steps, -1), slots=jnp.asarray(0),
         tried=jnp.asarray(0), events=jnp.asarray(0),
@@ -151,13 +151,13 @@ def _try_step(system, found: _Record, until, rule: Stepper, control: AbstractSte
     armed, marks = flat.armed(), flat.marks()
     zero = jnp.asarray(0)
     carry = Carry(
-        t=state.t, y=flat.vector(state), h=control.first_step(found.h),
+        t=state.t, y=flat.vector(state), pace=control.begin(found.pace),
         status=jnp.asarray(Status.going), t_next=state.t, over=zero, signs=found.signs, times=jnp.zeros(1),
         vectors=jnp.zeros((1, 1)), count=zero, steps=zero,
     )  # fmt: skip
     went = judge_step(try_step(flat, rule, control, until, carry), carry, armed, marks, rule.order, control, until, 0)
     kept, now, due = went.count > 0, flat.state(went.t, went.y), found.due
-    h, signs, status, ended_by = went.h, went.signs, went.status, found.ended_by
+    pace, signs, status, ended_by = went.pace, went.signs, went.status, found.ended_by
     if armed.size:
         owner = flat.guard_numbers()[0]
         doubtful = status == Status.doubtful
@@ -180,7 +180,7 @@ def _try_step(system, found: _Record, until, rule: Stepper, control: AbstractSte
     state = jax.tree.map(lambda new, old: jnp.where(kept, new, old), now, state)
     times = found.times.at[found.slots].set(jnp.where(kept, state.t, jnp.inf))
     return _Record(
-        state, h, found.t_event, due, signs, status, ended_by, times, found.guards, found.slots + kept,
+        state, pace, found.t_event, due, signs, status, ended_by, times, found.guards, found.slots + kept,
         found.tried + 1, found.events,
     )  # fmt: skip
 
@@ -202,9 +202,9 @@ def _fire(system, found: _Record, until, control: AbstractSteps, max_events: int
     events = found.events + 1
     status = jnp.where(after.t < until, Status.going, Status.reached)
     status = jnp.where((events >= max_events) & (status == Status.going), Status.full, status)
-    h = jnp.asarray(control.after_jump(found.h, after.t - found.t_event), float)
+    pace = jax.tree.map(jnp.asarray, control.after_jump(found.pace, after.t - found.t_event))
     return _Record(
-        after, h, after.t, due, signs, jnp.where(ends, Status.event, jnp.where(due.any() & (events < max_events),
+        after, pace, after.t, due, signs, jnp.where(ends, Status.event, jnp.where(due.any() & (events < max_events),
                                                                               Status.going, status)),
         jnp.where(ends, owner[which], found.ended_by), found.times.at[slot].set(found.state.t),
         found.guards.at[slot].set(which), slot + 1, found.tried, events,

@@ -99,8 +99,8 @@ def slopes(system: AbstractSystem, state: State) -> Float[Array, " g"]:
         return jax.jvp(flat.guards, here, (jnp.ones_like(state.t), flat.rate(*here)))[1]
 
     def guards_and_rate(t, y):
-        rate, _, guards = flat.at_once(t, y)
-        return guards, rate
+        rate, _, look = flat.at_once(t, y)
+        return look.guards, rate
 
     _, change, rate = jax.linearize(guards_and_rate, *here, has_aux=True)
     return change(jnp.ones_like(state.t), rate)

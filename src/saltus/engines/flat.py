@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -23,6 +24,18 @@ Scalar = Float[Array, ""]
 FORMS = 256  # forms of systems whose numbers of guard values are remembered
 _guard_sizes: dict[Any, tuple[int, ...]] = {}
 _last_sizes: ObjectFacts[tuple[tuple, tuple[int, ...]]] = ObjectFacts()
+
+
+# `watch(system, state)`, or `watch(system, state, seen)` with what `system.see` gave for systems that have that: what to
+# keep the largest values of.
+Watch = Callable[..., Float[Array, " k"]]
+
+
+class Look(NamedTuple):
+    """What a look at a state shows: the guards, and what is watched beside them."""
+
+    guards: Float[Array, " g"]
+    watched: Float[Array, " k"]
 
 
 class Marks(NamedTuple):
@@ -153,27 +166,47 @@ class FlatSystem(eqx.Module):
         """All guard values, one after the other."""
         return _join(_guard_values(self.system, self.state(t, y)))
 
+    @property
+    def sees(self) -> bool:
+        """Whether guards and what is watched share a part that is computed once (`AbstractSystem.see`)."""
+        return type(self.system).see is not AbstractSystem.see
+
     def entwined(self) -> bool:
         """Whether these three have much in common, which is computed once (`AbstractSystem.entwined`)."""
         return jax.default_backend() == "cpu" and self.system.entwined(self.mode)  # a GPU goes all ways at once
 
-    def at_once(self, t: Scalar, y: Flat, asked: Int[Array, ""] | None = None) -> tuple[Flat, Flat, Float[Array, " g"]]:
-        """Rate, projection and guard values by what they have in common; if only one is asked for, no more is right."""
+    def look(self, t: Scalar, y: Flat, watch: Watch | None = None) -> Look:
+        """Guard values, and what is watched beside them."""
+        state = self.state(t, y)
+        if not self.sees:
+            guards = self.guards(t, y)
+            return Look(guards, jnp.zeros(0) if watch is None else jnp.nan_to_num(watch(self.system, state)))
+        return self._look_by(state, _see(self.system, state), watch)
+
+    def _look_by(self, state: State, seen: Any, watch: Watch | None) -> Look:
+        watched = jnp.zeros(0) if watch is None else jnp.nan_to_num(watch(self.system, state, seen))
+        return Look(_join(self.system.guards_by(state, seen)), watched)
+
+    def at_once(
+        self, t: Scalar, y: Flat, asked: Int[Array, ""] | None = None, watch: Watch | None = None
+    ) -> tuple[Flat, Flat, Look]:
+        """Rate, projection and look by what they have in common; if only one is asked for, no more is right."""
         state = self.state(t, y)
         seen = _see(self.system, state)
         parts = (
             lambda: pack(self.system.rate_by(state, seen)),
             lambda: pack(self.system.project_by(state, seen)),
-            lambda: _join(self.system.guards_by(state, seen)),
+            lambda: self._look_by(state, seen, watch),
         )
         if asked is None:
             return parts[0](), parts[1](), parts[2]()
-        nothing = y, y, jnp.zeros(sum(self.guard_sizes()))
-        rate, projected, guards = (
+        like = jax.eval_shape(parts[2])
+        nothing = y, y, jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), like)
+        rate, projected, look = (
             jax.lax.cond(asked == one, part, lambda none=none: none)
             for one, part, none in zip(range(3), parts, nothing, strict=True)
         )
-        return rate, projected, guards
+        return rate, projected, look
 
     def armed(self) -> Bool[Array, " g"]:
         """Which guard values are watched in this mode."""

@@ -31,7 +31,7 @@ from saltus.engines.replay import Replay, labels, replay
 from saltus.engines.signs import SUNK, Signs
 from saltus.engines.step_control import AbstractSteps
 from saltus.engines.steppers import ExplicitStepper, ImplicitStepper
-from saltus.engines.trial import Status
+from saltus.engines.trial import Pace, Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
 from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.parts import as_numpy, refill
@@ -162,7 +162,7 @@ def run(
     record.add(start.t, vector, start.mode)
     events: list[Event] = []
     memory = _Memory.empty(sum(guard_sizes(system, start)))
-    state, h, t_segment = start, np.zeros(()), float(_as_numpy(start.t))
+    state, pace, t_segment = start, Pace.unknown(np.zeros(())), float(_as_numpy(start.t))
     budget = Budget(until, max_steps, t_segment)
     if not np.isfinite(vector).all():
         undefined = Outcome("not_finite", _undefined_text(t_segment, "the start is"))
@@ -170,9 +170,9 @@ def run(
     _prepare(system, start, memory, stepper, control)
     while True:
         went, found = _advance(
-            system, state, h, np.asarray(end_time), memory, stepper, control, capacity, record
+            system, state, pace, np.asarray(end_time), memory, stepper, control, capacity, record
         )  # fmt: skip
-        state, h = found.state if found else went.state, went.h
+        state, pace = found.state if found else went.state, went.pace
         t = float(_as_numpy(state.t))
         if progress is not None:
             progress(t, len(events))
@@ -181,7 +181,7 @@ def run(
             outcome, state = _fire(system, found, events, memory, record)
             t = float(_as_numpy(state.t))
             if len(events) > count:
-                h = np.asarray(control.after_jump(h, t - t_segment))
+                pace = control.after_jump(pace, t - t_segment)
                 t_segment = t
         else:
             outcome = _ending(system, went, until, state, t, memory)
@@ -214,13 +214,13 @@ def _prepare(system, start: State, memory: _Memory, stepper, control) -> None:
         prepare(move, system, stepper, control, *jax.tree.map(like, (start, np.zeros(()))))
 
 
-def _advance(system, state, h, until, memory: _Memory, stepper, control, capacity, record):
+def _advance(system, state, pace, until, memory: _Memory, stepper, control, capacity, record):
     """Flow on to the end of a doubtful step, to its event, or to another end; the steps are recorded.
 
     Returns:
         Where the flow went, and what was found in the doubtful step; None if there was none.
     """
-    went = _flow(system, state, h, until, memory.signs, stepper, control, capacity)
+    went = _flow(system, state, pace, until, memory.signs, stepper, control, capacity)
     count, steps, status = (int(_as_numpy(x)) for x in (went.count, went.steps, went.status))
     memory.signs = went.signs
     record.add(np.asarray(went.times)[:count], np.asarray(went.vectors)[:count], state.mode)
@@ -414,7 +414,7 @@ def _ending(system, went: Flow, until: float, state: State, t: float, memory) ->
         if math.isinf(until):
             return Outcome("finished", f"Still moving at t = {t:g} s, and nothing will happen.")
         return Outcome("finished", f"Reached t = {t:g} s.{_never_fired(system, went, state, memory)}")
-    if status is Status.stalled and not float(went.h) > 0.0:
+    if status is Status.stalled and not float(went.pace.h) > 0.0:
         return Outcome("not_finite", _undefined_text(t, "the acceleration is"))
     if status is Status.stalled:
         return Outcome(

@@ -17,7 +17,7 @@ from saltus.engines.collocation import CollocationStepper
 from saltus.engines.flat import FlatSystem, Marks
 from saltus.engines.guard_test import may_fall
 from saltus.engines.steppers import ExplicitStepper, Flat, ImplicitStepper, Scalar, Step
-from saltus.engines.trial import Carry, Status, Trial
+from saltus.engines.trial import Carry, Pace, Status, Trial
 from saltus.hybrid import AbstractSystem
 from saltus.numerics.runge_kutta import growth
 from saltus.programs.arrays import numbers
@@ -30,10 +30,10 @@ AGREE, ALIKE = 0.25, 1e-4  # share of the change of the rates in a step, and of 
 
 
 class Verdict(NamedTuple):
-    """Whether a step is kept, how long the next one is, and whether the flow goes on (`Status`)."""
+    """Whether a step is kept, how long the next ones are, and whether the flow goes on (`Status`)."""
 
     keep: Bool[Array, ""]
-    h: Scalar
+    pace: Pace
     status: Int[Array, ""]
 
 
@@ -49,8 +49,8 @@ class AbstractSteps(eqx.Module):
     project: bool = eqx.field(static=True, kw_only=True)
 
     @abc.abstractmethod
-    def first_step(self, h: Scalar) -> Scalar:
-        """The step to begin with where the flow before asks for `h`; 0: none is known [s]."""
+    def begin(self, pace: Pace) -> Pace:
+        """The pace to begin with after that of the flow before."""
 
     def take(self, flat: FlatSystem, stepper: Stepper, t: Scalar, y: Flat, h: Scalar) -> tuple[Flat, Step]:
         """One step, with the constraints restored."""
@@ -69,20 +69,24 @@ class AbstractSteps(eqx.Module):
     def target(self, t: Scalar, h: Scalar, until: Scalar) -> Scalar:
         """Time at which the next step ends [s]."""
 
+    def worth_looking(self, y: Flat, step: Step, end: Flat) -> Bool[Array, ""]:
+        """Whether a step from `y` to `end` may be kept, so that guards must be looked at along it."""
+        return jnp.asarray(True)
+
     @abc.abstractmethod
     def judge(self, trial: Trial, carry: Carry, finite, armed, marks: Marks, order: int, until) -> Verdict:
         """Whether a step that was tried is kept, whatever the guards say, and how long the next one is."""
 
     @abc.abstractmethod
-    def after_doubt(self, h: Scalar, doubt: Bool[Array, ""]) -> Scalar:
-        """The next step where `h` would be, if the last one was left for the search [s]."""
+    def after_doubt(self, pace: Pace, doubt: Bool[Array, ""]) -> Pace:
+        """The pace after a step, if that one was left for the search."""
 
     @abc.abstractmethod
-    def after_jump(self, h: Scalar, duration: Scalar | float) -> Scalar:
-        """The first step after a jump [s].
+    def after_jump(self, pace: Pace, duration: Scalar | float) -> Pace:
+        """The pace after a jump.
 
         Args:
-            h: Step that would be tried next without the jump [s].
+            pace: That without the jump.
             duration: Time since the jump before [s].
         """
 
@@ -102,29 +106,42 @@ class AdaptiveSteps(AbstractSteps):
     atol: Float[Array, ""]
     project: bool = eqx.field(static=True, kw_only=True, default=True)
 
-    def first_step(self, h: Scalar) -> Scalar:
-        return jnp.where(h > 0.0, h, 0.0)
+    def begin(self, pace: Pace) -> Pace:
+        return pace
 
     def target(self, t: Scalar, h: Scalar, until: Scalar) -> Scalar:
         return jnp.where(until - t < 1.01 * h, until, t + h)
 
     def judge(self, trial: Trial, carry: Carry, finite, armed, marks: Marks, order: int, until) -> Verdict:
         step, h = trial.step, trial.t - carry.t
-        scale = self.atol + self.rtol * jnp.maximum(jnp.abs(carry.y), jnp.abs(trial.y))
-        error = jnp.where(finite, _norm(step.error / scale), jnp.inf)
+        error = jnp.where(finite, self._error(carry.y, step, trial.y), jnp.inf)
         keep = error <= 1.0
-        factor = jnp.clip(growth(jnp.maximum(error, 1e-30), order), 0.2, jnp.where(keep, 10.0, 0.9))
-        h_next = h * factor
+        before, allowed = carry.pace, growth(jnp.maximum(error, 1e-30), order)
+        factor = jnp.clip(allowed, 0.2, jnp.where(keep, 10.0, 0.9))
+        # Where the steps that the error allows become shorter and shorter, as towards a stop, the next one is foreseen
+        # (Gustafsson): without that every other step is tried in vain.
+        reach = h * allowed
+        trend = jnp.where(keep & (before.reach > 0.0), jnp.clip(reach / before.reach, 0.2, 1.0), 1.0)
+        h_next = h * factor * trend
         # A step that was cut short by `until` says nothing against longer ones.
-        h_next = jnp.where(keep & (trial.t == until), jnp.maximum(h_next, carry.h), h_next)
+        h_next = jnp.where(keep & (trial.t == until), jnp.maximum(h_next, before.h), h_next)
         # The first step has no length: it only tells how fast the state changes.
-        begins = carry.h == 0.0
+        begins = before.h == 0.0
         h_next = jnp.where(begins, self._cautious(carry.y, step.rate_before, until - carry.t), h_next)
         keep = keep & ~begins
         # Asked so that a length that is no number ends the flow, too: it would be tried for ever.
         shortest = jnp.where(begins, 0.0, 4 * EPS * jnp.maximum(jnp.abs(carry.t), 1e-290))
         stalled = ~keep & ~(h_next > shortest)
-        return Verdict(keep, h_next, jnp.where(stalled, Status.stalled, Status.going))
+        pace = Pace(h_next, jnp.where(keep, reach, before.reach))
+        return Verdict(keep, pace, jnp.where(stalled, Status.stalled, Status.going))
+
+    def _error(self, y: Flat, step: Step, end: Flat) -> Scalar:
+        """Error of a step from `y` to `end`, in units of what is allowed."""
+        return _norm(step.error / (self.atol + self.rtol * jnp.maximum(jnp.abs(y), jnp.abs(end))))
+
+    def worth_looking(self, y: Flat, step: Step, end: Flat) -> Bool[Array, ""]:
+        """Where the error is no number too: the start may be beyond a border, and only the guards tell."""
+        return ~(self._error(y, step, end) > 1.0)
 
     def _cautious(self, y: Flat, rate: Flat, span: Scalar) -> Scalar:
         """A first step that changes the state by about a hundredth."""
@@ -133,14 +150,14 @@ class AdaptiveSteps(AbstractSteps):
         guess = jnp.where((size > 1e-5) & (speed > 1e-5), 0.01 * size / speed, 1e-6)
         return jnp.minimum(guess, span)
 
-    def after_doubt(self, h: Scalar, doubt: Bool[Array, ""]) -> Scalar:
-        return h
+    def after_doubt(self, pace: Pace, doubt: Bool[Array, ""]) -> Pace:
+        return pace
 
-    def after_jump(self, h, duration):
+    def after_jump(self, pace: Pace, duration: Scalar | float) -> Pace:
         """The flow may be much quicker than before, and a short segment warns of more."""
-        known = not any(isinstance(x, jax.core.Tracer) for x in (h, duration))  # then nothing need be compiled
-        xp, step = (np, np.asarray(h)) if known else (jnp, h)
-        return xp.minimum(step, xp.maximum(4.0 * duration, 1e-6 * step))
+        known = not any(isinstance(x, jax.core.Tracer) for x in (pace.h, duration))  # then nothing need be compiled
+        xp, step = (np, np.asarray(pace.h)) if known else (jnp, pace.h)
+        return Pace(xp.minimum(step, xp.maximum(4.0 * duration, 1e-6 * step)), xp.zeros_like(step))
 
 
 class ConstantSteps(AbstractSteps):
@@ -158,8 +175,8 @@ class ConstantSteps(AbstractSteps):
     origin: Float[Array, ""]
     project: bool = eqx.field(static=True, kw_only=True, default=False)
 
-    def first_step(self, h: Scalar) -> Scalar:
-        return jnp.where(h > 0.0, h, self.step)
+    def begin(self, pace: Pace) -> Pace:
+        return Pace(jnp.where(pace.h > 0.0, pace.h, self.step), pace.reach)
 
     def step_from(self, flat: FlatSystem, stepper: Stepper, t: Scalar, y: Flat, h: Scalar) -> Step:
         """One step, by collocation where the rate is not smooth: it cannot be shortened there."""
@@ -180,8 +197,9 @@ class ConstantSteps(AbstractSteps):
 
     def judge(self, trial: Trial, carry: Carry, finite, armed, marks: Marks, order: int, until) -> Verdict:
         halved = self._needs_halving(trial, carry, armed, marks, finite)
-        h_next = jnp.where(halved, 0.5 * carry.h, self._longer(trial.t, carry.h))
-        return Verdict(finite & ~halved, h_next, jnp.where(finite | halved, Status.going, Status.not_finite))
+        h = carry.pace.h
+        pace = Pace(jnp.where(halved, 0.5 * h, self._longer(trial.t, h)), carry.pace.reach)
+        return Verdict(finite & ~halved, pace, jnp.where(finite | halved, Status.going, Status.not_finite))
 
     def _needs_halving(self, trial: Trial, carry: Carry, armed, marks: Marks, finite) -> Bool[Array, ""]:
         """Whether a step is too long: it leaves the domain, or the rate may have turned quickly within it."""
@@ -192,7 +210,7 @@ class ConstantSteps(AbstractSteps):
             falls = (g[0] > 0.0) & (g.min(axis=0) < LEFT * g[0])
             watched = armed & marks.singular
             bad = bad | (watched & (falls | may_fall(g, armed))).any() | (watched.any() & stiff(trial, carry, marks))
-        return bad & (carry.h > shortest)
+        return bad & (carry.pace.h > shortest)
 
     def _longer(self, t: Scalar, h: Scalar) -> Scalar:
         """The next step: twice as long if it was halved, and t is on the grid of twice its length."""
@@ -200,11 +218,11 @@ class ConstantSteps(AbstractSteps):
         on_grid = n - jnp.floor(n) <= 2 * jnp.maximum(1e-6, 8 * EPS * n)
         return jnp.where((h < self.step) & on_grid, 2.0 * h, h)
 
-    def after_doubt(self, h: Scalar, doubt: Bool[Array, ""]) -> Scalar:
-        return jnp.where(doubt, self.step, h)
+    def after_doubt(self, pace: Pace, doubt: Bool[Array, ""]) -> Pace:
+        return Pace(jnp.where(doubt, self.step, pace.h), pace.reach)
 
-    def after_jump(self, h, duration):
-        return self.step
+    def after_jump(self, pace: Pace, duration: Scalar | float) -> Pace:
+        return Pace(self.step, pace.reach)
 
 
 def steps_for(

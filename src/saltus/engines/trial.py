@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 import equinox as eqx
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.signs import Signs
 from saltus.engines.steppers import Flat, Scalar, Step
@@ -25,12 +26,29 @@ class Status(enum.IntEnum):
     accumulation = 8  # events pile up, and the system has no mode for what follows
 
 
+class Pace(eqx.Module):
+    """How long steps are, as far as the last ones tell.
+
+    Args:
+        h: Step to try next; 0: not known [s].
+        reach: Longest step that the error allowed where the last step was kept; 0: not known [s].
+    """
+
+    h: Scalar
+    reach: Scalar
+
+    @staticmethod
+    def unknown(like: Any) -> Pace:
+        """Of flows that begin, as many as `like` has numbers."""
+        return Pace(0.0 * like, 0.0 * like)
+
+
 class Carry(eqx.Module):
     """Where a flow is; the fields are those of `advance.Flow`."""
 
     t: Scalar
     y: Flat
-    h: Scalar
+    pace: Pace
     status: Int[Array, ""]
     t_next: Scalar
     over: Int[Array, ""]
@@ -42,11 +60,20 @@ class Carry(eqx.Module):
 
 
 class Trial(eqx.Module):
-    """A step that was tried: its end, where it led, and five looks along it: when, the vectors, the guards."""
+    """A step that was tried, and five looks along it.
+
+    Args:
+        t: Its end [s].
+        y: Where it led.
+        step: The step itself.
+        worth: Whether it was looked at; not if its error is too large in any case.
+        guards: Guard values at the looks.
+        watched: What else is watched, there.
+    """
 
     t: Scalar
     y: Flat
     step: Step
-    times: Float[Array, " 5"]
-    vectors: Float[Array, "5 n"]
+    worth: Bool[Array, ""]
     guards: Float[Array, "5 g"]
+    watched: Float[Array, "5 k"]

@@ -140,6 +140,10 @@ class AbstractSystem(HybridSystem):
         """The projected state by what `see` gave."""
         return self.project(state)
 
+    def observe_by(self, state: State, seen: Any) -> dict[str, Array]:
+        """Everything worth showing, by what `see` gave."""
+        return self.observe(state)
+
     def jump(self, state: State, guard: str, index: Array) -> State:
         """The state after the event of `guard` (for its element `index`), as the guard itself says.
 

@@ -109,7 +109,7 @@ class ExplicitStepper(eqx.Module):
 
     def with_looks(
         self, evaluate: Callable[[Scalar, Flat, Array], tuple[Flat, Flat, Any]], t: Scalar, y: Flat, h: Scalar,
-        fractions: np.ndarray | Array,
+        fractions: np.ndarray | Array, worth: Callable[[Step, Flat], Array] | None = None,
     ) -> StepWithLooks:  # fmt: skip
         """The step from (t, y) over h, projected, and looks at fractions of it, on the cubic through its ends.
 
@@ -122,6 +122,7 @@ class ExplicitStepper(eqx.Module):
             y: Place there.
             h: Length of the step.
             fractions: Where to look.
+            worth: `worth(step, end)`: whether to look at all; if not, the looks are zero.
         """
         a, c = self._loop_coefficients()
         n, stages = len(c), len(self.b)
@@ -141,17 +142,25 @@ class ExplicitStepper(eqx.Module):
             at = jnp.clip(i, 0, len(into) - 1)
             return jax.lax.dynamic_update_index_in_dim(into, jnp.where(here, new, into[at]), at, 0)
 
-        def go_on(i, carry):
-            k, end, places, looks = carry
+        def go_on(carry):
+            i, last, k, end, places, looks = carry
             here = place(i, k, end)
             asked = (i >= n) + jnp.asarray(i > n, int)
             rate, projected, seen = evaluate(t + x[i] * h, here, asked)
             at, looked = i - n - 1, i > n
             looks = jax.tree.map(lambda into, new: put(into, new, at, looked), looks, seen)
-            return put(k, rate, i, i < n), jnp.where(i == n, projected, end), put(places, here, at, looked), looks
+            k, end = put(k, rate, i, i < n), jnp.where(i == n, projected, end)
+            if worth is not None:
+                needed = jax.lax.cond(i == n, lambda: worth(step_by(k), end), lambda: jnp.asarray(True))
+                last = jnp.where(needed, last, n + 1)
+            return i + 1, last, k, end, put(places, here, at, looked), looks
 
-        k, end, places, looks = jax.lax.fori_loop(0, len(x), go_on, (jnp.zeros((n, *y.shape)), y, places, looks))
-        return StepWithLooks(self._step(y, h, k[:stages], k), end, places, looks)
+        def step_by(k):
+            return self._step(y, h, k[:stages], k)
+
+        begin = (jnp.asarray(0), jnp.asarray(len(x)), jnp.zeros((n, *y.shape)), y, places, looks)
+        _, _, k, end, places, looks = jax.lax.while_loop(lambda carry: carry[0] < carry[1], go_on, begin)
+        return StepWithLooks(step_by(k), end, places, looks)
 
     def _loop_coefficients(self) -> tuple[Array, Array]:
         """Coefficients and times of the stages, with one stage more where the last is not at the end of the step."""

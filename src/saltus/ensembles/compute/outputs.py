@@ -116,8 +116,8 @@ def watch(names: tuple[str, ...]) -> Callable[[HybridSystem, State], Array]:
     """The function that gives the sizes of these quantities at an instant; the same one for the same names."""
     import jax.numpy as jnp
 
-    def largest(system, state):
-        observed, known = system.observe(state), system.quantities()
+    def largest(system, state, *seen):
+        observed, known = system.observe_by(state, *seen) if seen else system.observe(state), system.quantities()
         if not names:
             return jnp.zeros(0)
         return jnp.stack([jnp.max(sizes(jnp, observed[name], known[name].dims), initial=0.0) for name in names])

@@ -16,7 +16,7 @@ from saltus.numerics.components import Vec
 from saltus.programs import brief_program, program
 from saltus.shapes.solid import Solid
 from saltus.systems.ground_body import jumps
-from saltus.systems.ground_body.mechanics import FLIGHT, MODES, REST, look
+from saltus.systems.ground_body.mechanics import FLIGHT, MODES, REST, MotionTerms, look
 
 if TYPE_CHECKING:
     from saltus.systems.ground_body.system import BodyOnGround
@@ -49,9 +49,9 @@ def energies(system: BodyOnGround, state: State) -> tuple[Array, Array]:
     return kinetic, system.solid.mass * system.gravity * state.q.centre[2]
 
 
-def observe(system: BodyOnGround, state: State) -> dict[str, Array]:
+def observe(system: BodyOnGround, state: State, seen: MotionTerms) -> dict[str, Array]:
     """Everything worth showing of one state; at rest the forces are those that hold the body."""
-    sight, now = system.contact_and_forces(state)
+    sight, now = seen.sight, seen.forces
     touches = state.mode != FLIGHT
     touch = sight.touch
     kinetic, potential = energies(system, state)

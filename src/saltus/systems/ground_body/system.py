@@ -414,7 +414,11 @@ class BodyOnGround(AbstractSystem):
 
     def observe(self, state: State) -> dict[str, Array]:
         """Everything worth showing of one state."""
-        return results.observe(self, state)
+        return self.observe_by(state, self.see(state))
+
+    def observe_by(self, state: State, seen: MotionTerms) -> dict[str, Array]:
+        """The same, where the contact and its forces are known."""
+        return results.observe(self, state, seen)
 
     def energies(self, state: State) -> tuple[Array, Array]:
         """Kinetic and potential energy [J]."""
