@@ -243,7 +243,9 @@ def search_flat(flat: FlatSystem, armed, t_next: Scalar, signs: Signs, stepper, 
 
     def look(fraction):
         if control.at_once(stepper, flat):
-            looked = stepper.with_looks(flat.at_once, t0, y0, fraction * h, jnp.where(fraction > 0.0, END, 1.0 - END))
+            stays = ~(fraction > 0.0)
+            where = jnp.where(stays, 1.0 - END, END)
+            looked = stepper.with_looks(flat.at_once, t0, y0, fraction * h, where, stays=stays)
             y, g = looked.places[0], looked.looks.guards[0]
         else:
             y, _ = control.take(flat, stepper, t0, y0, fraction * h)

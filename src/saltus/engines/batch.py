@@ -6,7 +6,7 @@ its lane to another, so that none waits for the slowest. What a run gives depend
 lane nor on its neighbours.
 
 Systems whose rate is long and whose modes have little in common (`AbstractSystem.apart`) go one by one, each from
-event to event in one program, which has a part for each mode with nothing of the others in it.
+event to event in one program, which has a part for each group of modes with nothing of the others in it.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def _drive(
 
 def _end_resting(lanes: Lanes, shared) -> None:
     """End the runs that are in a mode in which nothing moves."""
-    rests = (lanes.status == Status.going) & ~np.isin(lanes.state.mode, shared.apart)
+    rests = (lanes.status == Status.going) & ~np.isin(lanes.state.mode, sum(shared.apart, ()))
     lanes.status[rests], lanes.state.t[rests] = Status.reached, lanes.until[rests]
 
 
@@ -205,7 +205,7 @@ def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
 
 
 def goes_apart(shared, plan: Plan) -> bool:
-    """Whether runs go one by one, with a part of the program for each mode."""
+    """Whether runs go one by one, with a part of the program for each group of modes."""
     explicit = isinstance(plan.stepper, ExplicitStepper) and isinstance(plan.control, AdaptiveSteps)
     return jax.default_backend() == "cpu" and bool(shared.apart) and explicit
 

@@ -156,7 +156,7 @@ def flat_of(lane: Lanes, shared, mode: int | None = None) -> FlatSystem:
 def run_lane(
     lane: Lanes, shared, control: AbstractSteps, stepper, watch, max_events: int, max_steps: int, patience, rounds
 ) -> Lanes:
-    """One lane from event to event, in the part of the program for the mode it is in (`AbstractSystem.apart`).
+    """One lane from event to event, in the part of the program for its group of modes (`AbstractSystem.apart`).
 
     It goes on until it ends, or comes to a mode in which nothing moves.
 
@@ -172,7 +172,8 @@ def run_lane(
         rounds: Flows and events after which it comes back.
     """
 
-    def in_mode(mode: int, lane: Lanes) -> tuple[Lanes, SearchResult]:
+    def in_group(group: tuple[int, ...], lane: Lanes) -> tuple[Lanes, SearchResult]:
+        mode = group[0] if len(group) == 1 else None
         flown = flow_one(lane, shared, control, stepper, watch, patience, mode=mode)
         flown = end_at_limit(flown, max_steps)
         flat = flat_of(flown, shared, mode)
@@ -183,9 +184,9 @@ def run_lane(
         )
 
     modes = range(len(shared.mode_names))
-    moves = jnp.asarray([mode in shared.apart for mode in modes])
-    places = jnp.asarray([shared.apart.index(mode) if mode in shared.apart else 0 for mode in modes])
-    branches = [functools.partial(in_mode, mode) for mode in shared.apart]
+    moves = jnp.asarray([any(mode in group for group in shared.apart) for mode in modes])
+    places = jnp.asarray([sum(n * (mode in group) for n, group in enumerate(shared.apart)) for mode in modes])
+    branches = [functools.partial(in_group, group) for group in shared.apart]
 
     def on(carry):
         lane, count = carry

@@ -80,7 +80,7 @@ def simulate_many(
     return ManyRuns(lanes.state, *counts, _outcomes(system, lanes))
 
 
-def _nothing(system, state):
+def _nothing(system, state, *seen):
     """Of nothing is the largest value kept."""
     return jnp.zeros(0)
 

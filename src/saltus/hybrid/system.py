@@ -105,10 +105,11 @@ class AbstractSystem(HybridSystem):
         return False
 
     @property
-    def apart(self) -> tuple[int, ...]:
-        """The modes in which something moves, if each is worth its own part of a program where many runs go at once.
+    def apart(self) -> tuple[tuple[int, ...], ...]:
+        """The modes in which something moves, in groups that each get their own part of a program for many runs.
 
-        For long rates of which a mode needs but a part. Such runs go one by one. Empty: all modes go together.
+        For long rates of which a group of modes needs but a part. Such runs go one by one. Empty: all modes go
+        together.
         """
         return ()
 

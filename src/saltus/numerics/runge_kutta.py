@@ -109,7 +109,7 @@ class ExplicitStepper(eqx.Module):
 
     def with_looks(
         self, evaluate: Callable[[Scalar, Flat, Array], tuple[Flat, Flat, Any]], t: Scalar, y: Flat, h: Scalar,
-        fractions: np.ndarray | Array, worth: Callable[[Step, Flat], Array] | None = None,
+        fractions: np.ndarray | Array, worth: Callable[[Step, Flat], Array] | None = None, stays: Array | bool = False,
     ) -> StepWithLooks:  # fmt: skip
         """The step from (t, y) over h, projected, and looks at fractions of it, on the cubic through its ends.
 
@@ -123,6 +123,7 @@ class ExplicitStepper(eqx.Module):
             h: Length of the step.
             fractions: Where to look.
             worth: `worth(step, end)`: whether to look at all; if not, the looks are zero.
+            stays: Whether the step has no length, so that only the looks are taken.
         """
         a, c = self._loop_coefficients()
         n, stages = len(c), len(self.b)
@@ -158,7 +159,7 @@ class ExplicitStepper(eqx.Module):
         def step_by(k):
             return self._step(y, h, k[:stages], k)
 
-        begin = (jnp.asarray(0), jnp.asarray(len(x)), jnp.zeros((n, *y.shape)), y, places, looks)
+        begin = (jnp.where(stays, n + 1, 0), jnp.asarray(len(x)), jnp.zeros((n, *y.shape)), y, places, looks)
         _, _, k, end, places, looks = jax.lax.while_loop(lambda carry: carry[0] < carry[1], go_on, begin)
         return StepWithLooks(step_by(k), end, places, looks)
 

@@ -46,7 +46,9 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
     if margin is not None and not margin > 0.0:
         raise ValueError(f"The body starts at x, y = {list(position)}, where the ground is not defined.")
     given = (position, velocity, quaternion, angular_velocity, 0.0 if height is None else height)
-    state = _begin(system, *(numbers(part) for part in given))
+    # Asked before it is an array: among samples of an ensemble that is traced, whether or not it varies.
+    above = checks.concrete(given[-1])
+    state = _begin(system, *(numbers(part) for part in given), flies=above is not None and bool(above > 0.0))
     placed = [checks.concrete(part) for part in jax.tree.leaves(state.q)]
     if any(part is not None and not np.isfinite(part).all() for part in placed):
         raise ValueError(
@@ -55,13 +57,18 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
     return state
 
 
-def _begin(system: BodyOnGround, position, velocity, quaternion, angular_velocity, height) -> State:
-    """The right mode; numbers that are known need only the program for their case."""
+def _begin(
+    system: BodyOnGround, position, velocity, quaternion, angular_velocity, height, *, flies: bool
+) -> State:  # fmt: skip
+    """The right mode; numbers that are known need only the program for their case.
+
+    With `flies` the height is known to be positive.
+    """
     flying, closing = _place(system, position, velocity, quaternion, angular_velocity, height)
-    above, leaving = checks.concrete(height), checks.concrete(closing)
-    if above is not None and above > 0.0:
+    leaving = checks.concrete(closing)
+    if flies:
         return flying
-    if above is not None and leaving is not None:
+    if leaving is not None:
         slow = 1e-9 * math.sqrt(float(system.gravity) * float(system.solid.radius()))  # of `speed`, nothing compiled
         if leaving > slow:
             return flying

@@ -404,8 +404,7 @@ def release(system: BodyOnGround, state: State, index: Array, variant: Array) ->
     pressed = before.load
     longest = jnp.minimum(SMALL_TURN / quickness, SMALL_CHANGE * _time_of_change(system, sight, before, less))
 
-    def try_moment(i, carry):
-        moment = carry[0]
+    def try_moment(i, moment):
         later = after_short_time(system, state, moment)
         sight = look(system, later)
         now = onset(system, sight, mode, *less).now
@@ -421,11 +420,15 @@ def release(system: BodyOnGround, state: State, index: Array, variant: Array) ->
         use = jnp.where(less[0], grip_use(system, kept, sight), turn_use(system, kept, sight))
         return coming, later, moment, now, use
 
+    def try_unless_found(i, carry):
+        found = (i > 1) & (carry[0] == carry[2])
+        return jax.lax.cond(found, lambda: carry, lambda: try_moment(i, carry[0]))
+
     # First for a short time, which tells how long the moment may be, then for that moment, and for shorter ones if need
     # be; a fixed number of them, so that derivatives of any kind go through.
     short = jnp.minimum(PROBE, longest)
     start = (short, state, short, Wrench.nothing(), jnp.zeros(()))
-    _, later, moment, now, use = jax.lax.fori_loop(0, MOMENTS, try_moment, start)
+    _, later, moment, now, use = jax.lax.fori_loop(0, MOMENTS, try_unless_found, start)
     begun = replace_parts(later, mode=jnp.broadcast_to(mode, state.mode.shape))
     # Its acceleration has grown from zero: half of it is the mean.
     after = _set_off(system, begun, now, held_rows(system, state.mode), less, 0.5 * moment)

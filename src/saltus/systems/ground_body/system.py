@@ -257,9 +257,9 @@ class BodyOnGround(AbstractSystem):
     # ---- events ---------------------------------------------------------------------------------------
 
     @property
-    def apart(self) -> tuple[int, ...]:
-        """All modes but rest: the forces of one are a part of what they are together."""
-        return (FLIGHT, SLIDE, *((SKID,) if self.resisted else ()), ROLL) if self.solid.n_pieces == 1 else ()
+    def apart(self) -> tuple[tuple[int, ...], ...]:
+        """Flight, and the modes of contact: their forces differ only in what is held."""
+        return ((FLIGHT,), (SLIDE, SKID, ROLL)) if self.solid.n_pieces == 1 else ()
 
     def entwined(self, mode: int | None = None) -> bool:
         """In contact: all ask for the facing points and the forces."""
