@@ -2,6 +2,7 @@
 
 from saltus.ensembles.compute.building import Builder
 from saltus.scenarios import loads
+from saltus.systems.ground_body import begin
 
 TEXT = """
 kind = "ground_body"
@@ -23,13 +24,10 @@ def test_stones_of_many_shapes_and_poses_are_built_for_one_program():
 
 def test_stones_that_start_above_the_ground_are_built_without_any_contact(monkeypatch):
     """Whether a sample flies is known although its numbers are traced: contact and impact need not be compiled."""
-    from saltus.ensembles.compute.building import Builder
-    from saltus.scenarios.loader import load
-    from saltus.systems.ground_body import begin
 
     def refuse(*given):
         raise AssertionError("A stone above the ground asked for its contact.")
 
     for name in ("_begin_with_impact", "_begin_sliding", "_begin_standing"):
         monkeypatch.setattr(begin, name, refuse)
-    assert Builder(load("rockfall").scenario, ("body.position.0", "body.shape.axes.0")).works()
+    assert Builder(loads(TEXT), ("body.shape.axes.0", "body.quaternion.1")).works()
