@@ -3,8 +3,8 @@
 R is taken anew beside each command; wall time and processor time (user and system, of the process and those it
 started) are both told. The goals are of wall time, on an otherwise idle machine of two cores; processor time depends
 less on what else the machine does. How busy it was at the start and while each command was timed is told too, as the
-load average of one minute, to which the commands themselves add about one. "First" is with an empty cache of programs, "again" with the one the first left
-behind.
+load average of one minute, to which the commands themselves add about one. "First" is with an empty cache of programs,
+"again" with the one the first left behind.
 
     python benchmarks/bench_latency.py                    all targets, median of five
     python benchmarks/bench_latency.py --quick bowl chain   one repetition of these scenarios and of the short commands
