@@ -1,9 +1,10 @@
 """How long a user waits: every command in a new process, as a multiple of R, the start of Python with JAX and xarray.
 
 R is taken anew beside each command; wall time and processor time (user and system, of the process and those it
-started) are both told. The goals are of wall time, on an otherwise idle machine of two cores; processor time hardly
-depends on what else the machine does. "First" is with an empty cache of programs, "again" with the one the first left
-behind.
+started) are both told. The goals are of wall time, on an otherwise idle machine of two cores; processor time depends
+less on what else the machine does. How busy it was at the start and while each command was timed is told too, as the
+load average of one minute, to which the commands themselves add about one. "First" is with an empty cache of programs,
+"again" with the one the first left behind.
 
     python benchmarks/bench_latency.py                    all targets, median of five
     python benchmarks/bench_latency.py --quick bowl chain   one repetition of these scenarios and of the short commands
@@ -47,7 +48,10 @@ NOT_RUN = ("bowl-ensemble",)  # an ensemble, which has targets of its own
 
 @dataclass
 class Taken:
-    """Times of one command: medians of wall time and of processor time, and the yardstick's beside them [s]."""
+    """Times of one command: medians of wall time and of processor time, and the yardstick's beside them [s].
+
+    `load` is how many processes wanted to run in the minute before its end.
+    """
 
     name: str
     wall: float
@@ -55,6 +59,7 @@ class Taken:
     wall_of_r: float
     cpu_of_r: float
     target: float | None
+    load: float
 
     @property
     def ratios(self) -> tuple[float, float]:
@@ -65,7 +70,7 @@ class Taken:
         wall, cpu = self.ratios
         missed = self.target is not None and wall > self.target
         goal = "" if self.target is None else f"   goal {self.target:g}{'  MISSED' if missed else ''}"
-        return f"{self.name:<44} {cpu:6.2f} R (cpu)  {wall:6.2f} R (wall){goal}"
+        return f"{self.name:<44} {wall:6.2f} R (wall)  {cpu:6.2f} R (cpu)   load {self.load:4.1f}{goal}"
 
 
 class Bench:
@@ -88,7 +93,7 @@ class Bench:
             ours.append(timed([sys.executable, *arguments], cache, codes))
         wall, cpu = (statistics.median(one[k] for one in ours) for k in (0, 1))
         wall_of_r, cpu_of_r = (statistics.median(one[k] for one in yard) for k in (0, 1))
-        self.taken.append(Taken(name, wall, cpu, wall_of_r, cpu_of_r, target))
+        self.taken.append(Taken(name, wall, cpu, wall_of_r, cpu_of_r, target, os.getloadavg()[0]))
         self.report.line(self.taken[-1].line())
 
     def scenario(self, name: str, first: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from saltus.hybrid.state import assembled
 from saltus.programs.arrays import numbers
 
 Scalar = Float[Array, ""]
@@ -55,27 +57,43 @@ class PileUp(eqx.Module):
         known = isinstance(self.last, np.ndarray)  # of a single run, for which nothing need be compiled
         xp: Any = np if known else jnp
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            new, limit = self._judge(xp, which, t, sinks)
-        old = (self.last, self.interval, self.longest, self.ratio, self.row, self.still)
-        return PileUp(*(_put(x, which, y) for x, y in zip(old, new, strict=True))), limit
+            old = {field: getattr(self, field) for field in FIELDS}
+            new, limit = _judge(xp, t, sinks, *(part[which] for part in old.values()))
+        changed = {field: _put(old[field], which, value) for field, value in zip(FIELDS, new, strict=True)}
+        return assembled(PileUp, **changed) if known else PileUp(**changed), limit
 
-    def _judge(self, xp, which, t: Scalar, sinks) -> tuple[tuple, Scalar]:
-        """What is remembered of a guard after one more event, and the time at which its events end."""
-        before = self.interval[which]
-        interval = t - self.last[which]
-        ratio = interval / xp.where(before > 0.0, before, xp.nan)
-        shrinks = ~(interval >= before)  # also the first interval
-        longest = xp.where(shrinks, xp.maximum(self.longest[which], interval), interval)
-        falls = ratio < 1.0
-        goes_on = falls & (self.row[which] > 0) & (xp.abs(ratio - self.ratio[which]) <= STEADY)
-        row = xp.where(goes_on, self.row[which] + 1, xp.where(falls, 1, 0))
-        still = xp.where(interval <= 8.0 * EPS * xp.abs(t), self.still[which] + 1, 0)
-        rest = _row_sum(interval, ratio)
-        limit = xp.where((row >= INTERVALS - 1) & (rest < SMALL * longest), t + rest, xp.nan)
-        limit = xp.where(still >= INTERVALS, t, limit)
-        remains = _row_sum(self.interval[which], self.ratio[which])
-        limit = xp.where(sinks, xp.where(self.row[which] >= INTERVALS - 1, t + remains, t), limit)
-        return (t, interval, xp.nan_to_num(longest), xp.where(goes_on, self.ratio[which], ratio), row, still), limit
+
+FIELDS = tuple(field.name for field in dataclasses.fields(PileUp))
+
+
+def _judge(xp, t: Scalar, sinks, last, before, longest, first, row, still) -> tuple[tuple, Scalar]:
+    """What is remembered of a guard after one more event, and the time at which its events end.
+
+    Args:
+        xp: What computes, NumPy or JAX.
+        t: Time of the event [s].
+        sinks: Whether the guard sinks after its last jump.
+        last: What was remembered so far, in the order of `PileUp`: the time of its last event,
+        before: the interval before that,
+        longest: the longest,
+        first: the first ratio of the present row,
+        row: how long that is,
+        still: how many intervals in a row are no longer than rounding.
+    """
+    interval = t - last
+    ratio = interval / xp.where(before > 0.0, before, xp.nan)
+    shrinks = ~(interval >= before)  # also the first interval
+    longest = xp.where(shrinks, xp.maximum(longest, interval), interval)
+    falls = ratio < 1.0
+    goes_on = falls & (row > 0) & (xp.abs(ratio - first) <= STEADY)
+    remains, piled = _row_sum(before, first), row >= INTERVALS - 1
+    row = xp.where(goes_on, row + 1, xp.where(falls, 1, 0))
+    still = xp.where(interval <= 8.0 * EPS * xp.abs(t), still + 1, 0)
+    rest = _row_sum(interval, ratio)
+    limit = xp.where((row >= INTERVALS - 1) & (rest < SMALL * longest), t + rest, xp.nan)
+    limit = xp.where(still >= INTERVALS, t, limit)
+    limit = xp.where(sinks, xp.where(piled, t + remains, t), limit)
+    return (t, interval, xp.nan_to_num(longest), xp.where(goes_on, first, ratio), row, still), limit
 
 
 def _put(array: Array, which, value) -> Array:

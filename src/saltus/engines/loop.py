@@ -108,17 +108,13 @@ class _Memory:
 @functools.cache
 def _no_signs(count: int) -> Signs:
     """Nothing is known of so many guards; as numpy arrays, which a program takes as they are."""
-    last: Any = np.zeros(count)
-    fired: Any = np.zeros(count, bool)
-    return Signs(last, fired)
+    return Signs.known(np.zeros(count), np.zeros(count, bool))
 
 
 @functools.cache
 def _no_events(count: int) -> PileUp:
     """No event of so many guards has been; likewise."""
-    nan, zero, none = (np.full(count, x, kind) for x, kind in ((np.nan, float), (0, float), (0, np.int32)))
-    parts: Any = (nan, nan, zero, zero, none, none)
-    return PileUp(*parts)
+    return jax.tree.map(np.asarray, PileUp.empty(count))
 
 
 @dataclasses.dataclass
@@ -181,7 +177,7 @@ def run(
             outcome, state = _fire(system, found, events, memory, record)
             t = float(_as_numpy(state.t))
             if len(events) > count:
-                pace = control.after_jump(pace, t - t_segment)
+                pace = type(control).after_jump(control, pace, t - t_segment)
                 t_segment = t
         else:
             outcome = _ending(system, went, until, state, t, memory)
@@ -261,11 +257,11 @@ def _leave_out_passages(system, start: State, found: _SearchArrays, memory: _Mem
     """
     if not found.sunk.any():
         return
-    fired: Any = np.array(found.signs.fired)
+    fired = np.array(found.signs.fired)
     for which in np.flatnonzero(found.sunk).tolist():
         passed = bool(_turn(system, *memory.last[which], _as_numpy(which)).passes)
         found.sunk[which], fired[which] = not passed, not passed
-    found.signs = Signs(found.signs.last, fired)
+    found.signs = Signs.known(_as_numpy(found.signs.last), fired)
     if found.sunk.any():
         found.state = start
 
@@ -275,14 +271,15 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
     state, sinks = found.state, bool(found.sunk.any())
     memory.rules = rules = memory.rules or type(system).guards(system)
     due: Any = found.sunk if sinks else found.due
-    fired: Any = np.array(memory.signs.fired)
+    fired = np.array(memory.signs.fired)
     which, went = int(np.argmax(due)), np.zeros_like(due)
     while True:
         due[which], fired[which], went[which] = False, True, True
         number, index = int(found.owner[which]), int(found.element[which])
         rule, before = rules[number], state
         pile_up = memory.pile_up or _no_events(memory.count)
-        memory.pile_up, limit = pile_up.with_event(_as_numpy(which), _as_numpy(before.t), sinks)
+        # Asked of the class, as in `_event`.
+        memory.pile_up, limit = PileUp.with_event(pile_up, _as_numpy(which), _as_numpy(before.t), sinks)
         piles = not math.isnan(limit)
         if piles:
             # Asked first: a program that gives nothing cannot be kept.
@@ -312,8 +309,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         if due.any() and not sinks:
             due = np.array(_still_due(system, state, due))
         if not due.any():
-            last: Any = np.where(went, 0.0, _as_numpy(memory.signs.last))
-            memory.signs = Signs(last, fired)
+            memory.signs = Signs.known(np.where(went, 0.0, _as_numpy(memory.signs.last)), fired)
             return None, state
         which = int(np.argmax(due))
 

@@ -7,9 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from saltus.hybrid.state import assembled
 from saltus.programs.arrays import numbers
 
 TINY = 1e-300  # stands for the value of a guard that is known to be positive, where rounding says otherwise
+NO_CUTS = np.zeros((), int)
 SUNK = 1e-12  # values nearer to zero may be rounding; ordinary ones are of order one
 
 
@@ -28,6 +30,11 @@ class Signs(eqx.Module):
     last: Float[Array, " g"]
     fired: Bool[Array, " g"]
     cuts: Int[Array, ""] = eqx.field(default_factory=lambda: numbers(0, int))
+
+    @staticmethod
+    def known(last: np.ndarray, fired: np.ndarray) -> Signs:
+        """Of numbers that are known, as NumPy has them."""
+        return assembled(Signs, last=last, fired=fired, cuts=NO_CUTS)
 
     @staticmethod
     def none(count: int) -> Signs:

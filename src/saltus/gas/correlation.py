@@ -13,15 +13,17 @@ class Correlations:
     """Mean squared displacement and autocorrelations of velocity and orientation, for lags of whole samples."""
 
     def __init__(self) -> None:
-        self.ring: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.ring: tuple[np.ndarray, ...] = ()  # places, velocities, axes; the last sample first
         self.sums = np.zeros((3, LAGS + 1))
         self.counts = np.zeros(LAGS + 1)
 
     def add(self, place: np.ndarray, velocity: np.ndarray, axis: np.ndarray) -> None:
         """One more sample of all bodies, a fixed time after the last."""
-        self.ring = [(place, velocity, axis), *self.ring[:LAGS]]
-        places, velocities, axes = (np.stack(parts) for parts in zip(*self.ring, strict=True))
-        n = len(self.ring)
+        new = (place[None], velocity[None], axis[None])
+        old = [part[:LAGS] for part in self.ring] or [part[:0] for part in new]
+        self.ring = tuple(np.concatenate(parts) for parts in zip(new, old, strict=True))
+        places, velocities, axes = self.ring
+        n = len(places)
         moved = places - place
         self.sums[0, :n] += np.mean(np.einsum("lni,lni->ln", moved, moved), axis=1)
         self.sums[1, :n] += np.einsum("lni,ni->l", velocities, velocity) / len(velocity)
@@ -46,7 +48,8 @@ class PairCounts:
     def add(self, place: np.ndarray, periodic: np.ndarray) -> None:
         """One more sample."""
         _, _, apart = near_pairs(place, self.reach, np.where(periodic, self.box, np.inf))
-        self.counts += np.histogram(np.sqrt(np.einsum("ni,ni->n", apart, apart)), self.edges)[0]
+        distance = np.sqrt(np.einsum("ni,ni->n", apart, apart))
+        self.counts += np.histogram(distance, len(self.counts), (0.0, self.reach))[0]
         self.samples += 1
 
     def correlation(self, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -146,14 +146,14 @@ class Gas:
         if int(self.hard.fluid.tally.contacts) >= self.next_pairs:
             self.pairs.add(bodies.place, self.hard.periodic)
             self.next_pairs = int(self.hard.fluid.tally.contacts) + PAIRS_EVERY * bodies.n
-        translation, rotation = self.temperatures(bodies)
+        translation, rotation = self.temperatures(bodies, turns)
         balls = bodies.shapes is None and not np.ptp(bodies.axes, axis=1).any()
         return translation, rotation, float("nan") if balls else nematic_order(axis)
 
-    def temperatures(self, bodies: Bodies) -> tuple[float, float]:
-        """Twice the energy per degree of freedom, of translation and of rotation; NaN where nothing turns."""
-        energy = bodies.energies()[0].sum()
-        spin = bodies.spin() * self.turning
+    def temperatures(self, bodies: Bodies, turns: np.ndarray) -> tuple[float, float]:
+        """Twice the energy per degree of freedom, of translation and of rotation (bodies turned so); 0 without any."""
+        energy = bodies.translation().sum()
+        spin = bodies.spin(turns) * self.turning
         turning = 0.5 * float(np.sum(spin**2 / bodies.inertia))
         n_turning = self.freedoms - self.translations
         return 2.0 * float(energy) / self.translations, (2.0 * turning / n_turning if n_turning else 0.0)

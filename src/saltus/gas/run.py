@@ -146,7 +146,7 @@ class Checkpoint:
         hard, series, memory = gas.hard, gas.series, gas.correlations
         numbers = {f"fluid_{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(hard.fluid))}
         # Both are empty before averages begin.
-        numbers |= {f"ring_{k}": np.array([parts[k] for parts in memory.ring]) for k in range(3)}
+        numbers |= {f"ring_{k}": part for k, part in enumerate(memory.ring)}
         numbers |= {f"film_{name}": np.array([getattr(one, name) for _, _, one in gas.film]) for name in MOVING}
         begun = np.nan if gas.begun is None else gas.begun
         with atomic_write(self.path) as temporary:
@@ -203,5 +203,5 @@ def _fill(gas: Gas, numbers: dict[str, np.ndarray]) -> None:
     gas.series.bins, gas.series.pending = numbers["bins"], numbers["pending"]
     gas.series.per_bin, gas.series.n_pending = per_bin, n_pending
     gas.correlations.sums, gas.correlations.counts = numbers["sums"], numbers["lags"]
-    gas.correlations.ring = list(zip(*(numbers[f"ring_{k}"] for k in range(3)), strict=True))
+    gas.correlations.ring = tuple(numbers[name] for name in ("ring_0", "ring_1", "ring_2") if name in numbers)
     gas.pairs.counts, gas.pairs.samples = numbers["pairs"], int(numbers["samples"])

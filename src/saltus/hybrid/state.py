@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -13,6 +13,8 @@ from jaxtyping import Array, Float
 
 from saltus.hybrid.parts import Parts
 from saltus.programs.arrays import numbers
+
+T = TypeVar("T")
 
 
 class State(eqx.Module):
@@ -59,9 +61,14 @@ def _as_numbers(part: Any, kind: type = float) -> Any:
 
 
 def known_state(t: Any, q: Any, v: Any, ledger: Any, mode: Any) -> State:
-    """The state of parts that are arrays already: without equinox's checks, which take as long as a hundred steps."""
-    made = object.__new__(State)
-    for name, part in (("t", t), ("q", q), ("v", v), ("ledger", ledger), ("mode", mode)):
+    """The state of parts that are arrays already."""
+    return assembled(State, t=t, q=q, v=v, ledger=ledger, mode=mode)
+
+
+def assembled(kind: type[T], **parts: Any) -> T:
+    """A module of parts that are as they should be: without equinox's checks, which take as long as a hundred steps."""
+    made = object.__new__(kind)
+    for name, part in parts.items():
         object.__setattr__(made, name, part)
     return made
 

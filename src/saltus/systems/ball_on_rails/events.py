@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, Bool
 
 from saltus.hybrid import Guard, State
-from saltus.hybrid.guard import once
+from saltus.hybrid.guard import StagedJump, once
 from saltus.hybrid.parts import shift
 from saltus.laws.friction import PointLimit, SpotLimit
 from saltus.systems.ball_common import choose, replace_parts, size
@@ -38,6 +38,7 @@ NEAR_STICK = 1e-10  # slip over sqrt(g r) at which a sliding point contact count
 SINGULAR = 1e-6  # determinant of the loads at which the ball counts as jammed: they are a million weights
 
 AT_ONCE = 1e-12  # [s]
+LANDS, SETTLES = range(2)  # how a ball comes down on both rails: at one landing, or after ever quicker ones
 
 LEFT_MESSAGE = "The ball left the rails at t = {t:.6g} s."
 JAM_MESSAGE = (
@@ -67,12 +68,18 @@ def all_guards(ball: BallOnRails, contacts: Callable[[State], Contacts] | None =
     def after(jump):
         return functools.partial(jump, ball)
 
+    def staged(begin, variant=0):
+        """A jump that may end in rest, which takes long to find and to compile; of a point only the first stage."""
+        if ball.point:
+            return lambda state, index: begin(ball, state, index, variant)[0]
+        return StagedJump(ball, begin, _come_to_rest, variant)
+
     look = _Look(ball, contacts or once(ball.contacts))
     guards = []
     if not ball.secure:
         guards += [
             Guard("rail_lost", lambda s: look(s).loads.margin, both_slide, jump=after(_lose_rail)),
-            Guard("landing", lambda s: s.q.tilt, one_rail, jump=after(_land), settle=after(_end_rocking)),
+            Guard("landing", lambda s: s.q.tilt, one_rail, jump=staged(_land, LANDS), settle=staged(_land, SETTLES)),
             Guard("leaves", look.share_of_load, one_rail, "left_domain", LEFT_MESSAGE),
             Guard("jams", look.room_left, slides_or_jammed, "jammed", JAM_MESSAGE),
         ]
@@ -84,8 +91,8 @@ def all_guards(ball: BallOnRails, contacts: Callable[[State], Contacts] | None =
     else:
         guards += [
             Guard("creeps", look.off_creep, both_slide, jump=after(_enter_creep)),
-            Guard("stops", look.speed_left, both_slide, singular=True, jump=after(_stop)),
-            Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any(), jump=after(_at_rest)),
+            Guard("stops", look.speed_left, both_slide, singular=True, jump=staged(_run_out)),
+            Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any(), jump=staged(_as_it_is)),
         ]
     if not ball.secure:
         guards.append(Guard("slips", look.grip_left, holds_on_one, jump=after(_tear_loose)))
@@ -123,32 +130,21 @@ def _end_slip(ball: BallOnRails, state: State, index) -> State:
     return choose((state.mode == OPEN).any(), _stick_on_one_rail(ball, state), _straight(ball, state))
 
 
-def _stop(ball: BallOnRails, state: State, index) -> State:
-    """Sliding ends in rest."""
-    return _at_rest(ball, _run_out(ball, state))
-
-
-def _end_rocking(ball: BallOnRails, state: State, index) -> State:
-    """Rocking between the rails has died down: the ball sits on both."""
-    return seat(ball, on_both(ball, state, jnp.zeros(())))
-
-
-def seat(ball: BallOnRails, state: State) -> State:
-    """Modes of a ball that has just come to sit on both rails."""
-    state = replace_parts(state, mode=jnp.full(2, SLIP))
+def seat(ball: BallOnRails, state: State) -> tuple[State, Bool[Array, ""]]:
+    """A ball that has just come to sit on both rails, and whether that is where it comes to rest (`at_rest`)."""
+    state, still = replace_parts(state, mode=jnp.full(2, SLIP)), jnp.asarray(False)
     if ball.point:
         straight = jnp.abs(state.v.turning[0]) * ball.radius <= NEAR_STICK * ball.speed
         state = choose(straight, _straight(ball, state), state)
     else:
         still = size(ball.speeds(state.v)) <= NEAR_REST * ball.speed
-        state = jax.lax.cond(still, functools.partial(_at_rest, ball), _unchanged, state)
-    place = forces.place_contacts(ball, state.q.tilt, state.v)
     if ball.secure:
-        return state
+        return state, still
+    place = forces.place_contacts(ball, state.q.tilt, state.v)
     loads = forces.contacts_under(ball, place, state.v).loads
     lost = (loads.margin < 0.0) & (state.mode == SLIP)
     jammed = (state.mode == SLIP).all() & (loads.determinant <= SINGULAR)
-    return replace_parts(state, mode=jnp.where(jammed, JAMMED, jnp.where(lost, OPEN, state.mode)))
+    return replace_parts(state, mode=jnp.where(jammed, JAMMED, jnp.where(lost, OPEN, state.mode))), still
 
 
 def on_both(ball: BallOnRails, state: State, tilt_rate: Scalar) -> State:
@@ -158,18 +154,17 @@ def on_both(ball: BallOnRails, state: State, tilt_rate: Scalar) -> State:
     return replace_parts(_with_tilt(state, tilt_rate), ledger=lost)
 
 
-def _land(ball: BallOnRails, state: State, index) -> State:
-    """Plastic impact on the rail that was lost; where the normals are less than 90 degrees apart it rocks over."""
+def _land(ball: BallOnRails, state: State, index, variant) -> tuple[State, Bool[Array, ""], tuple]:
+    """Plastic impact on the rail that was lost; where the normals are less than 90 degrees apart it rocks over.
+
+    Rocking that has died down ends with the ball on both rails.
+    """
     rate = -state.v.tilt * jnp.cos(2 * ball.half_angle)
-    rocks = rate > NEAR_STICK * ball.speed / ball.radius
+    rocks = (rate > NEAR_STICK * ball.speed / ball.radius) & (variant == LANDS)
     down = on_both(ball, state, jnp.where(rocks, rate, 0.0))
     other = replace_parts(down, mode=jnp.where(state.mode == OPEN, SLIP, OPEN))
-    return jax.lax.cond(rocks, _unchanged, functools.partial(seat, ball), choose(rocks, other, down))
-
-
-def _unchanged(state: State) -> State:
-    """For `jax.lax.cond`: to find how the ball comes to rest takes long, and few events need it."""
-    return state
+    seated, still = seat(ball, down)
+    return choose(rocks, other, seated), still & ~rocks, ()
 
 
 def _straight(ball: BallOnRails, state: State) -> State:
@@ -237,13 +232,18 @@ def _creep_mode(forward: Scalar) -> Array:
     return jnp.full(2, jnp.where(forward < 0, CREEP_BACKWARD, CREEP_FORWARD))
 
 
-def _run_out(ball: BallOnRails, state: State) -> State:
+def _as_it_is(ball: BallOnRails, state: State, index, variant) -> tuple[State, Bool[Array, ""], tuple]:
+    """Nothing comes before the rest."""
+    return state, jnp.asarray(True), ()
+
+
+def _run_out(ball: BallOnRails, state: State, index, variant) -> tuple[State, Bool[Array, ""], tuple]:
     """The last stretch before a stop: velocities go straight to zero together."""
     rate = ball.rate(state)
     scaled, gain = ball.speeds(state.v), ball.speeds(rate.v)
     left = -jnp.sum(scaled * scaled) / jnp.minimum(jnp.sum(scaled * gain), -1e-300)
     q, ledger = (shift(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
-    return replace_parts(state, t=state.t + left, q=q, ledger=ledger)
+    return replace_parts(state, t=state.t + left, q=q, ledger=ledger), jnp.asarray(True), ()
 
 
 def _run_out_slip(ball: BallOnRails, state: State, index) -> State:
@@ -267,7 +267,11 @@ def _run_out_slip(ball: BallOnRails, state: State, index) -> State:
     )
 
 
-def _at_rest(ball: BallOnRails, state: State, index=0) -> State:
+def _come_to_rest(ball: BallOnRails, state: State, known: tuple) -> State:
+    return at_rest(ball, state)
+
+
+def at_rest(ball: BallOnRails, state: State) -> State:
     """At rest for good, or on the way down a slope that is too steep for rest."""
     still = RailMotion.still()
     downhill = jnp.where(ball.slope < 0.0, -1.0, 1.0)

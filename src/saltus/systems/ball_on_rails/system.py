@@ -13,7 +13,8 @@ from jaxtyping import Array
 from saltus import checks
 from saltus.contacts.ball_contact import across
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
-from saltus.hybrid.state import on_host, same_types
+from saltus.hybrid.parts import as_numpy
+from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
@@ -99,8 +100,8 @@ class BallOnRails(AbstractSystem):
 
     @property
     def eventful(self) -> bool:
-        """A ball that rocks from rail to rail has hundreds."""
-        return True
+        """A ball that rocks from rail to rail has hundreds; one that cannot lose a rail has a few."""
+        return not self.secure
 
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip counts as none [m/s]."""
@@ -120,7 +121,13 @@ class BallOnRails(AbstractSystem):
         zero = numbers(0.0)
         place = RailPlace(numbers(position), zero, zero)
         motion = RailMotion(numbers(velocity), zero, numbers(angular_velocity))
-        return _seat(self, State.of(0.0, place, motion, RailLosses(zero, zero), [SLIP, SLIP]))
+        seated, still = _seat(self, State.of(0.0, place, motion, RailLosses(zero, zero), [SLIP, SLIP]))
+        if self.point:
+            return seated
+        known = checks.concrete(still)
+        if known is None:
+            return jax.lax.cond(still, _at_rest, lambda _, state: state, self, seated)
+        return _at_rest(self, seated) if known else seated
 
     def rate(self, state: State) -> Rate:
         """Velocities and accelerations in the present mode, and the power lost."""
@@ -233,17 +240,19 @@ class BallOnRails(AbstractSystem):
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """The instant (after the last stretch before a stop), which rail, and the energy lost at once."""
-        before, after = on_host(before, after)
-        return {
-            "t": float(after.t),
-            "rail": index,
-            "energy_loss": float(np.sum(after.ledger.array() - before.ledger.array())),
-        }
+        lost = as_numpy(after.ledger) - as_numpy(before.ledger)
+        return {"t": float(np.asarray(after.t)), "rail": index, "energy_loss": float(np.sum(lost))}
 
 
 @brief_program
-def _seat(ball: BallOnRails, state: State) -> State:
-    return same_types(state, events.seat(ball, state))
+def _seat(ball: BallOnRails, state: State) -> tuple[State, Array]:
+    seated, still = events.seat(ball, state)
+    return same_types(state, seated), still
+
+
+@brief_program
+def _at_rest(ball: BallOnRails, state: State) -> State:
+    return same_types(state, events.at_rest(ball, state))
 
 
 def _keeps_both_rails(half_angle: Scalar, law: AbstractFrictionLaw) -> bool:

@@ -121,13 +121,18 @@ class Bodies:
             return self.shapes.symmetric
         return np.stack([self.axes[:, (k + 1) % 3] == self.axes[:, (k + 2) % 3] for k in range(3)], axis=1)
 
-    def spin(self) -> np.ndarray:
-        """Angular momentum along each body's own axes."""
-        return np.einsum("nij,ni->nj", rotation_matrices(self.quaternion), self.momentum)
+    def spin(self, turns: np.ndarray | None = None) -> np.ndarray:
+        """Angular momentum along each body's own axes; `turns` are their rotation matrices, where they are known."""
+        turns = rotation_matrices(self.quaternion) if turns is None else turns
+        return np.einsum("nij,ni->nj", turns, self.momentum)
+
+    def translation(self) -> np.ndarray:
+        """Kinetic energy of translation of each body."""
+        return 0.5 * self.mass * np.sum(self.velocity**2, axis=1)
 
     def energies(self) -> tuple[np.ndarray, np.ndarray]:
         """Kinetic energy of translation and of rotation of each body."""
-        return 0.5 * self.mass * np.sum(self.velocity**2, axis=1), 0.5 * np.sum(self.spin() ** 2 / self.inertia, axis=1)
+        return self.translation(), 0.5 * np.sum(self.spin() ** 2 / self.inertia, axis=1)
 
 
 def shape_at(stock: AbstractShape, kind: Array) -> AbstractShape:

@@ -182,10 +182,10 @@ class HardBodies:
 
     def _step(self, until: float, goal: float) -> None:
         """One call of the loop; lists that get full are made larger and the call is made again."""
-        most = numbers(int(min(goal, 2**62)), np.int64)
+        end, most = np.float64(until), np.int64(min(goal, 2**62))
         while True:
             loop = advance_briefly if int(self.fluid.tally.contacts) < self.few else advance
-            fluid = loop(self.arena, self.terms, self.fluid, numbers(until), most)
+            fluid = loop(self.arena, self.terms, self.fluid, end, most)
             stop = int(fluid.stop)
             if stop in (RUNNING, LOST):
                 break
@@ -217,10 +217,13 @@ class HardBodies:
         return passed
 
     def _count_from(self, passed: float) -> None:
-        self.fluid = _rebase(self.fluid, numbers(passed))
+        rows = np.array(self.fluid.rows)
+        rows[:, CLOCK] -= passed
+        due = np.asarray(self.fluid.due) - passed
+        self.fluid = dataclasses.replace(self.fluid, rows=numbers(rows), due=numbers(due))
         self.time += passed
         scale = numbers(float(self.terms.scale) + float(self.terms.growth) * passed)
-        self.terms = eqx.tree_at(lambda t: (t.scale, t.began), self.terms, (scale, numbers(self.time)))
+        self.terms = dataclasses.replace(self.terms, scale=scale, began=numbers(self.time))
 
     def restart(self, bodies: Bodies, *, scale: float | None = None, growth: float | None = None) -> None:
         """Go on from other bodies of the same shapes, at another scale or growth."""
@@ -338,9 +341,3 @@ def _grid(arena: Arena, homes: np.ndarray, seat: np.ndarray, total: int) -> Grid
 def _move(flight, rows, gravity):
     """Rows with all clocks at zero."""
     return jax.vmap(lambda row: settle_row(flight, move_row(flight, row, jnp.zeros(()), Vec.of(gravity))))(rows)
-
-
-@program
-def _rebase(fluid: Fluid, passed) -> Fluid:
-    clocks = fluid.rows[:, CLOCK] - passed
-    return eqx.tree_at(lambda f: (f.rows, f.due), fluid, (fluid.rows.at[:, CLOCK].set(clocks), fluid.due - passed))

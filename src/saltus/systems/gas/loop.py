@@ -7,6 +7,7 @@ import functools
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from saltus.numerics import tournament
@@ -17,8 +18,10 @@ from saltus.systems.gas.forecast import forecast
 from saltus.systems.gas.neighbours import relist
 from saltus.systems.gas.strike import Blow, strike
 
+Number = Array | np.float64 | np.int64
 
-def _advance(arena: Arena, terms: Terms, fluid: Fluid, until: Array, contacts: Array) -> Fluid:
+
+def _advance(arena: Arena, terms: Terms, fluid: Fluid, until: Number, contacts: Number) -> Fluid:
     """The fluid after all that happens before the time `until`, or after so many contacts.
 
     Args:

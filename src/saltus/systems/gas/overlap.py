@@ -22,6 +22,7 @@ from saltus.systems.gas.separation import common_direction
 TURNS = 12  # of Newton's method, from the middle
 SIZE = 4096  # pairs that are looked at together
 FEWER = 64  # where they are no ellipsoids
+FEW = 600  # points of which all pairs are looked at sooner than a tree of them is made, and its library imported
 
 
 def near_pairs(place: np.ndarray, reach: float, box: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -35,6 +36,8 @@ def near_pairs(place: np.ndarray, reach: float, box: np.ndarray) -> tuple[np.nda
     periodic = np.isfinite(box)
     edges = np.where(periodic, box, 0.0)
     home = place - edges * np.floor(np.where(periodic, place / np.where(periodic, box, 1.0), 0.0))
+    if len(home) <= FEW and 2.0 * reach <= float(box.min()):
+        return _nearest_images(home, reach, edges)
     points, owners = [home], [np.arange(len(home))]
     for image in itertools.product(*((-1, 0, 1) if p else (0,) for p in periodic)):
         ghost = home + np.array(image) * edges
@@ -50,6 +53,16 @@ def near_pairs(place: np.ndarray, reach: float, box: np.ndarray) -> tuple[np.nda
     keep = (owner[two] > one) | ((owner[two] == one) & (two != one))
     one, two = one[keep], two[keep]
     return one, owner[two], everyone[two] - home[one]
+
+
+def _nearest_images(home: np.ndarray, reach: float, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same where no second image of a point can be as near: all pairs are asked, without a tree of them."""
+    one, two = np.triu_indices(len(home), 1)
+    apart = home[two] - home[one]
+    # Both are in the box: they are less than an edge apart.
+    apart -= edges * ((apart > 0.5 * edges).astype(float) - (apart < -0.5 * edges))
+    near = np.flatnonzero(np.einsum("ni,ni->n", apart, apart) <= reach**2)
+    return one[near], two[near], apart[near]
 
 
 def gaps(bodies: Bodies, box: np.ndarray, scale: float = 1.0) -> np.ndarray:

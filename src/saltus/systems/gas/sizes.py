@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from saltus.numerics.elliptic import rg
 from saltus.systems.gas.arena import Arena
 from saltus.systems.gas.bodies import Bodies, flight_of
 from saltus.systems.gas.neighbours import WORD
@@ -86,32 +87,37 @@ def _round(seats: int) -> int:
 
 def _skin(axes: np.ndarray, density: float, mean: float) -> float:
     """The skin with which a body has about NEIGHBOURS of them in a random arrangement."""
-    low, high = 0.0, LARGEST_SKIN * mean
+    low, high, measures = 0.0, LARGEST_SKIN * mean, _mean_measures(axes)
     for _ in range(40):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if density * excluded_volume(axes, middle) < NEIGHBOURS else (low, middle)
+        low, high = (middle, high) if density * _excluded(measures, middle) < NEIGHBOURS else (low, middle)
     return max(0.5 * (low + high), 0.02 * mean)
 
 
-def excluded_volume(axes: np.ndarray, skin: float = 0.0) -> float:
+def excluded_volume(axes: np.ndarray) -> float:
     """Mean volume in which the centre of one body cannot be for another, over all orientations (Isihara and Hadwiger).
 
     Args:
         axes: Semi-axes of the bodies (n, 3); their means enter.
-        skin: By what each body is inflated.
     """
-    kinds, counts = np.unique(axes, axis=0, return_counts=True)
-    parts = np.array([_measures(kind) for kind in kinds])
-    volume, surface, curvature = np.average(parts, axis=0, weights=counts)
+    return _excluded(_mean_measures(axes), 0.0)
+
+
+def _excluded(measures: np.ndarray, skin: float) -> float:
+    """The same from the mean measures of the bodies, each inflated by a skin."""
+    volume, surface, curvature = measures
     volume = volume + surface * skin + curvature * skin**2 + 4.0 / 3.0 * np.pi * skin**3
     surface, curvature = surface + 2.0 * curvature * skin + 4.0 * np.pi * skin**2, curvature + 4.0 * np.pi * skin
     return 2.0 * volume + surface * curvature / (2.0 * np.pi)
 
 
-def _measures(axes: np.ndarray) -> tuple[float, float, float]:
-    """Volume, surface, and integral of the mean curvature of an ellipsoid, by Carlson's elliptic integrals."""
-    a, b, c = (float(square) for square in axes**2)
-    from scipy import special
+def _mean_measures(axes: np.ndarray) -> np.ndarray:
+    """Volume, surface, and integral of the mean curvature of ellipsoids, averaged over them."""
+    kinds, counts = np.unique(axes, axis=0, return_counts=True)
+    return np.average(np.array([_measures(*kind) for kind in kinds.tolist()]), axis=0, weights=counts)
 
-    surface = 4.0 * np.pi * special.elliprg(a * b, b * c, a * c)
-    return 4.0 / 3.0 * np.pi * float(np.prod(axes)), float(surface), float(4.0 * np.pi * special.elliprg(a, b, c))
+
+def _measures(a: float, b: float, c: float) -> tuple[float, float, float]:
+    """Volume, surface, and integral of the mean curvature of an ellipsoid."""
+    surface, width = rg((a * b) ** 2, (b * c) ** 2, (c * a) ** 2), rg(a * a, b * b, c * c)
+    return 4.0 / 3.0 * np.pi * a * b * c, 4.0 * np.pi * surface, 4.0 * np.pi * width
