@@ -60,7 +60,9 @@ from saltus.programs import ahead, brief_program, plain_program, prepare, progra
 LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
 LANES_WITH_TABLES = 8  # the same for long rates that look up tables: a block costs no more than one run alone
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
-PATIENCE = 64  # steps between two looks at who has ended
+PATIENCE = 64  # steps between two looks at who has ended; on a CPU fewer where many runs pay for the look
+IMPATIENCE = 16  # but no fewer than these
+WORTH = 1 << 16  # steps of all runs together that pay for it
 ROOM = 32  # runs that go one by one in one call, whatever their number: it is compiled once
 LOOKS = 64  # doubtful steps that are looked into in one call
 LOOKS_ON_GPU = 1 << 14
@@ -181,7 +183,9 @@ def _move_together(programs: _Programs, lanes: Lanes, rows: np.ndarray, shared, 
     looks = LOOKS if on_cpu else min(size, LOOKS_ON_GPU)
     if on_cpu and ahead.under_way():
         programs.prepare(take(lanes, _pad(rows[:1], looks), 1), shared, plan.control)
-    _move(programs.flow, lanes, rows, size, shared, plan, np.asarray(PATIENCE))
+    # Those of a block wait for the last of them: the sooner others take their lanes, the better.
+    patience = min(max(WORTH // rows.size, IMPATIENCE), PATIENCE) if on_cpu else PATIENCE
+    _move(programs.flow, lanes, rows, size, shared, plan, np.asarray(patience))
     _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, plan)
 
 
