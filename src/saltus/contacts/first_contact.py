@@ -169,8 +169,8 @@ class Course(eqx.Module):
         As sums from the start on: near a grazing pass the roundings of thousands of steps would add up.
         """
 
-        def turn(*parts):
-            return continue_turn(*parts, duration, compact)
+        def turn(made, q, inertia, momentum):
+            return continue_turn(made, q, inertia, momentum, duration, compact)
 
         return jax.vmap(turn)(made, self.quaternions, self.inertias, self.momenta)
 

@@ -24,6 +24,7 @@ from saltus.engines.steppers import Scalar
 from saltus.engines.trial import Carry, Status, Trial
 from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.runge_kutta import cubic
+from saltus.numerics.trees import choose
 
 END = np.ones(1)  # of a step, as the only fraction at which it is looked at
 FEW_NUMBERS = 24  # of a state, up to which looks at it are taken one by one
@@ -185,7 +186,7 @@ def judge_step(
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
         h_next = control.after_doubt(h_next, doubt)
-        signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.after_step(g), signs.after_rejection(g, cut))
+        signs = choose(keep, signs.after_step(g), signs.after_rejection(g, cut))
     carry = dataclasses.replace(carry, h=h_next, status=status, over=over, signs=signs)
     return _accept_step(carry, keep, trial.t, trial.y, until, capacity)
 

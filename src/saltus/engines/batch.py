@@ -55,6 +55,7 @@ from saltus.hybrid.system import checked_guards
 from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
 from saltus.numerics.runge_kutta import cubic
 from saltus.numerics.scalars import CannotScalariseError
+from saltus.numerics.trees import choose
 from saltus.programs import ahead, brief_program, plain_program, prepare, program
 
 LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
@@ -481,7 +482,7 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
         trial, seen = _try_together(carry, lanes.until, together, control, stepper, watch)
         after = jax.vmap(decide, in_axes=-1, out_axes=-1)(trial, carry, armed, lanes.until)
         going = carry.status == Status.going
-        after = jax.tree.map(lambda new, old: jnp.where(going, new, old), after, carry)
+        after = choose(going, after, carry)
         return after, larger(largest, seen, after.count > carry.count), count + 1
 
     vector = together(lambda flat, t: flat.vector(flat.like))

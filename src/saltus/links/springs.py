@@ -74,7 +74,7 @@ class ElasticRods(eqx.Module):
         if not len(self):
             return jnp.zeros((*values.shape[:-1], weight.shape[1]))
         parts = weight * _take(values, self.incident)
-        # Added one by one: a sum over an axis becomes a call of a library, which no loop compiled as one piece may hold.
+        # One by one: a sum over an axis becomes a call of a library, which a loop compiled as one piece cannot hold.
         return functools.reduce(operator.add, (parts[..., k, :] for k in range(weight.shape[0])))
 
 
