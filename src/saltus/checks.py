@@ -108,9 +108,9 @@ def _is_finite(x):
     return x - x == 0.0  # for traced numbers too
 
 
-def finite(name: str, value: Any, advice: str = "") -> None:
+def finite(name: str, value: Any) -> None:
     """Every number of `value` is finite."""
-    _require(name, value, "finite", _is_finite, advice)
+    _require(name, value, "finite", _is_finite, "")
 
 
 def positive(name: str, value: Any, advice: str = "") -> None:

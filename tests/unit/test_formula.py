@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import saltus as sl
-from saltus.numerics import formula
 
 Expression = sl.surfaces.Expression
 
@@ -128,10 +127,6 @@ def test_any_text_is_either_a_surface_or_one_sentence(text):
         assert "\n" not in str(error)
     else:
         assert surface.height(0.0, 0.0).dtype == jnp.float64
-
-
-def test_the_names_of_a_formula_are_found():
-    assert formula.names_in("a*x + sin(b)", ("x", "y", "a", "b", "c")) == {"x", "a", "b"}
 
 
 def test_a_formula_is_undefined_where_it_has_no_value():

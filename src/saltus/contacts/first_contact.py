@@ -13,8 +13,8 @@ from saltus.contacts.advance import Agility, safe_step, sphere_entry
 from saltus.contacts.gap import Separation, ascend, gap, separation_of, start_direction
 from saltus.contacts.local import local_motion
 from saltus.contacts.pair import Facing, Pair, face, follow_contact
-from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
+from saltus.numerics.rotation import TurnSum, continue_turn, free_rotation
 from saltus.programs import brief_program, prepare
 from saltus.programs.arrays import numbers
 from saltus.shapes.body import Body
@@ -22,7 +22,6 @@ from saltus.shapes.body import Body
 # A gap below this fraction of the size counts as a touch (rounding of the gap itself is 3e-16).
 TOUCH = 4e-15
 MAX_STEPS = 20000
-ANCHOR = 1.0  # turn of both bodies after which the flight is reckoned from where it is [rad]
 POLISH_ROUNDS = 4
 NEWTON_ROUNDS = 8
 
@@ -147,23 +146,48 @@ class Flight(eqx.Module):
         return seen.n.dot(relative_velocity(bodies) + turning)
 
 
-def fly(bodies: tuple[Body, Body], start: Flight, duration: Array, compact: bool = False) -> Flight:
+class Course(eqx.Module):
+    """The free rotations of two bodies from the time 0 on: orientations and what stays as it is."""
+
+    quaternions: Array
+    inertias: Array
+    momenta: Array
+
+    @staticmethod
+    def of(bodies: tuple[Body, Body]) -> Course:
+        """Of the bodies as they are given."""
+        parts = ([body.quaternion, body.inertia, body.angular_momentum()] for body in bodies)
+        return Course(*(jnp.stack(both) for both in zip(*parts, strict=True)))
+
+    def start(self) -> TurnSum:
+        """No turn of either."""
+        return jax.tree.map(lambda part: jnp.stack([part, part]), TurnSum.zero())
+
+    def go_on(self, made: TurnSum, duration: Array, compact: bool) -> TurnSum:
+        """The turns a while later.
+
+        As sums from the start on: near a grazing pass the roundings of thousands of steps would add up.
+        """
+
+        def turn(made, q, inertia, momentum):
+            return continue_turn(made, q, inertia, momentum, duration, compact)
+
+        return jax.vmap(turn)(made, self.quaternions, self.inertias, self.momenta)
+
+    def flight(self, t: Array, made: TurnSum) -> Flight:
+        """The flight at a time, after these turns."""
+        return Flight(t, *jax.vmap(TurnSum.motion)(made, self.quaternions, self.inertias, self.momenta))
+
+
+def fly(bodies: tuple[Body, Body], start: Flight, duration: Array) -> Flight:
     """The flight a while later; the angular momentum is that of the bodies as they were given."""
 
     def turn(q, omega, inertia, momentum):
-        return rotation.free_rotation(q, omega, inertia, duration, compact, momentum)
+        return free_rotation(q, omega, inertia, duration, compact=True, momentum=momentum)
 
-    inertias = jnp.stack([body.inertia for body in bodies])
-    momenta = jnp.stack([body.angular_momentum() for body in bodies])
-    quaternions, omegas = jax.vmap(turn)(start.quaternions, start.omegas, inertias, momenta)
+    course = Course.of(bodies)
+    quaternions, omegas = jax.vmap(turn)(start.quaternions, start.omegas, course.inertias, course.momenta)
     return Flight(start.t + duration, quaternions, omegas)
-
-
-def take_off(bodies: tuple[Body, Body]) -> Flight:
-    """The flight at time 0."""
-    quaternions = jnp.stack([body.quaternion for body in bodies])
-    omegas = jnp.stack([body.angular_velocity for body in bodies])
-    return Flight(jnp.zeros(()), quaternions, omegas)
 
 
 def land(bodies: tuple[Body, Body], flight: Flight) -> tuple[Body, Body]:
@@ -193,37 +217,35 @@ def _search(
     velocity = relative_velocity(bodies)
     # A rate below rounding of the velocities cannot open a closed gap.
     still = 1e-14 * (velocity.norm() + sum(one.turning * one.radius for one in agility))
-    turning = agility[0].turning + agility[1].turning
+    course = Course.of(bodies)
 
     def going(carry):
         ahead, *_, k, closed, over, _ = carry
         return ~closed & ~over & (k < MAX_STEPS) & ~jnp.isnan(ahead)
 
     def step(carry):
-        ahead, anchor, flight, seen, k, _, _, first = carry
-        # From an anchor, which is moved on after a radian or so: near a grazing pass the errors of thousands of steps
-        # would add up, and to fly from the start would take the longer the longer the flight.
-        flight = fly(bodies, anchor, flight.t - anchor.t + ahead, compact)
-        far = (flight.t - anchor.t) * turning > ANCHOR
-        anchor = jax.tree.map(lambda new, old: jnp.where(far, new, old), flight, anchor)
+        ahead, t, made, seen, k, _, _, first = carry
+        later = t + ahead
+        made = course.go_on(made, later - t, compact)
+        flight = course.flight(later, made)
         pair = flight.pair(bodies)
         seen = ascend(pair, face(pair, seen.n), quick=3)
         closed = (seen.width <= touch) & (flight.rate(bodies, pair, seen) <= still)
         omegas = (Vec.of(flight.omegas[0]), Vec.of(flight.omegas[1]))
         ahead = safe_step(pair, seen, velocity, omegas, agility)
         ahead = jnp.maximum(ahead, sphere_entry(pair.offset, velocity, reach))
-        over = flight.t + ahead >= until
+        over = later + ahead >= until
         # Under vmap a finished pair goes on with empty steps until all are finished.
         first = jnp.where(k == 0, seen.width, first)
-        return jnp.where(over | closed, 0.0, ahead), anchor, flight, seen, k + 1, closed, over, first
+        return jnp.where(over | closed, 0.0, ahead), later, made, seen, k + 1, closed, over, first
 
-    start = take_off(bodies)
-    pair = start.pair(bodies)
+    t, made = jnp.zeros(()), course.start()
+    pair = course.flight(t, made).pair(bodies)
     seen = face(pair, start_direction(pair))
     never = begin + sphere_entry(offset_at(bodies, begin), velocity, reach) >= until
-    carry = (begin, start, start, seen, jnp.zeros((), int), jnp.zeros((), bool), never, jnp.full((), jnp.inf))
-    _, _, flight, seen, k, closed, over, first = jax.lax.while_loop(going, step, carry)
-    return flight, seen, k, closed & (flight.t <= until), over | (flight.t > until), first
+    carry = (begin, t, made, seen, jnp.zeros((), int), jnp.zeros((), bool), never, jnp.full((), jnp.inf))
+    _, t, made, seen, k, closed, over, first = jax.lax.while_loop(going, step, carry)
+    return course.flight(t, made), seen, k, closed & (t <= until), over | (t > until), first
 
 
 def _polish(bodies, flight: Flight, seen: Facing, reached: Array) -> tuple[Flight, tuple[Body, Body], Separation]:
@@ -231,7 +253,7 @@ def _polish(bodies, flight: Flight, seen: Facing, reached: Array) -> tuple[Fligh
 
     def improve(_, carry):
         flight, points, change, *_ = carry
-        flight = fly(bodies, flight, change, compact=True)
+        flight = fly(bodies, flight, change)
         moved, pair = land(bodies, flight), flight.pair(bodies)
         n, one, two = follow_contact(pair, *points)
         separation = separation_of(moved[0], n, one, two, face(pair, n).width)

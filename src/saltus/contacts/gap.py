@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from saltus.contacts.pair import Facing, Pair, best_of, face, growth_of, level_at, newton_step, pick
-from saltus.numerics import components
+from saltus.contacts.pair import Facing, Pair, best_of, face, growth_of, level_at, newton_step
 from saltus.numerics.components import Sym, Turn, Vec
+from saltus.numerics.trees import choose
 from saltus.programs import brief_program, program
 from saltus.shapes.ball import Ball
 from saltus.shapes.base import AbstractShape
@@ -127,7 +127,7 @@ def closest(pair: Pair, thorough: bool = False) -> tuple[Vec, Vec, Vec, Array]:
     if thorough:
         others = jax.vmap(lambda n: ascend(pair, face(pair, n)))(_all(_axes_of(pair)))
         other = best_of(others.width, others)
-        found = pick(other.width > found.width, other, found)
+        found = choose(other.width > found.width, other, found)
     n, point1, point2 = polish(pair, found)
     return n, point1, point2, face(pair, n).width
 
@@ -137,11 +137,11 @@ def _closest_jvp(thorough, primals, tangents):
     """One more Newton step from the answer depends on the pair as the answer does."""
     n, point1, point2, width = closest(primals[0], thorough)
 
-    def again(pair):
+    def step_once(pair):
         step = newton_step(pair, point1, point2)
         return step.normal1 + step.turn, point1 + step.move1, point2 + step.move2, face(pair, n).width
 
-    return (n, point1, point2, width), jax.jvp(again, primals, tangents)[1]
+    return (n, point1, point2, width), jax.jvp(step_once, primals, tangents)[1]
 
 
 def _is_round(pair: Pair) -> bool:
@@ -157,7 +157,7 @@ def start_direction(pair: Pair) -> Vec:
     """
     one, two = _spread(pair.shape1, pair.turn1), _spread(pair.shape2, pair.turn2)
     concentric = pair.offset.dot(pair.offset) < 1e-24 * pair.size() ** 2
-    offset = components.where(concentric, pair.turn1.e1, pair.offset)
+    offset = choose(concentric, pair.turn1.e1, pair.offset)
 
     def balance(_, weight):
         z = one.blend(two, weight).solve(offset)
@@ -218,7 +218,7 @@ def _quick_ellipsoids(pair: Pair, n: Vec, rounds: int = ELLIPSOID_ROUNDS) -> Vec
         apart = pair.offset - y1 - y2
         g = n.dot(apart)
         wins = g > width
-        kept, width = components.where(wins, n, kept), jnp.where(wins, g, width)
+        kept, width = choose(wins, n, kept), jnp.where(wins, g, width)
         bend = jax.tree.map(lambda a, b, c, d: (a - c) / h1 + (b - d) / h2, one, two, _square(y1), _square(y2))
         bend = jax.tree.map(lambda a, b, unit: a + (1.0 - g) * b + g * unit, bend, _square(n), Sym(1, 0, 0, 1, 0, 1))
         return kept, width, (n + bend.solve(apart - n * g)).unit()
@@ -248,7 +248,7 @@ def _round_of_climbing(pair: Pair, here: Facing, opening: Array) -> tuple[Facing
     seen = jax.vmap(lambda n: face(pair, n))(candidates(pair, here, growth))
     best = best_of(jax.vmap(merit)(seen), seen)
     gain = merit(best) - merit(here)
-    return pick(gain > 0.0, best, here), gain
+    return choose(gain > 0.0, best, here), gain
 
 
 def _round_candidates(pair: Pair, here: Facing, growth: Array) -> Vec:
@@ -286,20 +286,20 @@ def polish(pair: Pair, found: Facing) -> tuple[Vec, Vec, Vec]:
         found = jax.lax.fori_loop(0, 2, lambda _, seen: turn_direction(pair, seen), found)
         return found.n, found.point1, found.point2
 
-    def again(_, points):
+    def improve(_, points):
         step = newton_step(pair, *points)
         return points[0] + step.move1, points[1] + step.move2
 
-    point1, point2 = jax.lax.fori_loop(0, POLISH_STEPS, again, (found.point1, found.point2))
+    point1, point2 = jax.lax.fori_loop(0, POLISH_STEPS, improve, (found.point1, found.point2))
     _, normal1, _ = level_at(pair.shape1, pair.turn1, point1)
     _, normal2, _ = level_at(pair.shape2, pair.turn2, point2 - pair.offset)
     n = (normal1 - normal2).unit()
     rounding = 1e-15 * (pair.size() + pair.offset.norm())
     helps = face(pair, n).width >= found.width - rounding
     return (
-        components.where(helps, n, found.n),
-        components.where(helps, point1, found.point1),
-        components.where(helps, point2, found.point2),
+        choose(helps, n, found.n),
+        choose(helps, point1, found.point1),
+        choose(helps, point2, found.point2),
     )
 
 

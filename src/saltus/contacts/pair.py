@@ -61,11 +61,6 @@ def growth_of(pair: Pair, seen: Facing) -> Array:
     return jnp.where(reach > 0.0, reach / (reach - seen.width), -jnp.inf)
 
 
-def pick(condition: Array, yes: Facing, no: Facing) -> Facing:
-    """`yes` where the condition holds, else `no`."""
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
-
-
 def best_of(merits: Array, several: Facing) -> Facing:
     """The one of largest merit, of several along a leading axis."""
     merits = jnp.where(jnp.isnan(merits), -jnp.inf, merits)
@@ -154,12 +149,12 @@ def newton_step(pair: Pair, point1: Vec, point2: Vec, growth: Array | None = Non
 def follow_contact(pair: Pair, point1: Vec, point2: Vec, steps: int = 3) -> tuple[Vec, Vec, Vec]:
     """Normal and closest points next to two points that are nearly so, by Newton steps."""
 
-    def again(_, carry):
+    def improve(_, carry):
         _, point1, point2 = carry
         step = newton_step(pair, point1, point2)
         return (step.normal1 + step.turn).unit(), point1 + step.move1, point2 + step.move2
 
-    return jax.lax.fori_loop(0, steps, again, (point1, point1, point2))
+    return jax.lax.fori_loop(0, steps, improve, (point1, point1, point2))
 
 
 def _solve_step(a: Plane2, b: Plane2, g: Array, right: tuple[Array, Array]) -> tuple[Array, Array]:

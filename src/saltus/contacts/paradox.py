@@ -15,6 +15,7 @@ from saltus.contacts.first_contact import first_contact
 from saltus.contacts.gap import Separation
 from saltus.contacts.local import local_motion
 from saltus.numerics import rotation
+from saltus.numerics.trees import choose
 from saltus.programs import program
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import Body
@@ -130,9 +131,7 @@ def _draw(shape1: AbstractShape, shape2: AbstractShape, key: Array, kind: str) -
     one, two, separation = at(place)
     local = local_motion(one, two, separation)
     turn_round = local.gap3 > 0.0
-    one, two = (
-        jax.tree.map(lambda a, b: jnp.where(turn_round, a, b), reversed_motion(body), body) for body in (one, two)
-    )
+    one, two = (choose(turn_round, reversed_motion(body), body) for body in (one, two))
     good = (discriminant > 0.0) & jnp.isfinite(place) & (jnp.abs(place) < 10.0)
     return one, two, good
 

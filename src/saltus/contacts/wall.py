@@ -8,12 +8,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from saltus.contacts.advance import Agility, glide, longest_step
-from saltus.contacts.first_contact import ANCHOR, MAX_STEPS, POLISH_ROUNDS, TOUCH, cubic_zero
+from saltus.contacts.first_contact import MAX_STEPS, POLISH_ROUNDS, TOUCH, cubic_zero
 from saltus.contacts.gap import Separation
 from saltus.contacts.impact import velocity_at
 from saltus.contacts.local import LocalMotion, body_side, fixed_side, meet
-from saltus.numerics import rotation
 from saltus.numerics.components import Turn, Vec
+from saltus.numerics.rotation import TurnSum, continue_turn, free_rotation
 from saltus.shapes.body import Body
 
 
@@ -66,6 +66,7 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
     touch = TOUCH * agility.radius
     pull = wall.normal @ gravity
     momentum = body.angular_momentum()
+    rotation = body.quaternion, body.inertia, momentum
 
     def place(t, q, omega):
         velocity = body.velocity + t * gravity
@@ -76,13 +77,11 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         return ~closed & ~over & (k < MAX_STEPS) & ~jnp.isnan(ahead)
 
     def step(carry):
-        ahead, anchor, t, *_, k, _, _, first = carry
-        # From an anchor, as in `first_contact`.
-        t = t + ahead
-        q, omega = rotation.free_rotation(anchor[1], anchor[2], body.inertia, t - anchor[0], momentum=momentum)
-        far = (t - anchor[0]) * agility.turning > ANCHOR
-        anchor = jax.tree.map(lambda new, old: jnp.where(far, new, old), (t, q, omega), anchor)
-        here = place(t, q, omega)
+        ahead, t, made, k, _, _, first = carry
+        later = t + ahead
+        made = continue_turn(made, *rotation, later - t)
+        q, omega = made.motion(*rotation)
+        here = place(later, q, omega)
         separation = wall_gap(wall, here)
         n, arm = -Vec.of(wall.normal), Vec.of(separation.point2 - here.center)
         rate = wall.normal @ velocity_at(here, separation.point2)
@@ -93,24 +92,24 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
         ahead = longest_step(separation.gap, rate, closing, jnp.minimum(pull, 0.0), (gliding,))
         ball = _ball_entry(wall.normal @ here.center - wall.offset - agility.radius, closing, pull)
         ahead = jnp.maximum(ahead, ball)
-        over = t + ahead >= until
+        over = later + ahead >= until
         first = jnp.where(k == 0, separation.gap, first)
-        return jnp.where(over | closed, 0.0, ahead), anchor, t, q, omega, k + 1, closed, over, first
+        return jnp.where(over | closed, 0.0, ahead), later, made, k + 1, closed, over, first
 
     no = jnp.zeros((), bool)
-    take_off = (jnp.zeros(()), body.quaternion, body.angular_velocity)
-    start = (jnp.asarray(begin, float), take_off, *take_off, jnp.zeros((), int), no, no, jnp.full((), jnp.inf))
-    _, _, t, q, omega, k, closed, over, first = jax.lax.while_loop(going, step, start)
+    count, infinite = jnp.zeros((), int), jnp.full((), jnp.inf)
+    start = (jnp.asarray(begin, float), jnp.zeros(()), TurnSum.zero(), count, no, no, infinite)
+    _, t, made, k, closed, over, first = jax.lax.while_loop(going, step, start)
 
     def improve(_, carry):
         t, q, omega, change, _, _ = carry
-        q, omega = rotation.free_rotation(q, omega, body.inertia, change, compact=True, momentum=momentum)
+        q, omega = free_rotation(q, omega, body.inertia, change, compact=True, momentum=momentum)
         here = place(t + change, q, omega)
         motion = wall_motion(wall, here, gravity)
         next_change = jnp.where(closed, cubic_zero(motion.gap, motion.v, motion.a_eff, motion.gap3), 0.0)
         return t + change, q, omega, next_change, here, wall_gap(wall, here)
 
-    carry = (t, q, omega, jnp.zeros(()), body, wall_gap(wall, body))
+    carry = (t, *made.motion(*rotation), jnp.zeros(()), body, wall_gap(wall, body))
     t, _, _, _, here, separation = jax.lax.fori_loop(0, POLISH_ROUNDS, improve, carry)
     return WallContact(closed, jnp.where(over, until, t), here, separation, k, closed | over, first)
 

@@ -75,7 +75,7 @@ def check(system: AbstractSystem, start: Any, until: float = 1.0) -> Findings:
         *_jumps(system, run),
         *_passings(system, run),
         *_energy(system, run),
-        *_again(system, run),
+        *_replay(system, run),
     ]
     return Findings(tuple(dict.fromkeys(problems)), tuple(_unused_guards(system, run)))
 
@@ -250,7 +250,7 @@ def _energy(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
         yield f"The energy grows by {gain:.3g} J between the events, up to t = {float(run.end.t):.6g} s."
 
 
-def _again(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
+def _replay(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
     """Whether the replay, of which derivatives are taken, is the run."""
     settled = any(event.name.endswith("_settled") for event in run.events)
     if settled or len(run.events) > 50:

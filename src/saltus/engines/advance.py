@@ -25,6 +25,7 @@ from saltus.engines.steppers import Flat, Scalar, Step
 from saltus.engines.trial import Carry, Pace, Status, Trial
 from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.runge_kutta import cubic
+from saltus.numerics.trees import choose
 
 END = np.ones(1)  # of a step, as the only fraction at which it is looked at
 FEW_NUMBERS = 24  # of a state, up to which looks at it are taken one by one
@@ -202,12 +203,12 @@ def judge_step(
             h = trial.t - carry.t
             # What was cut does not grow back at once: it would be cut again, and every other step be tried in vain.
             pace = Pace(jnp.where(signs.cuts > 0, jnp.minimum(pace.h, REGROW * h), pace.h), pace.reach)
-            pace = jax.tree.map(lambda p, q: jnp.where(cut, p, q), Pace(CUT * h, carry.pace.reach), pace)
+            pace = choose(cut, Pace(CUT * h, carry.pace.reach), pace)
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
         pace = control.after_doubt(pace, doubt)
-        rejected = jax.tree.map(lambda p, q: jnp.where(trial.worth, p, q), signs.after_rejection(g, cut), signs)
-        signs = jax.tree.map(lambda p, q: jnp.where(keep, p, q), signs.after_step(g), rejected)
+        rejected = choose(trial.worth, signs.after_rejection(g, cut), signs)
+        signs = choose(keep, signs.after_step(g), rejected)
     carry = dataclasses.replace(carry, pace=pace, status=status, over=over, signs=signs)
     return _accept_step(carry, keep, trial.t, trial.y, until, capacity)
 

@@ -27,7 +27,6 @@ from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import SearchResult, judge_step
 from saltus.engines.batch_lane import (
     Lanes,
-    Watch,
     accept_flow,
     each,
     end_at_limit,
@@ -42,7 +41,7 @@ from saltus.engines.batch_lane import (
     search_lane,
     take,
 )
-from saltus.engines.flat import FlatSystem
+from saltus.engines.flat import FlatSystem, Watch
 from saltus.engines.guard_test import GLANCES
 from saltus.engines.loop import FOREVER
 from saltus.engines.signs import Signs
@@ -55,12 +54,15 @@ from saltus.hybrid.system import checked_guards
 from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
 from saltus.numerics.runge_kutta import cubic
 from saltus.numerics.scalars import CannotScalariseError
+from saltus.numerics.trees import choose
 from saltus.programs import ahead, brief_program, plain_program, prepare, program
 
 LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
 LANES_WITH_TABLES = 8  # the same for long rates that look up tables: a block costs no more than one run alone
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
-PATIENCE = 64  # steps between two looks at who has ended
+PATIENCE = 64  # steps between two looks at who has ended; on a CPU fewer where many runs pay for the look
+IMPATIENCE = 16  # but no fewer than these
+WORTH = 1 << 16  # steps of all runs together that pay for it
 ROOM = 32  # runs that go one by one in one call, whatever their number: it is compiled once
 LOOKS = 64  # doubtful steps that are looked into in one call
 LOOKS_ON_GPU = 1 << 14
@@ -181,7 +183,9 @@ def _move_together(programs: _Programs, lanes: Lanes, rows: np.ndarray, shared, 
     looks = LOOKS if on_cpu else min(size, LOOKS_ON_GPU)
     if on_cpu and ahead.under_way():
         programs.prepare(take(lanes, _pad(rows[:1], looks), 1), shared, plan.control)
-    _move(programs.flow, lanes, rows, size, shared, plan, np.asarray(PATIENCE))
+    # Those of a block wait for the last of them: the sooner others take their lanes, the better.
+    patience = min(max(WORTH // rows.size, IMPATIENCE), PATIENCE) if on_cpu else PATIENCE
+    _move(programs.flow, lanes, rows, size, shared, plan, np.asarray(patience))
     _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, plan)
 
 
@@ -477,7 +481,7 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
         trial = _try_together(carry, lanes.until, together, control, stepper, watch)
         after = jax.vmap(decide, in_axes=-1, out_axes=-1)(trial, carry, armed, lanes.until)
         going = carry.status == Status.going
-        after = jax.tree.map(lambda new, old: jnp.where(going, new, old), after, carry)
+        after = choose(going, after, carry)
         return after, larger(largest, trial.watched, after.count > carry.count), count + 1
 
     vector = together(lambda flat, t: flat.vector(flat.like))

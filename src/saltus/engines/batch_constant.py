@@ -15,8 +15,8 @@ import numpy as np
 
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import beyond_border
-from saltus.engines.batch_lane import Lanes, Watch, each, flow_one, search_lane
-from saltus.engines.flat import FlatSystem
+from saltus.engines.batch_lane import Lanes, each, flow_one, search_lane
+from saltus.engines.flat import FlatSystem, Watch
 from saltus.engines.kernel import LaneFlow, flow_lanes, lanes_program
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps, ConstantSteps

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import SearchResult, judge_step, search_flat, try_step
 from saltus.engines.fire import fire
-from saltus.engines.flat import FlatSystem, Watch
+from saltus.engines.flat import FlatSystem
 from saltus.engines.guard_test import GLANCES
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps
@@ -27,6 +27,7 @@ from saltus.hybrid import AbstractSystem, State
 from saltus.numerics.loops import in_pieces
 from saltus.numerics.peaks import highest
 from saltus.numerics.runge_kutta import cubic
+from saltus.numerics.trees import choose
 
 
 class Lanes(eqx.Module):
@@ -246,7 +247,7 @@ def fire_in_lane(
     done = fire(system, found, lane.pile_up, lane.largest, functools.partial(watch, system), one_by_one)
     fires, events = done.count > 0, lane.events + done.count
     later = control.after_jump(lane.pace, done.state.t - lane.t_event)
-    pace = jax.tree.map(lambda new, old: jnp.where(fires, new, old), later, lane.pace)
+    pace = choose(fires, later, lane.pace)
     status = jnp.where(done.state.t < lane.until, Status.going, Status.reached)
     status = jnp.where((status == Status.going) & (events >= max_events), Status.full, status)
     status = jnp.where(done.ended_by >= 0, Status.event, status)

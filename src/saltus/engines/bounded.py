@@ -23,6 +23,7 @@ from saltus.engines.trial import Carry, Pace, Status
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.state import same_types
 from saltus.hybrid.system import jump_of
+from saltus.numerics.trees import choose
 
 
 class BoundedRun(eqx.Module):
@@ -177,7 +178,7 @@ def _try_step(system, found: _Record, until, rule: Stepper, control: AbstractSte
         # A guard that has fired and sinks without having been positive piles up: what follows is not known here.
         status = jnp.where(sinks, Status.stalled, status)
         ended_by = jnp.where(status == Status.over, owner[went.over], ended_by)
-    state = jax.tree.map(lambda new, old: jnp.where(kept, new, old), now, state)
+    state = choose(kept, now, state)
     times = found.times.at[found.slots].set(jnp.where(kept, state.t, jnp.inf))
     return _Record(
         state, pace, found.t_event, due, signs, status, ended_by, times, found.guards, found.slots + kept,

@@ -22,6 +22,7 @@ from saltus.hybrid.parts import as_array
 from saltus.hybrid.state import same_types
 from saltus.hybrid.system import jump_of, settle_of
 from saltus.numerics.loops import in_pieces
+from saltus.numerics.trees import choose
 
 SHORT = 1e-8  # share of the time over which a guard is seen to rise or fall
 PASSES = 1e-6  # share of its fall that a guard keeps after a jump that does not turn it back
@@ -177,7 +178,7 @@ def fire(
         nothing = found.unsure[which] & turns.rises & ~piles
         accumulates = piles & ~settles[owner]
         stays = nothing | accumulates
-        after = jax.tree.map(lambda x, y: jnp.where(stays, x, y), before, after)
+        after = choose(stays, before, after)
         due = now.due.at[which].set(False)
         due = jax.lax.cond(due.any() & ~sinks, lambda: still_due(system, after, due), lambda: due)
         fired = now.signs.fired.at[which].set(nothing | (~turns.passes & ~piles))
@@ -245,4 +246,4 @@ def apply_rule(rules: list[Callable], which, state: State, index, one_by_one: bo
             more, lambda: same_types(state, staged[0].rest(staged[0].system, after, known)), lambda: after
         )
     whole = same_types(state, staged[0].rest(staged[0].system, after, known))
-    return jax.tree.map(lambda x, y: jnp.where(more, x, y), whole, after)
+    return choose(more, whole, after)

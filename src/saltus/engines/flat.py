@@ -26,8 +26,8 @@ _guard_sizes: dict[Any, tuple[int, ...]] = {}
 _last_sizes: ObjectFacts[tuple[tuple, tuple[int, ...]]] = ObjectFacts()
 
 
-# `watch(system, state)`, or `watch(system, state, seen)` with what `system.see` gave for systems that have that: what to
-# keep the largest values of.
+# `watch(system, state)`, or `watch(system, state, seen)` with what `system.see` gave for systems that have that: of what
+# the largest values are kept.
 Watch = Callable[..., Float[Array, " k"]]
 
 

@@ -20,7 +20,8 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.block_steps import block_flow
-from saltus.engines.scalar_system import ScalarSystem, Watch
+from saltus.engines.flat import Watch
+from saltus.engines.scalar_system import ScalarSystem
 from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.parts import as_array, refill

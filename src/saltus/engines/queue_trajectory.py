@@ -15,7 +15,7 @@ from saltus.engines.band_step import Leg
 from saltus.engines.drift import drift_once
 from saltus.hybrid import AbstractTrajectory, Event, Outcome, State
 from saltus.hybrid.parts import refill
-from saltus.hybrid.trajectory import SIDES, Interleaved, checked_times
+from saltus.hybrid.trajectory import SIDES, OrderWithJumps, checked_times
 from saltus.programs.arrays import numbers
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class QueueTrajectory(AbstractTrajectory):
     def states_with_jumps(self, times: np.ndarray) -> tuple[State, np.ndarray, np.ndarray]:
         """The states at these times and on both sides of every jump, all found together."""
         times = checked_times(times, "after", float(self.start.t), self._until)
-        order = Interleaved(times, np.repeat(np.unique([event.t for event in self._events]), len(SIDES)))
+        order = OrderWithJumps(times, np.repeat(np.unique([event.t for event in self._events]), len(SIDES)))
         sides = [SIDES[0] if side < 0 else SIDES[1] for side in order.side]
         return self._states(order.times, sides), order.times, order.side
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -11,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.engines.flat import FlatSystem
+from saltus.engines.flat import FlatSystem, Watch
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.parts import as_array, refill
 from saltus.numerics.scalars import (
@@ -25,7 +24,6 @@ from saltus.numerics.scalars import (
     scalarize,
 )
 
-Watch = Callable[[AbstractSystem, State], Any]
 Values = dict[Node, Any]
 
 

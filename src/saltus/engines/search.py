@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 from saltus.engines.guard_test import GLANCES, may_fall, plain
 from saltus.engines.signs import SUNK
 from saltus.numerics import roots
+from saltus.numerics.trees import choose
 
 Scalar = Float[Array, ""]
 Flat = Float[Array, " n"]
@@ -82,7 +83,7 @@ class _Turn(eqx.Module):
         """The same, with the last look."""
         x, value = self.search.look
         below = (self.search.looks > 0) & ~(value > 0.0)
-        return jax.tree.map(lambda p, q: jnp.where(below, p, q), (x, *self.seen), self.there)
+        return choose(below, (x, *self.seen), self.there)
 
 
 class _Hunt(eqx.Module):
@@ -178,7 +179,7 @@ def _hunt_on(hunt: _Hunt, look, armed: Bool[Array, " g"], resolution: Scalar) ->
         return _Turn(looks, root.record_look(search, x, g[guard]), (g, y), turn.there_by_now())
 
     turn = jax.lax.while_loop(goes_on, once_more, _Turn(hunt.looks, root.begin(), at_end[1:], at_end))
-    looks, (x, *there), reached = turn.looks, turn.there_by_now(), ~root.with_look(turn.search).seeking_low
+    looks, (x, g, y), reached = turn.looks, turn.there_by_now(), ~root.with_look(turn.search).seeking_low
     earlier = ~hunt.looking & reached & (x < hunt.best)
     examined = _Hunt(
         looks,
@@ -187,10 +188,10 @@ def _hunt_on(hunt: _Hunt, look, armed: Bool[Array, " g"], resolution: Scalar) ->
         hunt.pending.at[interval, guard].set(False),
         jnp.where(earlier, x, hunt.best),
         jnp.where(earlier, guard, hunt.winner),
-        jax.tree.map(lambda p, q: jnp.where(earlier, p, q), tuple(there), hunt.there),
+        choose(earlier, (g, y), hunt.there),
     )
     seen = _judge_looks(looks, armed)
-    return jax.tree.map(lambda p, q: jnp.where(hunt.looking, p, q), seen, examined)
+    return choose(hunt.looking, seen, examined)
 
 
 def _root_within(

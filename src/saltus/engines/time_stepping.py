@@ -15,6 +15,7 @@ import numpy as np
 from saltus import checks
 from saltus.engines.budget import MAX_STEPS, Budget
 from saltus.hybrid import AbstractSteppedSystem, Event, Outcome, State, Trajectory
+from saltus.numerics.trees import choose
 from saltus.programs import brief_program, plain_program
 
 RECORD = 1 << 21  # numbers kept per call of the compiled loop
@@ -121,10 +122,10 @@ def _march(system, state: State, begins: State, origin, sizes, count, apart) -> 
 
     def body(went):
         at = went.count
-        begin = _choose(apart, jax.tree.map(lambda leaf: leaf[at], begins), went.state)
+        begin = choose(apart, jax.tree.map(lambda leaf: leaf[at], begins), went.state)
         moved, solved = system.advance(begin, sizes[at])
         moved = eqx.tree_at(lambda s: s.t, moved, origin + (at + 1) * sizes[at])
-        after = _choose(apart, moved, system.change(moved))
+        after = choose(apart, moved, system.change(moved))
         knots = jax.tree.map(lambda kept, leaf: kept.at[at].set(leaf), went.knots, after)
         ledger_before = jax.tree.map(lambda kept, leaf: kept.at[at].set(leaf), went.ledger_before, moved.ledger)
         return _March(after, knots, ledger_before, at + 1, solved, system.resting(after))
@@ -135,10 +136,6 @@ def _march(system, state: State, begins: State, origin, sizes, count, apart) -> 
     no, yes = jnp.asarray(False), jnp.asarray(True)
     room = jax.tree.map(jnp.zeros_like, begins)
     return jax.lax.while_loop(going, body, _March(state, room, room.ledger, jnp.asarray(0), yes, no))
-
-
-def _choose(one_of_them, these, those):
-    return jax.tree.map(lambda this, that: jnp.where(one_of_them, this, that), these, those)
 
 
 class _Record:

@@ -72,7 +72,7 @@ class AbstractTrajectory(abc.ABC):
         """
         jumps = _jumps(self.events)
         sides = [side for first, last in jumps for side in (first.before, last.after)]
-        order = Interleaved(times, np.array([float(state.t) for state in sides]))
+        order = OrderWithJumps(times, np.array([float(state.t) for state in sides]))
         kept = self.states(times)
 
         def merge(leaf, *rows):
@@ -92,7 +92,7 @@ def _jumps(events: Sequence[Event]) -> list[tuple[Event, Event]]:
     return jumps
 
 
-class Interleaved:
+class OrderWithJumps:
     """Times of samples and of both sides of jumps in their order.
 
     Args:

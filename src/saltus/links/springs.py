@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 import equinox as eqx
@@ -71,7 +73,9 @@ class ElasticRods(eqx.Module):
     def _sum_by_masses(self, values: Array, weight: Float[Array, "degree n"]) -> Array:
         if not len(self):
             return jnp.zeros((*values.shape[:-1], weight.shape[1]))
-        return jnp.sum(weight * _take(values, self.incident), axis=-2)
+        parts = weight * _take(values, self.incident)
+        # One by one: a sum over an axis becomes a call of a library, which a loop compiled as one piece cannot hold.
+        return functools.reduce(operator.add, (parts[..., k, :] for k in range(weight.shape[0])))
 
 
 def _take(values: Array, index: Int[Array, "..."]) -> Array:

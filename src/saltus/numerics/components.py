@@ -122,11 +122,6 @@ def zeros(shape: tuple[int, ...]) -> Vec:
     return Vec(zero, zero, zero)
 
 
-def where(condition: Array, yes: Vec, no: Vec) -> Vec:
-    """`yes` where the condition holds, else `no`."""
-    return Vec(*(jnp.where(condition, a, b) for a, b in zip(yes, no, strict=True)))
-
-
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Sym:

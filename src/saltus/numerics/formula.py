@@ -73,11 +73,6 @@ def evaluate(text: str, values: Mapping[str, Any]) -> Any:
     return _value(tree, text, values)
 
 
-def names_in(text: str, names: Sequence[str]) -> set[str]:
-    """Which of `names` occur in `text`."""
-    return {node.id for node in ast.walk(parse(text, tuple(names))) if isinstance(node, ast.Name)} & set(names)
-
-
 def _shorten(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= 60 else text[:57] + "..."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -102,6 +103,7 @@ def free_rotation(
         compact: Quick to compile instead of quick in batches; the answer is the same.
         momentum: Angular momentum in the lab, over the unit of `inertia`, where it is known from before: of a slender
             body rounding changes the angular velocity, and who goes on from it again and again loses its spin.
+            Who takes many short steps goes on with `continue_turn` instead.
 
     Returns:
         The quaternion and the angular velocity in the lab.
@@ -111,8 +113,41 @@ def free_rotation(
         momentum = rotate(q, inertia * body_omega)
     else:
         body_omega = rotate_back(q, momentum) / inertia
-    turned = multiply(q, _relative_turn(body_omega, inertia, jnp.asarray(duration, float), compact))
+    turn = _relative_turn(body_omega, inertia, jnp.asarray(duration, float), compact)
+    return _motion_after(q, turn, inertia, momentum)
+
+
+def _motion_after(q: Array, turn: Array, inertia: Array, momentum: Array) -> tuple[Array, Array]:
+    """Orientation and angular velocity after a turn seen from the body at the start."""
+    turned = multiply(q, turn)
     return turned, rotate(turned, rotate_back(turned, momentum) / inertia)
+
+
+class TurnSum(NamedTuple):
+    """A turn since some start, seen from the body there: the sum of its steps, and what rounding has lost of it.
+
+    By Kahan's summation thousands of short steps are as exact as a few long ones.
+    """
+
+    turn: Float[Array, " 4"]
+    lost: Float[Array, " 4"]
+
+    @staticmethod
+    def zero() -> TurnSum:
+        """No turn yet."""
+        return TurnSum(jnp.zeros(4).at[0].set(1.0), jnp.zeros(4))
+
+    def motion(self, q: Array, inertia: Array, momentum: Array) -> tuple[Array, Array]:
+        """Orientation and angular velocity of a body that started at `q` with this angular momentum, in the lab."""
+        return _motion_after(q, normalise(self.turn), inertia, momentum)
+
+
+def continue_turn(
+    made: TurnSum, q: Array, inertia: Array, momentum: Array, duration: Array, compact: bool = False
+) -> TurnSum:
+    """The turn of a free rotation a while later; the arguments as those of `free_rotation` at its start."""
+    series = _series_by_array if compact else _series_of_stack
+    return _add_steps(made, rotate_back(q, momentum), inertia, duration, series)
 
 
 def free_rotations(
@@ -220,26 +255,28 @@ def _pure(v: Array) -> Array:
 
 
 def _turn(body_omega: Array, inertia: Array, duration: Array, series: Callable) -> Float[Array, " 4"]:
-    momentum = inertia * body_omega
+    return normalise(_add_steps(TurnSum.zero(), inertia * body_omega, inertia, duration, series).turn)
+
+
+def _add_steps(made: TurnSum, momentum: Array, inertia: Array, duration: Array, series: Callable) -> TurnSum:
+    """Add steps of at most 0.1 rad; `momentum` is the angular momentum seen from the body at the start."""
 
     def going(carry):
-        left, _, _, count = carry
+        left, _, count = carry
         return (jnp.abs(left) > 0.0) & (count < MOST_STEPS)
 
-    def one(carry):
-        left, q, lost, count = carry
+    def add_step(carry):
+        left, (q, lost), count = carry
         omega = rotate_back(q, momentum) / inertia
         speed = jnp.sqrt(jax.lax.stop_gradient(jnp.sum(omega * omega)))
         longest = STEP / jnp.maximum(speed, 1e-300)
         step = jnp.clip(left, -longest, longest)
         change = series(q, omega, inertia, step) + lost
         new = q + change
-        return left - step, new, change - (new - q), count + 1
+        return left - step, TurnSum(new, change - (new - q)), count + 1
 
-    # Kahan's summation: the rounding of the sum would otherwise exceed every other error.
-    q = jnp.zeros(4).at[0].set(1.0) + 0.0 * momentum[0]
-    left, q, *_ = jax.lax.while_loop(going, one, (duration, q, jnp.zeros_like(q), jnp.zeros((), int)))
-    return jnp.where(left == 0.0, normalise(q), jnp.nan)
+    left, made, _ = jax.lax.while_loop(going, add_step, (duration, made, jnp.zeros((), int)))
+    return TurnSum(jnp.where(left == 0.0, made.turn, jnp.nan), made.lost)
 
 
 def _series_of_stack(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
@@ -300,7 +337,7 @@ _RATES = _rates()
 
 
 def _series_by_array(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
-    """The same as `_stacked_series` from few, larger operations: quick to compile."""
+    """The same as `_series_of_stack` from few, larger operations: quick to compile."""
     ratios = (jnp.roll(inertia, -1) - jnp.roll(inertia, -2)) / inertia
     w, p = body_omega[:, None], q[:, None]
     for k in range(ORDER):

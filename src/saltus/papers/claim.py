@@ -289,9 +289,8 @@ def scientific(text: str) -> str:
     return f"{mantissa.replace('-', '−')}×10{power}"
 
 
-def format_value(value: float, digits: int = 6, unit: str = "") -> str:
+def format_value(value: float, digits: int) -> str:
     """A computed number with so many significant digits, for the table."""
     if value == 0.0:
-        return f"0 {unit}".strip()
-    text = f"{value:.{digits}g}" if 1e-3 <= abs(value) < 1e7 else f"{value:.{digits - 1}e}"
-    return f"{scientific(text)} {unit}".strip()
+        return "0"
+    return scientific(f"{value:.{digits}g}" if 1e-3 <= abs(value) < 1e7 else f"{value:.{digits - 1}e}")

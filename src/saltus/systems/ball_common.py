@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from saltus import checks
-from saltus.hybrid import Parts, Quantity, State, part
+from saltus.hybrid import Parts, Quantity, part
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.friction.base import VANISHING
 
@@ -94,13 +93,3 @@ def size(vector: Array) -> Array:
     square = jnp.sum(vector * vector, -1)
     some = square > 1e-280
     return jnp.where(some, jnp.sqrt(jnp.where(some, square, 1.0)), 0.0)
-
-
-def replace_parts(state: State, **parts) -> State:
-    """The state with some of its parts replaced."""
-    return state.replace(**parts)
-
-
-def choose(condition, one, other):
-    """`one` where the condition holds, else `other`; for whole states and results."""
-    return jax.tree.map(lambda x, y: jnp.where(condition, x, y), one, other)

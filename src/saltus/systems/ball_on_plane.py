@@ -16,6 +16,7 @@ from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
+from saltus.numerics.trees import choose
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.systems.ball_common import (
@@ -23,9 +24,7 @@ from saltus.systems.ball_common import (
     BALL_QUANTITIES,
     Losses,
     atol_limit,
-    choose,
     is_point,
-    replace_parts,
     size,
     spot_law,
 )
@@ -292,7 +291,7 @@ class BallOnPlane(AbstractSystem):
         return self._begin_rolling(_run_out(self, state, self._slip_and_rim))
 
     def _slips(self, state: State, index) -> State:
-        return replace_parts(state, mode=jnp.asarray(SLIP))
+        return state.replace(mode=jnp.asarray(SLIP))
 
     def _spins(self, state: State, index) -> State:
         return self._enter_ray(state)
@@ -308,7 +307,7 @@ class BallOnPlane(AbstractSystem):
 
     def _is_kept_from_rolling(self, state: State) -> State:
         """A ball that slips but does not roll pivots, if a shift of the pressure can keep it from rolling."""
-        still = replace_parts(state, v=state.v.replace(rolling=jnp.zeros(2)), mode=jnp.asarray(PIVOT))
+        still = state.replace(v=state.v.replace(rolling=jnp.zeros(2)), mode=jnp.asarray(PIVOT))
         held = (self._turning_left(state) <= 1e-6 * NEAR_REST) & (self._shift_left(still) > 0.0)
         return choose(held, still, state)
 
@@ -318,14 +317,14 @@ class BallOnPlane(AbstractSystem):
         if not self.point:
             state = _without_spin(state)
         # An impulse at the contact that takes the last of the slip away.
-        rolls = replace_parts(state, v=self._push(state.v, -slip * 2 / 7), mode=jnp.asarray(ROLL))
+        rolls = state.replace(v=self._push(state.v, -slip * 2 / 7), mode=jnp.asarray(ROLL))
         still = size(rolls.v.centre) <= 2 * NEAR_REST * self.speed
         steep = jnp.abs(self.mass * self.gravity * jnp.sin(self.slope)) * self.radius > self.resistance()
         spinning = jnp.abs(rolls.v.spin) > 0.0
-        stops = replace_parts(rolls, v=jax.tree.map(jnp.zeros_like, rolls.v), mode=jnp.asarray(REST))
+        stops = rolls.replace(v=jax.tree.map(jnp.zeros_like, rolls.v), mode=jnp.asarray(REST))
         rolls = choose(still & ~steep & ~spinning, stops, rolls)
         held = size(self.rolling_reaction(self.motion(rolls.v)).force) <= self.capacity
-        return choose(held, rolls, replace_parts(state, mode=jnp.asarray(SLIP)))
+        return choose(held, rolls, state.replace(mode=jnp.asarray(SLIP)))
 
     def _push(self, velocity: BallMotion, push: Float[Array, "2"]) -> BallMotion:
         """The motion after an impulse at the contact that changes the velocity of the centre by `push`."""
@@ -349,8 +348,7 @@ class BallOnPlane(AbstractSystem):
         ratio = slip_and_rim[:2] / jnp.abs(slip_and_rim[2])
         ratio = jax.lax.scan(improve, ratio, None, length=_NEWTON_STEPS)[0]
         push = (ratio * jnp.abs(slip_and_rim[2]) - slip_and_rim[:2]) * 2 / 7
-        return replace_parts(
-            state,
+        return state.replace(
             q=state.q.replace(slip_ratio=ratio),
             v=self._push(state.v, push),
             mode=jnp.where(turning < 0.0, SPIN_RIGHT, SPIN_LEFT),
@@ -415,8 +413,7 @@ def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
     slow = 1.0 if ball.point else 1.0 + (ball.radius / ball.law.radius(ball.load)) ** 2
     longest = 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.capacity / ball.load + 1e-9, 1.0)
     left = jnp.clip(left, 0.0, slow * longest)
-    return replace_parts(
-        state,
+    return state.replace(
         t=state.t + left,
         q=state.q.replace(centre=state.q.centre + left * (rate.q.centre + 0.5 * left * rate.v.centre)),
         v=shift(state.v, rate.v, left),
@@ -426,7 +423,7 @@ def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
 
 def _without_spin(state: State) -> State:
     """The state with no turning about the normal."""
-    return replace_parts(state, v=state.v.replace(spin=jnp.zeros_like(state.v.spin)))
+    return state.replace(v=state.v.replace(spin=jnp.zeros_like(state.v.spin)))
 
 
 def _angular_velocity(velocity: BallMotion) -> Float[Array, "3"]:

@@ -18,6 +18,7 @@ from jaxtyping import Array
 from saltus.numerics.components import Vec, tangent_basis
 from saltus.numerics.roots import bisect
 from saltus.numerics.runge_kutta import RK4
+from saltus.numerics.trees import choose
 
 FIRST_STEP = 0.05  # of the slip, in units of its fastest rate
 TOLERANCE = 1e-13  # of a step before it is extrapolated, relative to the slip; an impact is then right to about 1e-11
@@ -163,9 +164,9 @@ def _press(contact: _Contact, start: Progress, left: Callable[[Progress], Array]
         short = left(tried) > 0.0
         passed = march.passed | (fits & ~short)
         change = jnp.clip(0.9 * (TOLERANCE / jnp.maximum(error, 1e-300)) ** 0.2, 0.2, 4.0)
-        there = _choose(fits, tried, march.here)
+        there = choose(fits, tried, march.here)
         return _March(
-            here=_choose(passed, march.here, there),
+            here=choose(passed, march.here, there),
             there=there,
             size=size * change,
             low=jnp.where(passed & short, size, march.low),
@@ -184,11 +185,7 @@ def _press(contact: _Contact, start: Progress, left: Callable[[Progress], Array]
     value, slope = jax.jvp(left, (march.there,), (rate,))
     change = _implicit_change(value, slope)
     ended = jax.tree.map(lambda part, grows: part + change * grows, march.there, rate)
-    return _choose(march.passed, ended, _finish_straight(contact, march.there, left))
-
-
-def _choose(condition: Array, yes: Progress, no: Progress) -> Progress:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
+    return choose(march.passed, ended, _finish_straight(contact, march.there, left))
 
 
 def _finish_straight(contact: _Contact, start: Progress, left: Callable[[Progress], Array]) -> Progress:

@@ -132,7 +132,7 @@ class Scalars:
         for arg in args:
             if arg.op == "unknown":
                 return arg
-            if arg.op == "table" and op != "take":
+            if arg.op == "table" and op != "row":
                 return self.unknown(f"{op} of a table", arg.dtype)
         if bind is None:
             simple = self._simplify(op, args)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import jax
 import numpy as np
 from jax import lax
@@ -88,13 +90,20 @@ def _gather(s: Scalars, eqn, array, indices) -> np.ndarray:
         raise CannotScalariseError("gather from a large table other than of whole rows")
     table, out = array.flat[0], []
     for place in indices.ravel():
+        row = s.operation("row", place, table, dtype=table.dtype, key=width, bind=_row)
         for k in range(width):
-
-            def take(index, table, k=k):
-                return table.reshape(-1).at[width * index + k].get(mode="promise_in_bounds")
-
-            out.append(s.operation("take", place, table, dtype=table.dtype, key=(width, k), bind=take))
+            out.append(s.operation("take", row, dtype=table.dtype, key=k, bind=operator.itemgetter(k)))
     return array_of(out, (*indices.shape[:-1], *array.shape[1:]))
+
+
+def _row(index, table):
+    """The numbers of a table's rows, one array for each column."""
+    rows = table.reshape(table.shape[0], -1)
+    if jax.default_backend() == "cpu" and rows.shape[1] > 1:
+        # One lane after the other: of a gather the compiler makes one for each number of a row, and computes the place
+        # anew in every one of them, lane by lane, too.
+        return lax.map(lambda place: lax.dynamic_index_in_dim(rows, place, keepdims=False), index).T
+    return rows.at[index].get(mode="promise_in_bounds").T
 
 
 def _scatter(s: Scalars, eqn, array, indices, updates) -> np.ndarray:

@@ -34,17 +34,17 @@ PENDULUM_STEP = 2e-3
 Series = dict[str, np.ndarray]
 
 
-def steady_rate(theta: tuple[float, float], mass: tuple[float, float] = (1.0, 1.0), gravity: float = GRAVITY) -> float:
+def steady_rate(theta: tuple[float, float], mass: tuple[float, float] = (1.0, 1.0)) -> float:
     """Eq. 17: angular velocity at which two masses circle at different heights of the unit sphere [rad/s]."""
     (s1, s2), (c1, c2), (m1, m2) = np.sin(theta), np.cos(theta), mass
-    return math.sqrt(gravity * (m1 * s1 + m2 * s2) / (m1 * s1 * c1 + m2 * s2 * c2))
+    return math.sqrt(GRAVITY * (m1 * s1 + m2 * s2) / (m1 * s1 * c1 + m2 * s2 * c2))
 
 
-def steady_force(theta: tuple[float, float], mass: tuple[float, float] = (1.0, 1.0), gravity: float = GRAVITY) -> float:
+def steady_force(theta: tuple[float, float], mass: tuple[float, float] = (1.0, 1.0)) -> float:
     """Eq. 18: rod force of that motion [N]."""
     (s1, s2), (c1, c2), (m1, m2) = np.sin(theta), np.cos(theta), mass
     lever = abs(c1 - c2) / math.cos((theta[1] - theta[0]) / 2)
-    return gravity * lever * m1 * m2 * s1 * s2 / (m1 * s1 * c1 + m2 * s2 * c2)
+    return GRAVITY * lever * m1 * m2 * s1 * s2 / (m1 * s1 * c1 + m2 * s2 * c2)
 
 
 class Pendulum:

@@ -123,7 +123,7 @@ def figure_6(work: Workbench) -> Figure:
     return figure
 
 
-def _paths(axes, seen, surface=None) -> None:
+def _paths(axes, seen) -> None:
     """Paths of two masses; circles, diamonds and triangles mark start, middle and end, as in the paper."""
     middle = len(seen["t"]) // 2
     for mass, (line, mark) in enumerate((("#C8A000", "#D55E00"), (INK, "#CC79A7"))):

@@ -64,14 +64,13 @@ def steady_forces(work: Workbench) -> Answer:
     return Answer(error, f"largest relative error {scientific(f'{error:.1e}')}")
 
 
-def corner_supremum(first_at_rim: bool = True, share: float = UNBALANCE) -> float:
-    """Largest h/mg around a corner of the map of Fig. 2, one mass at the rim and the other at the bottom."""
-    mass = (1.0 - share, 1.0 + share)
+def corner_supremum() -> float:
+    """Largest h/mg around a corner of the map of Fig. 2, the first mass at the rim and the other at the bottom."""
+    mass = (1.0 - UNBALANCE, 1.0 + UNBALANCE)
     best = 0.0
     for direction in np.linspace(1e-3, math.pi / 2 - 1e-3, 2001):
         near, far = 1e-5 * math.sin(direction), math.pi / 2 - 1e-5 * math.cos(direction)
-        theta = (far, near) if first_at_rim else (near, far)
-        best = max(best, steady_force(theta, mass) / GRAVITY)
+        best = max(best, steady_force((far, near), mass) / GRAVITY)
     return best
 
 

@@ -20,8 +20,8 @@ from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 LABELS = {"limit": "limit (exact)", "plastic": "plastic", "printed": "as printed", "frozen": "frozen edge"}
 
 
-def _two(width: float = WIDTH + 1.0, height: float = HEIGHT) -> tuple[Figure, tuple]:
-    figure = new_figure(width, height)
+def _two() -> tuple[Figure, tuple]:
+    figure = new_figure(WIDTH + 1.0, HEIGHT)
     return figure, tuple(figure.subplots(1, 2))
 
 

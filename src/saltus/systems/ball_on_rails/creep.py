@@ -147,7 +147,7 @@ def critical_slope(ball: BallOnRails) -> tuple[Scalar, Scalar]:
     return mu * drag / (C + mu * shift * lift * S), jnp.tan(angle)
 
 
-def resting(ball: BallOnRails) -> Reaction:
+def static_reaction(ball: BallOnRails) -> Reaction:
     """Static friction of a ball at rest: along the rails evenly, the moment by rolling resistance and spin torque."""
     S, C = jnp.sin(ball.half_angle), jnp.cos(ball.half_angle)
     held = ball.mass * ball.gravity * jnp.sin(ball.slope)

@@ -14,7 +14,8 @@ from saltus.hybrid import Guard, State
 from saltus.hybrid.guard import StagedJump, once
 from saltus.hybrid.parts import shift
 from saltus.laws.friction import PointLimit, SpotLimit
-from saltus.systems.ball_common import choose, replace_parts, size
+from saltus.numerics.trees import choose
+from saltus.systems.ball_common import size
 from saltus.systems.ball_on_rails import creep, forces
 from saltus.systems.ball_on_rails.forces import Contacts, Place, RailMotion, Scalar
 from saltus.systems.ball_on_rails.stick import (
@@ -104,13 +105,12 @@ def all_guards(ball: BallOnRails, contacts: Callable[[State], Contacts] | None =
 def _lose_rail(ball: BallOnRails, state: State, index) -> State:
     """The ball begins to tilt about the rail that it still touches."""
     seat = _with_tilt(state, 0.0)
-    return replace_parts(seat, mode=state.mode.at[index].set(OPEN))
+    return seat.replace(mode=state.mode.at[index].set(OPEN))
 
 
 def _with_tilt(state: State, rate) -> State:
     """The state with no tilt, but this rate of it."""
-    return replace_parts(
-        state,
+    return state.replace(
         q=state.q.replace(tilt=jnp.zeros_like(state.q.tilt)),
         v=state.v.replace(tilt=jnp.full_like(state.v.tilt, rate)),
     )
@@ -132,7 +132,7 @@ def _end_slip(ball: BallOnRails, state: State, index) -> State:
 
 def seat(ball: BallOnRails, state: State) -> tuple[State, Bool[Array, ""]]:
     """A ball that has just come to sit on both rails, and whether that is where it comes to rest (`at_rest`)."""
-    state, still = replace_parts(state, mode=jnp.full(2, SLIP)), jnp.asarray(False)
+    state, still = state.replace(mode=jnp.full(2, SLIP)), jnp.asarray(False)
     if ball.point:
         straight = jnp.abs(state.v.turning[0]) * ball.radius <= NEAR_STICK * ball.speed
         state = choose(straight, _straight(ball, state), state)
@@ -144,14 +144,14 @@ def seat(ball: BallOnRails, state: State) -> tuple[State, Bool[Array, ""]]:
     loads = forces.contacts_under(ball, place, state.v).loads
     lost = (loads.margin < 0.0) & (state.mode == SLIP)
     jammed = (state.mode == SLIP).all() & (loads.determinant <= SINGULAR)
-    return replace_parts(state, mode=jnp.where(jammed, JAMMED, jnp.where(lost, OPEN, state.mode))), still
+    return state.replace(mode=jnp.where(jammed, JAMMED, jnp.where(lost, OPEN, state.mode))), still
 
 
 def on_both(ball: BallOnRails, state: State, tilt_rate: Scalar) -> State:
     """The ball down on both rails, with this rate of tilt left; the energy lost goes to the ledger."""
     loss = 0.5 * ball.mass * ball.radius**2 * (state.v.tilt**2 - tilt_rate**2)
     lost = state.ledger.replace(impact=state.ledger.impact + loss)
-    return replace_parts(_with_tilt(state, tilt_rate), ledger=lost)
+    return _with_tilt(state, tilt_rate).replace(ledger=lost)
 
 
 def _land(ball: BallOnRails, state: State, index, variant) -> tuple[State, Bool[Array, ""], tuple]:
@@ -162,7 +162,7 @@ def _land(ball: BallOnRails, state: State, index, variant) -> tuple[State, Bool[
     rate = -state.v.tilt * jnp.cos(2 * ball.half_angle)
     rocks = (rate > NEAR_STICK * ball.speed / ball.radius) & (variant == LANDS)
     down = on_both(ball, state, jnp.where(rocks, rate, 0.0))
-    other = replace_parts(down, mode=jnp.where(state.mode == OPEN, SLIP, OPEN))
+    other = down.replace(mode=jnp.where(state.mode == OPEN, SLIP, OPEN))
     seated, still = seat(ball, down)
     return choose(rocks, other, seated), still & ~rocks, ()
 
@@ -181,7 +181,7 @@ def _straight(ball: BallOnRails, state: State) -> State:
     impulse = jnp.where(sticks, jnp.where(sticks.all(), both, one), 0.0)
     pushed = forces.acceleration(ball, place, forces.along_rails(impulse))
     pushed = pushed.replace(along=pushed.along - ball.gravity * jnp.sin(ball.slope))
-    return replace_parts(state, v=jax.tree.map(jnp.add, v, pushed), mode=mode)
+    return state.replace(v=jax.tree.map(jnp.add, v, pushed), mode=mode)
 
 
 def _stick_on_one_rail(ball: BallOnRails, state: State) -> State:
@@ -189,7 +189,7 @@ def _stick_on_one_rail(ball: BallOnRails, state: State) -> State:
     place = ball.contacts_of(state)
     slip, spin = jnp.sum(place.motion.slip, 0), jnp.sum(place.motion.spin)
     v = _with_slip(ball, state, place, -slip, jnp.zeros(()) if ball.point else -spin)
-    stuck = replace_parts(state, v=v, mode=jnp.where(state.mode == SLIP, STICK, state.mode))
+    stuck = state.replace(v=v, mode=jnp.where(state.mode == SLIP, STICK, state.mode))
     return choose(_Look(ball, ball.contacts).grip_left(stuck) >= 0.0, stuck, state)
 
 
@@ -209,7 +209,7 @@ def _tear_loose(ball: BallOnRails, state: State, index) -> State:
     slip, spin = _limit(ball, contacts).motion(-force, -torque)
     tiny = 2 * NEAR_STICK * ball.speed
     v = _with_slip(ball, state, contacts.place, tiny * slip, tiny * spin)
-    return replace_parts(state, v=v, mode=jnp.where(state.mode == STICK, SLIP, state.mode))
+    return state.replace(v=v, mode=jnp.where(state.mode == STICK, SLIP, state.mode))
 
 
 def _limit(ball: BallOnRails, contacts: Contacts) -> PointLimit | SpotLimit:
@@ -225,7 +225,7 @@ def _enter_creep(ball: BallOnRails, state: State, index) -> State:
     direction = creep.ray(ball, angle)
     kept, unit = creep.momentum(ball, state.v), creep.momentum(ball, direction)
     v = jax.tree.map(lambda x: x * kept / unit, direction)
-    return replace_parts(state, q=state.q.replace(creep_angle=angle), v=v, mode=_creep_mode(forward))
+    return state.replace(q=state.q.replace(creep_angle=angle), v=v, mode=_creep_mode(forward))
 
 
 def _creep_mode(forward: Scalar) -> Array:
@@ -243,7 +243,7 @@ def _run_out(ball: BallOnRails, state: State, index, variant) -> tuple[State, Bo
     scaled, gain = ball.speeds(state.v), ball.speeds(rate.v)
     left = -jnp.sum(scaled * scaled) / jnp.minimum(jnp.sum(scaled * gain), -1e-300)
     q, ledger = (shift(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
-    return replace_parts(state, t=state.t + left, q=q, ledger=ledger), jnp.asarray(True), ()
+    return state.replace(t=state.t + left, q=q, ledger=ledger), jnp.asarray(True), ()
 
 
 def _run_out_slip(ball: BallOnRails, state: State, index) -> State:
@@ -251,15 +251,14 @@ def _run_out_slip(ball: BallOnRails, state: State, index) -> State:
     rate = ball.rate(state)
 
     def slip_at(q, v):
-        motion = ball.contacts_of(replace_parts(state, q=q, v=v)).motion
+        motion = ball.contacts_of(state.replace(q=q, v=v)).motion
         rim = 0.0 if ball.point else creep.spot_radius(ball) * motion.spin[index]
         return jnp.append(motion.slip[index], rim)
 
     slip, gain = jax.jvp(slip_at, (state.q, state.v), (rate.q, rate.v))
     left = -jnp.sum(slip * slip) / jnp.minimum(jnp.sum(slip * gain), -1e-300)
     left = jnp.minimum(left, 10 * NEAR_STICK * ball.speed / (forces.grip(ball) * ball.gravity + 1e-300))
-    return replace_parts(
-        state,
+    return state.replace(
         t=state.t + left,
         q=shift(state.q, rate.q, left),
         v=shift(state.v, rate.v, left),
@@ -276,8 +275,8 @@ def at_rest(ball: BallOnRails, state: State) -> State:
     still = RailMotion.still()
     downhill = jnp.where(ball.slope < 0.0, -1.0, 1.0)
     angle = creep.creep_angle(ball, downhill)
-    leaves = replace_parts(state, q=state.q.replace(creep_angle=angle), v=still, mode=_creep_mode(downhill))
-    return choose(creep.rests(ball), replace_parts(state, v=still, mode=jnp.full(2, REST)), leaves)
+    leaves = state.replace(q=state.q.replace(creep_angle=angle), v=still, mode=_creep_mode(downhill))
+    return choose(creep.rests(ball), state.replace(v=still, mode=jnp.full(2, REST)), leaves)
 
 
 class _Look:

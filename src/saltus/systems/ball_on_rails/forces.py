@@ -20,7 +20,7 @@ from saltus.contacts.ball_contact import ContactMotion, contact_motion, moment, 
 from saltus.hybrid import Parts, part
 from saltus.laws.friction import Reaction
 from saltus.laws.friction.base import direction
-from saltus.systems.ball_common import choose
+from saltus.numerics.trees import choose
 
 if TYPE_CHECKING:
     from saltus.systems.ball_on_rails.system import BallOnRails

@@ -16,9 +16,10 @@ from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.hybrid.parts import as_numpy
 from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw
+from saltus.numerics.trees import choose
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, choose, is_point
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, is_point
 from saltus.systems.ball_on_rails import creep, events, forces, stick
 from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, RailLosses, RailMotion, RailPlace, Scalar
 from saltus.systems.ball_on_rails.stick import JAMMED, MODES, OPEN, REST, SLIP, STICK
@@ -171,8 +172,8 @@ class BallOnRails(AbstractSystem):
 
         def holding(loads):
             if self.secure:
-                return creep.resting(self)
-            return choose(sticks, forces.rolling_on_one(self, place, state.v, loads), creep.resting(self))
+                return creep.static_reaction(self)
+            return choose(sticks, forces.rolling_on_one(self, place, state.v, loads), creep.static_reaction(self))
 
         held = (state.mode == REST).any() | sticks
         return forces.contacts_under(self, place, state.v, motion, (held, holding))

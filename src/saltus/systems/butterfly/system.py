@@ -14,6 +14,7 @@ from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Parts, Quantity, Rate, State, part
 from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw, PointLimit, Reaction
+from saltus.numerics.trees import choose
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.shapes.profile import AbstractProfile
@@ -21,9 +22,7 @@ from saltus.systems.ball_common import (
     AXES,
     BALL_QUANTITIES,
     atol_limit,
-    choose,
     is_point,
-    replace_parts,
     size,
     sliding_force,
 )
@@ -299,32 +298,32 @@ class Butterfly(AbstractSystem):
         return size(self._slip_and_rim(state)) / self.speed - NEAR_REST
 
     def _grip_left(self, state: State) -> Scalar:
-        now = self.contacts(replace_parts(state, mode=jnp.asarray(STICK)))
+        now = self.contacts(state.replace(mode=jnp.asarray(STICK)))
         limit = PointLimit(self.law.capacity(now.load)) if self.point else self.law.limit(now.load)
         return limit.margin(now.reaction.force, now.reaction.spin_torque) / (self.mass * self.gravity)
 
     def _tear_loose(self, state: State, index) -> State:
         now = self.contacts(state)
         if self.point:
-            return replace_parts(state, mode=jnp.where(now.reaction.force[0] < 0.0, FORWARD, BACKWARD))
+            return state.replace(mode=jnp.where(now.reaction.force[0] < 0.0, FORWARD, BACKWARD))
         # Off along the normal of the limit surface, with a speed that does not count.
         slip, spin = self.law.limit(now.load).motion(-now.reaction.force, -now.reaction.spin_torque)
         tiny = 2 * NEAR_REST * self.speed
         turning = -tiny * spin / jnp.sin(self.half_angle)
         rate = self.turning.at(state.t)[1]
         v = TrackMotion(tiny * slip[0] + self.effective_radius * turning, rate + turning)
-        return replace_parts(state, v=v, mode=jnp.asarray(SLIP))
+        return state.replace(v=v, mode=jnp.asarray(SLIP))
 
     def _hold_or_reverse(self, state: State, index=0) -> State:
         rate = self.turning.at(state.t)[1]
         if not self.point:
-            still = replace_parts(state, v=TrackMotion(jnp.zeros_like(rate), rate), mode=jnp.asarray(STICK))
+            still = state.replace(v=TrackMotion(jnp.zeros_like(rate), rate), mode=jnp.asarray(STICK))
             return choose(self._grip_left(still) > 0.0, still, state)
         speed = state.v.speed
-        rolling = replace_parts(state, v=TrackMotion(speed, rate + speed / self.effective_radius))
-        force = self.contacts(replace_parts(rolling, mode=jnp.asarray(STICK))).reaction.force[0]
+        rolling = state.replace(v=TrackMotion(speed, rate + speed / self.effective_radius))
+        force = self.contacts(rolling.replace(mode=jnp.asarray(STICK))).reaction.force[0]
         sliding = jnp.where(force < 0.0, FORWARD, BACKWARD)
-        return replace_parts(rolling, mode=jnp.where(self._grip_left(rolling) > 0.0, STICK, sliding))
+        return rolling.replace(mode=jnp.where(self._grip_left(rolling) > 0.0, STICK, sliding))
 
     # ---- results --------------------------------------------------------------------------------------
 
@@ -404,6 +403,6 @@ def _settle(ball: Butterfly, state: State) -> State:
     if not ball.point:
         held = choose(size(slip_and_rim) <= NEAR_REST * ball.speed, ball._hold_or_reverse(state), state)
         return same_types(state, held)
-    sliding = replace_parts(state, mode=jnp.where(slip_and_rim[0] > 0.0, FORWARD, BACKWARD))
+    sliding = state.replace(mode=jnp.where(slip_and_rim[0] > 0.0, FORWARD, BACKWARD))
     held = choose(jnp.abs(slip_and_rim[0]) <= 1e-12 * ball.speed, ball._hold_or_reverse(state), sliding)
     return same_types(state, held)

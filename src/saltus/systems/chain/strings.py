@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.hybrid import State
+from saltus.numerics.trees import choose
 from saltus.systems.chain.edge import Edge
 from saltus.systems.chain.state import LOOSE, PULLS, UNTOLD, Motion, Regime, units
 from saltus.systems.chain.tension import Pull, edge_last, forces, velocity_changes
@@ -60,7 +60,7 @@ def tighten(chain: Chain, state: State, index: Array) -> State:
     whole, none_stretching, whole_pulled = _jolt(chain, place, velocity, regime, index, folds=False)
     taut = chain.taut(regime) & (jnp.arange(chain.n_links) != index)
     faint = jnp.max(jnp.where(taut, -stretching, 0.0)) < FAINT * _speed_scale(chain)
-    after = jax.tree.map(lambda x, y: jnp.where(faint, x, y), whole, after)
+    after = choose(faint, whole, after)
     stretching = jnp.where(faint, none_stretching, stretching).at[index].set(0.0)
     still = regime.stuck & (jnp.where(faint, whole_pulled, pulled) == 0.0)
     regime = regime.replace(stuck=still, unmoved=regime.unmoved & still)

@@ -15,7 +15,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from saltus.numerics.components import Sym, Vec, where
+from saltus.numerics.components import Sym, Vec
+from saltus.numerics.trees import choose
 from saltus.systems.gas.flight import Pose
 
 NARROW = 1e-3  # the weight of the Perram-Wertheim function stays this far from 0 and 1
@@ -110,7 +111,7 @@ def separation(
     normal, weight, change = common_direction(first.form, second.form, apart, weight, turns)
     if wall is not None:
         is_wall, towards = wall
-        normal = where(is_wall, towards, normal)
+        normal = choose(is_wall, towards, normal)
         weight, change = jnp.where(is_wall, 0.5, weight), jnp.where(is_wall, 0.0, change)
     size, growth = scale
     near, far = first.form @ normal, second.form @ normal

@@ -16,9 +16,10 @@ from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
+from saltus.numerics.trees import choose
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
-from saltus.systems.ball_common import choose, replace_parts, size
+from saltus.systems.ball_common import size
 from saltus.systems.ground_body import jumps
 from saltus.systems.ground_body.mechanics import FLIGHT, REST, SLIDE, active_piece, look, see
 from saltus.systems.ground_body.state import GroundLedger, GroundMotion, GroundPlace
@@ -92,7 +93,7 @@ def _place(system: BodyOnGround, position, velocity, quaternion, angular_velocit
     touching = jnp.argmin(heights)
     facing = jnp.concatenate([sight.touch.place for sight in sights])
     q = flying.q.lift(height - jnp.min(heights)).replace(facing=facing)
-    placed = replace_parts(flying, q=q, ledger=flying.ledger.replace(piece=touching.astype(float)))
+    placed = flying.replace(q=q, ledger=flying.ledger.replace(piece=touching.astype(float)))
     closing = jnp.stack([sight.closing for sight in sights])[touching]
     return same_types(flying, placed), closing
 
@@ -126,7 +127,7 @@ def _begin_in_contact(system: BodyOnGround, flying: State) -> State:
 @brief_program
 def _begin_sliding(system: BodyOnGround, flying: State) -> tuple[State, Array, Array, Array]:
     """A body that begins in contact and slides; whether it does not; and whether it has no slip, and does not turn."""
-    lying = replace_parts(flying, mode=jnp.asarray(SLIDE))
+    lying = flying.replace(mode=jnp.asarray(SLIDE))
     seen = see(system, lying)
     sight, now = seen.sight, seen.forces
     slow = 1e-9 * system.speed
@@ -137,12 +138,12 @@ def _begin_sliding(system: BodyOnGround, flying: State) -> tuple[State, Array, A
     gain = jnp.concatenate([now.acceleration, now.angular_acceleration * system.solid.radius()])
     rests = ~jnp.any(flying.v.array() != 0.0) & (jnp.max(jnp.abs(gain)) <= 1e-12 * system.gravity)
     begun = choose(presses, system.project_by(lying, seen), flying)
-    begun = choose(rests, replace_parts(lying, mode=jnp.asarray(REST)), begun)
+    begun = choose(rests, lying.replace(mode=jnp.asarray(REST)), begun)
     return same_types(flying, begun), (slipless | turnless) & presses & ~rests, slipless, turnless
 
 
 @brief_program
 def _begin_standing(system: BodyOnGround, flying: State, slipless: Array, turnless: Array) -> State:
     """A body that begins in contact without slip or without turning."""
-    lying = replace_parts(flying, mode=jnp.asarray(SLIDE))
+    lying = flying.replace(mode=jnp.asarray(SLIDE))
     return same_types(flying, jumps.in_contact(system, lying, slipless, turnless))

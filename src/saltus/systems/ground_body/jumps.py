@@ -15,8 +15,9 @@ from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
+from saltus.numerics.trees import choose
 from saltus.programs.arrays import numbers
-from saltus.systems.ball_common import choose, replace_parts, size
+from saltus.systems.ball_common import size
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
     HELD,
@@ -170,7 +171,7 @@ def in_contact(
     held = jnp.asarray(HELD[system.point])
     stopped = held[SLIDE] | (slipless & held[ROLL]) | (turnless & held[SKID])
     dv, dw = hold(system, sight, stopped)
-    state = replace_parts(state, v=state.v.add(dv, dw))
+    state = state.replace(v=state.v.add(dv, dw))
     sight = with_velocity(system, sight, state.v)
     modes = jnp.asarray([REST, ROLL, SKID, SLIDE] if system.resisted else [ROLL, SLIDE])
 
@@ -188,7 +189,7 @@ def in_contact(
     begins = (slides | turns) & (now.load > 0.0)
     state = _nudge(state, now, jnp.where(begins, moment, 0.0))
     v = jax.tree.map(lambda part: jnp.where(mode == REST, 0.0, part), state.v)
-    state = replace_parts(state, v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
+    state = state.replace(v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
     return choose(begins, _set_off(system, state, now, stopped, (slides, turns), moment), state)
 
 
@@ -235,7 +236,7 @@ def _set_off(
         q = q.replace(facing=sight.touch.place)
     begun = with_velocity(system, sight, v)
     presses = wrench(system, begun, state.mode, begun.contact_motion).load > 0.0
-    return replace_parts(state, q=q, v=v, mode=jnp.where(presses, state.mode, FLIGHT))
+    return state.replace(q=q, v=v, mode=jnp.where(presses, state.mode, FLIGHT))
 
 
 def _nudge(state: State, now: Wrench, moment: Array) -> State:
@@ -244,7 +245,7 @@ def _nudge(state: State, now: Wrench, moment: Array) -> State:
     mean = shift(state.v, gained, 0.5)
     turned = rotation.multiply(rotation.from_rotation_vector(moment * mean.turning), state.q.quaternion)
     q = state.q.replace(centre=state.q.centre + moment * mean.velocity, quaternion=turned)
-    return replace_parts(state, t=state.t + moment, q=q, v=state.v.add(gained.velocity, gained.turning))
+    return state.replace(t=state.t + moment, q=q, v=state.v.add(gained.velocity, gained.turning))
 
 
 # ---- events -----------------------------------------------------------------------------------------------
@@ -297,7 +298,7 @@ def touch_down(system: BodyOnGround, state: State, index: Array, variant: Array)
     low = (leaving.closing**2 < 2.0 * falls * system.settle_height) & (falls > 0.0)
     lies = low | (variant == PILES_UP)
     lying, slipless, turnless = _lay_down(system, struck, leaving)
-    flying = replace_parts(struck, mode=jnp.full_like(state.mode, FLIGHT))
+    flying = struck.replace(mode=jnp.full_like(state.mode, FLIGHT))
     after = choose(lies, same_types(state, _book(system, struck, lying)), same_types(state, flying))
     lies_on = jnp.where((state.mode != FLIGHT) & (variant == LANDS), active_piece(state), -1)
     contact = Contact(slipless, turnless, jnp.asarray(True), lies_on, jnp.asarray(index, lies_on.dtype))
@@ -312,7 +313,7 @@ def _on_both(system: BodyOnGround, contact: Contact, after: State) -> State:
     old = contact.lies_on
     parts = look(system, after, jnp.maximum(old, 0)).closing > settle_speed(system)
     both = (old >= 0) & (after.mode != FLIGHT) & (old != contact.index) & ~parts
-    return replace_parts(after, ledger=after.ledger.replace(piece=jnp.where(both, -1.0, after.ledger.piece)))
+    return after.replace(ledger=after.ledger.replace(piece=jnp.where(both, -1.0, after.ledger.piece)))
 
 
 def _strike(system: BodyOnGround, state: State, sight: Sight, index: Array) -> State:
@@ -326,13 +327,13 @@ def _strike(system: BodyOnGround, state: State, sight: Sight, index: Array) -> S
     # known here.
     places = state.q.facing.reshape(-1, 2).at[index].set(sight.touch.place)
     q = state.q.lift(-sight.touch.height).replace(facing=places.ravel())
-    return _book(system, state, replace_parts(state, q=q, v=v, ledger=ledger))
+    return _book(system, state, state.replace(q=q, v=v, ledger=ledger))
 
 
 def _lay_down(system: BodyOnGround, state: State, sight: Sight) -> tuple[State, Array, Array]:
     """A body that does not leave the ground any more, as if it slid; whether it does not slip, and does not turn."""
     dv, dw = hold(system, sight, jnp.asarray(HELD[system.point])[SLIDE])
-    lying = replace_parts(state, v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
+    lying = state.replace(v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
     sight = with_velocity(system, sight, lying.v)
     slow = 2.0 * near(system, lying.v)
     slipless = size(system.slip_and_rim(sight, weight(system))) <= slow
@@ -343,12 +344,12 @@ def _lay_down(system: BodyOnGround, state: State, sight: Sight) -> tuple[State, 
 def _book(system: BodyOnGround, before: State, after: State) -> State:
     """The state after with the energy that is gone in its ledger."""
     lost = sum(system.energies(before)) - sum(system.energies(after))
-    return replace_parts(after, ledger=after.ledger.lose(lost))
+    return after.replace(ledger=after.ledger.lose(lost))
 
 
 def lift_off(state: State, index: Array) -> State:
     """The body leaves the ground."""
-    return replace_parts(state, mode=jnp.full_like(state.mode, FLIGHT))
+    return state.replace(mode=jnp.full_like(state.mode, FLIGHT))
 
 
 SLIP, TURNING = 0, 1
@@ -429,7 +430,7 @@ def release(system: BodyOnGround, state: State, index: Array, variant: Array) ->
     short = jnp.minimum(PROBE, longest)
     start = (short, state, short, Wrench.nothing(), jnp.zeros(()))
     _, later, moment, now, use = jax.lax.fori_loop(0, MOMENTS, try_unless_found, start)
-    begun = replace_parts(later, mode=jnp.broadcast_to(mode, state.mode.shape))
+    begun = later.replace(mode=jnp.broadcast_to(mode, state.mode.shape))
     # Its acceleration has grown from zero: half of it is the mean.
     after = _set_off(system, begun, now, held_rows(system, state.mode), less, 0.5 * moment)
     # What was lost may be found again within the moment.

@@ -255,11 +255,11 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
         return _wrench(system, sight, forces, stiffness, mobility, free)
     weight = system.solid.mass * system.gravity
 
-    def again(_, carry):
+    def improve(_, carry):
         forces, stiffness = under(carry[0])
         return jnp.maximum(forces[0], 1e-12 * weight), forces, stiffness
 
-    _, forces, stiffness = jax.lax.fori_loop(0, SPOT_ROUNDS, again, (weight, jnp.zeros(6), jnp.zeros(())))
+    _, forces, stiffness = jax.lax.fori_loop(0, SPOT_ROUNDS, improve, (weight, jnp.zeros(6), jnp.zeros(())))
     return _wrench(system, sight, forces, stiffness, mobility, free)
 
 

@@ -23,7 +23,7 @@ from saltus.shapes.disc import Disc
 from saltus.shapes.solid import Solid
 from saltus.surfaces.base import AbstractSurface
 from saltus.surfaces.cover import Cover
-from saltus.systems.ball_common import atol_limit, is_point, replace_parts, size
+from saltus.systems.ball_common import atol_limit, is_point, size
 from saltus.systems.ground_body import begin, jumps, results
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
@@ -252,7 +252,7 @@ class BodyOnGround(AbstractSystem):
         q = q.lift(jnp.where(touches, -sight.touch.height, 0.0)).replace(facing=seen.sights.touch.place.ravel())
         dv, dw = hold(self, sight, held_rows(self, state.mode))
         moves = touches & (state.mode != REST)
-        return replace_parts(state, q=q, v=state.v.add(jnp.where(moves, dv, 0.0), jnp.where(moves, dw, 0.0)))
+        return state.replace(q=q, v=state.v.add(jnp.where(moves, dv, 0.0), jnp.where(moves, dw, 0.0)))
 
     # ---- events ---------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from saltus.hybrid import Parts, part
 from saltus.links import Mobility, Rods
 from saltus.numerics import components
 from saltus.numerics.components import Vec
+from saltus.numerics.trees import choose
 from saltus.surfaces.base import AbstractSurface
 
 PerMass = Float[Array, " n"]
@@ -146,8 +147,8 @@ def forces(
     """
     held, free = (mode == STICK) | (mode == GONE), mode >= FREE
     none = components.zeros(mass.shape)
-    n = components.where(free, none, where.normal)
-    c = components.where(free, none, where.normal - where.heading * mu_signed)
+    n = choose(free, none, where.normal)
+    c = choose(free, none, where.normal - where.heading * mu_signed)
     inverse_mass = jnp.where(held, 0.0, 1.0 / mass)
     weight = Vec(none.x, none.y, none.x - gravity)
     support = where.bend + gravity * where.normal.z
@@ -159,7 +160,7 @@ def forces(
         rod = rod_geometry(rods, where.position)
         mobility = Mobility(inverse_mass, none, none) if tangent else Mobility(inverse_mass, n, c)
         stretch = rods.between(where.velocity).square() * rod.inverse_length
-        without_rods = components.where(held, none, other + c * support)
+        without_rods = choose(held, none, other + c * support)
         needed = -rod.direction.dot(rods.between(without_rods)) - stretch
         denominator = rods.diagonal(rod.direction, mobility)
         h = rods.solve(rod.direction, mobility, needed[:, None], denominator)[:, 0]
@@ -170,7 +171,7 @@ def forces(
     return Forces(
         rod_force=h,
         normal_force=jnp.where(free, 0.0, reaction),
-        motion=components.where(held, none, other + (pull + c * reaction) * inverse_mass),
+        motion=choose(held, none, other + (pull + c * reaction) * inverse_mass),
         load=downhill * mass + where.along_surface(pull),
         denominator=denominator,
     )
@@ -183,7 +184,7 @@ def constrained_change(where: Places, rods: Rods, mode, mass: PerMass, mismatch:
     Returns:
         One set of vectors per column of `mismatch`.
     """
-    n = components.where(mode == FREE, components.zeros(mass.shape), where.normal)
+    n = choose(mode == FREE, components.zeros(mass.shape), where.normal)
     mobility = Mobility(jnp.where(mode == STICK, 0.0, 1.0 / mass), n, n)
     rod = rod_geometry(rods, where.position)
     h = rods.solve(rod.direction, mobility, -mismatch)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from saltus import checks
 from saltus.hybrid import State
 from saltus.laws.friction.weakened import WeakenedFriction
+from saltus.numerics.trees import choose
 from saltus.systems.short_time import after_short_time
 from saltus.systems.sliding.contact import FREE, GONE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
@@ -75,7 +76,7 @@ def before_stop(system: SlidingMasses, state: State, index) -> State:
     known = known / jnp.sqrt(jnp.sum(known**2))
     found = jax.lax.scan(improve, known, None, length=LIMIT_STEPS)[0]
     good = jnp.isfinite(found).all() & (jnp.max(jnp.abs(found - known)) < LIMIT_NEAR)
-    return jax.tree.map(lambda new, old: jnp.where(good, new, old), at_velocity(found), state)
+    return choose(good, at_velocity(found), state)
 
 
 def _which_stop_with(system: SlidingMasses, state: State, index):
@@ -194,7 +195,7 @@ def hit_surface(system: SlidingMasses, state: State, index) -> State:
     landed = land(system, state, index, jnp.where(lies, closing, at_surface + leaving))
     lain = after_short_time(smooth, landed, jnp.maximum(row - ago, 0.0))
     bounced = _bounce_back(system, landed, index, (at_surface + leaving) * ago * normal)
-    return jax.tree.map(lambda yes, no: jnp.where(lies, yes, no), lain, bounced)
+    return choose(lies, lain, bounced)
 
 
 def _bounce_back(system: SlidingMasses, after: State, index, way) -> State:

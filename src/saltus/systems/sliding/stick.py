@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float
 from saltus.links import Rods
 from saltus.numerics import components
 from saltus.numerics.components import Vec
+from saltus.numerics.trees import choose
 from saltus.systems.sliding.contact import SLIP, STICK, Forces, Places, forces, rod_geometry
 
 PerMass = Float[Array, " n"]
@@ -45,7 +46,7 @@ def onset(
     def improve(friction: Vec) -> Vec:
         now = answer(friction)
         disc = _into_disc(friction - now.motion * mass, mu * jnp.abs(now.normal_force))
-        return components.where(resting, disc, none)
+        return choose(resting, disc, none)
 
     def going_on(carry):
         _, _, _, change, n = carry

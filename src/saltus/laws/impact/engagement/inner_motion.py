@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
 from saltus.numerics.collocation import collocation_step, gauss_nodes, mean_matrix
+from saltus.numerics.trees import choose
 
 POINTS = 12
 PICARD_SWEEPS = 24  # the error falls like (step)^n / n!; 18 reach rounding
@@ -166,7 +166,7 @@ class InnerMotion(NamedTuple):
             before = self._stretching(here)
             secant = size * before / (before - left)
             shorter = jnp.where(sweeps == 0, secant, size - left / self._stretching_slope(there))
-            following = jax.tree.map(lambda x, y: jnp.where(onward, x, y), there, here)
+            following = choose(onward, there, here)
             size = jnp.where(onward, self._step_size(there), shorter)
             return following, there, size, jnp.where(onward, 0, sweeps + 1), count + 1
 
