@@ -117,8 +117,8 @@ def _begin(system, start: State, until, goes, watch: Watch, one_by_one: bool) ->
     status = jnp.where(goes, status, int(Status.reached)).astype(jnp.int32)
     by = jnp.where(goes, by, -1).astype(jnp.int32)
     return Lanes(
-        jnp.arange(none.size), arrays, start, until, Pace.unknown(start.t), status, start.t, by, none, none, start.t, peaks,
-        signs, pile_up,
+        jnp.arange(none.size), arrays, start, until, Pace.unknown(start.t), status, start.t, by, none, none, start.t,
+        peaks, signs, pile_up,
     )  # fmt: skip
 
 

@@ -26,8 +26,8 @@ _guard_sizes: dict[Any, tuple[int, ...]] = {}
 _last_sizes: ObjectFacts[tuple[tuple, tuple[int, ...]]] = ObjectFacts()
 
 
-# `watch(system, state)`, or `watch(system, state, seen)` with what `system.see` gave for systems that have that: of what
-# the largest values are kept.
+# `watch(system, state)`, or for systems that have `see` `watch(system, state, seen)` with what that gave: of what the
+# largest values are kept.
 Watch = Callable[..., Float[Array, " k"]]
 
 
