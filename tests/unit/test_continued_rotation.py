@@ -19,7 +19,7 @@ def test_ten_thousand_short_turns_are_as_exact_as_one_long_turn(compact):
 
     made = jax.jit(lambda: jax.lax.fori_loop(0, 10_240, short, TurnSum.zero()))()
     q, omega = made.motion(Q, NEEDLE, momentum)
-    wanted_q, wanted_omega = free_rotation(Q, OMEGA, NEEDLE, 5.0, momentum=momentum)
+    wanted_q, wanted_omega = free_rotation(Q, OMEGA, NEEDLE, 5.0)
     # Rounding of the angular momentum, 1e-16, turns a needle by 2e-14 rad/s about its axis, in either way of reckoning.
     assert np.asarray(q) == pytest.approx(np.asarray(wanted_q), abs=1e-13)
     assert np.asarray(omega) == pytest.approx(np.asarray(wanted_omega), abs=2e-13)

@@ -14,7 +14,7 @@ from saltus.contacts.gap import Separation, ascend, gap, separation_of, start_di
 from saltus.contacts.local import local_motion
 from saltus.contacts.pair import Facing, Pair, face, follow_contact
 from saltus.numerics.components import Turn, Vec
-from saltus.numerics.rotation import TurnSum, continue_turn, free_rotation
+from saltus.numerics.rotation import TurnSum, continue_turn
 from saltus.programs import brief_program, prepare
 from saltus.programs.arrays import numbers
 from saltus.shapes.body import Body
@@ -96,7 +96,8 @@ class ContactSearch(eqx.Module):
     """Where a search has come to.
 
     Args:
-        flight: The flight at its end.
+        t: When that is [s].
+        made: The turns of both bodies until then.
         seen: How the bodies face each other there.
         n_steps: Safe steps that were taken.
         reached: Whether the bodies touch there, to within rounding.
@@ -104,7 +105,8 @@ class ContactSearch(eqx.Module):
         first_width: Gap where the search first looked [m].
     """
 
-    flight: Flight
+    t: Array
+    made: TurnSum
     seen: Facing
     n_steps: Array
     reached: Array
@@ -114,15 +116,14 @@ class ContactSearch(eqx.Module):
 
 @brief_program
 def _seek(body1: Body, body2: Body, until: Array, begin: Array, compact: bool) -> ContactSearch:
-    agility = Agility.of(body1), Agility.of(body2)
-    return ContactSearch(*_search((body1, body2), begin, until, agility, compact))
+    return _search((body1, body2), begin, until, (Agility.of(body1), Agility.of(body2)), compact)
 
 
 @brief_program
 def _locate_contact(body1: Body, body2: Body, until: Array, sought: ContactSearch) -> FirstContact:
     reached, over = sought.reached, sought.over
-    flight, moved, separation = _polish((body1, body2), sought.flight, sought.seen, reached)
-    time = jnp.where(over, until, flight.t)
+    t, moved, separation = _polish((body1, body2), sought)
+    time = jnp.where(over, until, t)
     return FirstContact(reached, time, *moved, separation, sought.n_steps, reached | over, sought.first_width)
 
 
@@ -179,17 +180,6 @@ class Course(eqx.Module):
         return Flight(t, *jax.vmap(TurnSum.motion)(made, self.quaternions, self.inertias, self.momenta))
 
 
-def fly(bodies: tuple[Body, Body], start: Flight, duration: Array) -> Flight:
-    """The flight a while later; the angular momentum is that of the bodies as they were given."""
-
-    def turn(q, omega, inertia, momentum):
-        return free_rotation(q, omega, inertia, duration, compact=True, momentum=momentum)
-
-    course = Course.of(bodies)
-    quaternions, omegas = jax.vmap(turn)(start.quaternions, start.omegas, course.inertias, course.momenta)
-    return Flight(start.t + duration, quaternions, omegas)
-
-
 def land(bodies: tuple[Body, Body], flight: Flight) -> tuple[Body, Body]:
     """The two bodies at the time of the flight."""
     motions = zip(bodies, flight.quaternions, flight.omegas, strict=True)
@@ -208,9 +198,7 @@ def relative_velocity(bodies: tuple[Body, Body]) -> Vec:
     return Vec.of(bodies[1].velocity - bodies[0].velocity)
 
 
-def _search(
-    bodies, begin: Array, until: Array, agility, compact: bool = False
-) -> tuple[Flight, Facing, Array, Array, Array, Array]:
+def _search(bodies, begin: Array, until: Array, agility, compact: bool = False) -> ContactSearch:
     """Safe steps until the gap closes to within rounding or time is over; where, and how it ended."""
     reach = agility[0].radius + agility[1].radius
     touch = TOUCH * reach
@@ -245,27 +233,29 @@ def _search(
     never = begin + sphere_entry(offset_at(bodies, begin), velocity, reach) >= until
     carry = (begin, t, made, seen, jnp.zeros((), int), jnp.zeros((), bool), never, jnp.full((), jnp.inf))
     _, t, made, seen, k, closed, over, first = jax.lax.while_loop(going, step, carry)
-    return course.flight(t, made), seen, k, closed & (t <= until), over | (t > until), first
+    return ContactSearch(t, made, seen, k, closed & (t <= until), over | (t > until), first)
 
 
-def _polish(bodies, flight: Flight, seen: Facing, reached: Array) -> tuple[Flight, tuple[Body, Body], Separation]:
-    """The zero of the gap next to the flight from its first three derivatives, and everything there."""
+def _polish(bodies, sought: ContactSearch) -> tuple[Array, tuple[Body, Body], Separation]:
+    """The zero of the gap next to where a search has come, from its first three derivatives, and everything there."""
+    course = Course.of(bodies)
 
     def improve(_, carry):
-        flight, points, change, *_ = carry
-        flight = fly(bodies, flight, change)
+        t, made, points, change, *_ = carry
+        made = course.go_on(made, change, compact=True)
+        flight = course.flight(t + change, made)
         moved, pair = land(bodies, flight), flight.pair(bodies)
         n, one, two = follow_contact(pair, *points)
         separation = separation_of(moved[0], n, one, two, face(pair, n).width)
         local = local_motion(*moved, separation)
         change = cubic_zero(separation.gap, local.v, local.a_eff, local.gap3)
-        return flight, (one, two), jnp.where(reached, change, 0.0), moved, separation
+        return flight.t, made, (one, two), jnp.where(sought.reached, change, 0.0), moved, separation
 
     zero = jnp.zeros(())
     none = Separation(zero, jnp.zeros(3), jnp.zeros(3), jnp.zeros(3), zero)
-    carry = (flight, (seen.point1, seen.point2), zero, bodies, none)
-    flight, _, _, moved, separation = jax.lax.fori_loop(0, POLISH_ROUNDS, improve, carry)
-    return flight, moved, separation
+    carry = (sought.t, sought.made, (sought.seen.point1, sought.seen.point2), zero, bodies, none)
+    t, *_, moved, separation = jax.lax.fori_loop(0, POLISH_ROUNDS, improve, carry)
+    return t, moved, separation
 
 
 def cubic_zero(g: Array, v: Array, a: Array, j: Array) -> Array:

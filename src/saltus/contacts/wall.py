@@ -13,7 +13,7 @@ from saltus.contacts.gap import Separation
 from saltus.contacts.impact import velocity_at
 from saltus.contacts.local import LocalMotion, body_side, fixed_side, meet
 from saltus.numerics.components import Turn, Vec
-from saltus.numerics.rotation import TurnSum, continue_turn, free_rotation
+from saltus.numerics.rotation import TurnSum, continue_turn
 from saltus.shapes.body import Body
 
 
@@ -65,8 +65,7 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
     until, agility = jnp.asarray(until, float), Agility.of(body)
     touch = TOUCH * agility.radius
     pull = wall.normal @ gravity
-    momentum = body.angular_momentum()
-    rotation = body.quaternion, body.inertia, momentum
+    rotation = body.quaternion, body.inertia, body.angular_momentum()
 
     def place(t, q, omega):
         velocity = body.velocity + t * gravity
@@ -102,15 +101,15 @@ def wall_contact(wall: Wall, body: Body, until, *, gravity=0.0, begin=0.0) -> Wa
     _, t, made, k, closed, over, first = jax.lax.while_loop(going, step, start)
 
     def improve(_, carry):
-        t, q, omega, change, _, _ = carry
-        q, omega = free_rotation(q, omega, body.inertia, change, compact=True, momentum=momentum)
-        here = place(t + change, q, omega)
+        t, made, change, _, _ = carry
+        made = continue_turn(made, *rotation, change, compact=True)
+        here = place(t + change, *made.motion(*rotation))
         motion = wall_motion(wall, here, gravity)
         next_change = jnp.where(closed, cubic_zero(motion.gap, motion.v, motion.a_eff, motion.gap3), 0.0)
-        return t + change, q, omega, next_change, here, wall_gap(wall, here)
+        return t + change, made, next_change, here, wall_gap(wall, here)
 
-    carry = (t, *made.motion(*rotation), jnp.zeros(()), body, wall_gap(wall, body))
-    t, _, _, _, here, separation = jax.lax.fori_loop(0, POLISH_ROUNDS, improve, carry)
+    carry = (t, made, jnp.zeros(()), body, wall_gap(wall, body))
+    t, _, _, here, separation = jax.lax.fori_loop(0, POLISH_ROUNDS, improve, carry)
     return WallContact(closed, jnp.where(over, until, t), here, separation, k, closed | over, first)
 
 

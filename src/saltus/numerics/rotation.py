@@ -86,14 +86,14 @@ def free_rotation(
     inertia: Float[Array, " 3"],
     duration: Array | float,
     compact: bool = False,
-    momentum: Float[Array, " 3"] | None = None,
 ) -> tuple[Float[Array, " 4"], Float[Array, " 3"]]:
     """Orientation and angular velocity after torque-free rotation.
 
     Taylor series of Euler's equations together with the quaternion, in steps of 0.1 rad; the
     angular momentum is conserved by construction. Measured against 40 digits: 1e-13 over 300 rad.
     Derivatives of every order are right, forward and backward. A turn by more than 5 000 rad, or by none that is a
-    number, gives NaN: every call ends.
+    number, gives NaN: every call ends. Who takes many short steps takes them by `continue_turn`: rounding changes the
+    angular velocity of a slender body, and who goes on from it again and again loses its spin.
 
     Args:
         q: Unit quaternion, body to lab.
@@ -101,20 +101,13 @@ def free_rotation(
         inertia: Principal moments of inertia (only ratios matter).
         duration: Time, of either sign [s].
         compact: Quick to compile instead of quick in batches; the answer is the same.
-        momentum: Angular momentum in the lab, over the unit of `inertia`, where it is known from before: of a slender
-            body rounding changes the angular velocity, and who goes on from it again and again loses its spin.
-            Who takes many short steps goes on with `continue_turn` instead.
 
     Returns:
         The quaternion and the angular velocity in the lab.
     """
-    if momentum is None:
-        body_omega = rotate_back(q, omega)
-        momentum = rotate(q, inertia * body_omega)
-    else:
-        body_omega = rotate_back(q, momentum) / inertia
+    body_omega = rotate_back(q, omega)
     turn = _relative_turn(body_omega, inertia, jnp.asarray(duration, float), compact)
-    return _motion_after(q, turn, inertia, momentum)
+    return _motion_after(q, turn, inertia, rotate(q, inertia * body_omega))
 
 
 def _motion_after(q: Array, turn: Array, inertia: Array, momentum: Array) -> tuple[Array, Array]:
