@@ -163,8 +163,8 @@ def try_step(
 
     if control.at_once(stepper, flat):
         at_once = functools.partial(flat.at_once, watch=watch)
-        looked = stepper.with_looks(at_once, carry.t, carry.y, h, GLANCES, worth)
-        return Trial(t_new, looked.end, looked.step, worth(looked.step, looked.end), *looked.looks)
+        seen = stepper.with_looks(at_once, carry.t, carry.y, h, GLANCES, worth)
+        return Trial(t_new, seen.end, seen.step, seen.looked, *seen.looks)
     y_new, step = control.take(flat, stepper, carry.t, carry.y, h)
     times = carry.t + GLANCES * h
     vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
@@ -173,7 +173,7 @@ def try_step(
         if carry.y.size > FEW_NUMBERS:
             return jax.vmap(lambda t, y: flat.look(t, y, watch))(times, vectors)
         # One by one is less to compile, and no slower.
-        return jax.lax.map(lambda place: flat.look(*place, watch), (times, vectors))
+        return jax.lax.map(lambda place: flat.look(place[0], place[1], watch), (times, vectors))
 
     if not flat.sees:  # looks are short, and a question costs more
         return Trial(t_new, y_new, step, jnp.asarray(True), *look())
@@ -188,13 +188,14 @@ def judge_step(
     """The step kept, rejected, or left for the search."""
     finite = jnp.isfinite(trial.y).all() & jnp.isfinite(trial.step.rate_after).all()
     keep, pace, status = control.judge(trial, carry, finite, armed, marks, order, until)
+    keep = keep & trial.looked  # asked twice, the question of the error may have two answers by rounding
     over, signs = carry.over, carry.signs
     if armed.size:
         g = trial.guards.at[0].set(signs.at_start(trial.guards[0]))
         sinks = signs.sunk(g[0], g[-1], (g > 0.0).any(axis=0))
         doubt = keep & (may_fall(g, armed) | (armed & sinks)).any()
         beyond, over = beyond_border(armed, marks.border, trial.guards[0])
-        beyond = beyond & trial.worth
+        beyond = beyond & trial.looked
         cut = jnp.asarray(False)
         if marks.winding.any() and not control.constant:
             winds = (may_fall(g, armed & marks.winding) & ~plain(g)).any()
@@ -207,7 +208,7 @@ def judge_step(
         status = jnp.where(beyond, Status.over, jnp.where(doubt, Status.doubtful, status))
         keep = keep & ~doubt & ~beyond
         pace = control.after_doubt(pace, doubt)
-        rejected = choose(trial.worth, signs.after_rejection(g, cut), signs)
+        rejected = choose(trial.looked, signs.after_rejection(g, cut), signs)
         signs = choose(keep, signs.after_step(g), rejected)
     carry = dataclasses.replace(carry, pace=pace, status=status, over=over, signs=signs)
     return _accept_step(carry, keep, trial.t, trial.y, until, capacity)

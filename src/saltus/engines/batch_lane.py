@@ -267,4 +267,4 @@ def _along(flat: FlatSystem, first: State, last: State, watch):
     vectors = cubic(y0, slope0, y1, slope1, GLANCES[:, None])
     vectors = jnp.where(jnp.isfinite(vectors), vectors, y1)
     # One after the other: the program holds it once, and not side by side.
-    return jax.lax.map(lambda place: flat.look(*place, watch).watched, (first.t + GLANCES * h, vectors))
+    return jax.lax.map(lambda place: flat.look(place[0], place[1], watch).watched, (first.t + GLANCES * h, vectors))

@@ -66,7 +66,7 @@ class Trial(eqx.Module):
         t: Its end [s].
         y: Where it led.
         step: The step itself.
-        worth: Whether it was looked at; not if its error is too large in any case.
+        looked: Whether it was looked at; not if its error is too large in any case.
         guards: Guard values at the looks.
         watched: What else is watched, there.
     """
@@ -74,6 +74,6 @@ class Trial(eqx.Module):
     t: Scalar
     y: Flat
     step: Step
-    worth: Bool[Array, ""]
+    looked: Bool[Array, ""]
     guards: Float[Array, "5 g"]
     watched: Float[Array, "5 k"]

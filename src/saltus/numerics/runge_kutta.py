@@ -27,10 +27,19 @@ class Step(eqx.Module):
 
 
 class StepWithLooks(eqx.Module):
-    """A step with looks along it: the step, its end after the projection, where the looks are and what they show."""
+    """A step with looks along it.
+
+    Args:
+        step: The step.
+        end: Its end after the projection.
+        looked: Whether it was looked at.
+        places: Where the looks are.
+        looks: What they show.
+    """
 
     step: Step
     end: Flat
+    looked: Array
     places: Array
     looks: Any
 
@@ -152,16 +161,18 @@ class ExplicitStepper(eqx.Module):
             looks = jax.tree.map(lambda into, new: put(into, new, at, looked), looks, seen)
             k, end = put(k, rate, i, i < n), jnp.where(i == n, projected, end)
             if worth is not None:
-                needed = jax.lax.cond(i == n, lambda: worth(step_by(k), end), lambda: jnp.asarray(True))
-                last = jnp.where(needed, last, n + 1)
+                last = jax.lax.cond(i == n, ask, lambda last, k, end: last, last, k, end)
             return i + 1, last, k, end, put(places, here, at, looked), looks
+
+        def ask(last, k, end):
+            return last if worth is None else jnp.where(worth(step_by(k), end), last, n + 1)
 
         def step_by(k):
             return self._step(y, h, k[:stages], k)
 
         begin = (jnp.where(stays, n + 1, 0), jnp.asarray(len(x)), jnp.zeros((n, *y.shape)), y, places, looks)
-        _, _, k, end, places, looks = jax.lax.while_loop(lambda carry: carry[0] < carry[1], go_on, begin)
-        return StepWithLooks(step_by(k), end, places, looks)
+        _, last, k, end, places, looks = jax.lax.while_loop(lambda carry: carry[0] < carry[1], go_on, begin)
+        return StepWithLooks(step_by(k), end, last == len(x), places, looks)
 
     def _loop_coefficients(self) -> tuple[Array, Array]:
         """Coefficients and times of the stages, with one stage more where the last is not at the end of the step."""
