@@ -133,7 +133,7 @@ def ground_touch(
 
     # As a loop it stands once in the program.
     shapes = jax.eval_shape(lambda p: _touch_at(surface, shape, center, turn, p), place)
-    nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), shapes)
+    nothing = jax.tree.map(jnp.zeros_like, shapes)
     return jax.lax.fori_loop(0, newton_steps + more, improve, (place, nothing))[1]
 
 

@@ -177,7 +177,7 @@ def try_step(
 
     if not flat.sees:  # looks are short, and a question costs more
         return Trial(t_new, y_new, step, jnp.asarray(True), *look())
-    nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), jax.eval_shape(look))
+    nothing = jax.tree.map(jnp.zeros_like, jax.eval_shape(look))
     needed = worth(step, y_new)
     return Trial(t_new, y_new, step, needed, *jax.lax.cond(needed, look, lambda: nothing))
 

@@ -172,7 +172,7 @@ def _drive(
 
 def _end_resting(lanes: Lanes, shared) -> None:
     """End the runs that are in a mode in which nothing moves."""
-    rests = (lanes.status == Status.going) & ~np.isin(lanes.state.mode, sum(shared.apart, ()))
+    rests = (lanes.status == Status.going) & ~np.isin(lanes.state.mode, shared.moving_modes)
     lanes.status[rests], lanes.state.t[rests] = Status.reached, lanes.until[rests]
 
 

@@ -185,7 +185,7 @@ def run_lane(
         )
 
     modes = range(len(shared.mode_names))
-    moves = jnp.asarray([any(mode in group for group in shared.apart) for mode in modes])
+    moves = jnp.asarray([mode in shared.moving_modes for mode in modes])
     places = jnp.asarray([sum(n * (mode in group) for n, group in enumerate(shared.apart)) for mode in modes])
     branches = [functools.partial(in_group, group) for group in shared.apart]
 

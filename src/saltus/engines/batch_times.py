@@ -50,7 +50,7 @@ class Moments:
         after = lanes.state.t[rows]
         first, last = np.searchsorted(self._times, before.t, "right"), np.searchsorted(self._times, after, "right")
         self._remember(rows, before, first, last)
-        ended = (lanes.status[rows] != Status.going) | ~np.isin(lanes.state.mode[rows], sum(self._shared.apart, ()))
+        ended = (lanes.status[rows] != Status.going) | ~np.isin(lanes.state.mode[rows], self._shared.moving_modes)
         if ended.any():
             final = jax.tree.map(lambda x: x[rows[ended]], lanes.state)
             self._remember(rows[ended], final, last[ended], np.minimum(last[ended] + 1, len(self._times)), True)

@@ -225,7 +225,7 @@ def apply_rule(rules: list[Callable], which, state: State, index, one_by_one: bo
     nothing = None
     if staged:
         like = eqx.filter_eval_shape(staged[0].begin, staged[0].system, state, index, variant)[2]
-        nothing = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), like)
+        nothing = jax.tree.map(jnp.zeros_like, like)
 
     def begin(first, state, index, variant):
         if any(first is rule.begin for rule in staged):

@@ -201,7 +201,7 @@ class FlatSystem(eqx.Module):
         if asked is None:
             return parts[0](), parts[1](), parts[2]()
         like = jax.eval_shape(parts[2])
-        nothing = y, y, jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), like)
+        nothing = y, y, jax.tree.map(jnp.zeros_like, like)
         rate, projected, look = (
             jax.lax.cond(asked == one, part, lambda none=none: none)
             for one, part, none in zip(range(3), parts, nothing, strict=True)

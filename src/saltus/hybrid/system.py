@@ -113,6 +113,11 @@ class AbstractSystem(HybridSystem):
         """
         return ()
 
+    @property
+    def moving_modes(self) -> tuple[int, ...]:
+        """The modes of all groups of `apart`."""
+        return tuple(mode for group in self.apart for mode in group)
+
     def guards(self) -> tuple[Guard, ...]:
         """All guards of the system, in any order; the same list for every mode."""
         return ()

@@ -217,7 +217,7 @@ def read(index: Array, look: Callable[..., Any], *arrays: Any) -> Any:
     no index is negative.
     """
     shapes = jax.eval_shape(look, index, *arrays)
-    blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    blank = jax.tree.map(jnp.zeros_like, shapes)
     return jax.lax.cond(index >= 0, look, lambda *_: blank, index, *arrays)
 
 

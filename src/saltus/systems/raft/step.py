@@ -272,7 +272,7 @@ def solve(raft: Raft, start: Begin, guess: Plane) -> tuple[Plane, Trial, Frictio
         return ~carry[-2] & (carry[-1] <= SWEEPS)
 
     foreseen = -start.stiffness * (start.length - start.rest)
-    nothing = jax.tree.map(lambda like: jnp.zeros(like.shape, like.dtype), jax.eval_shape(look, guess, foreseen))
+    nothing = jax.tree.map(jnp.zeros_like, jax.eval_shape(look, guess, foreseen))
     first = (guess, foreseen, *nothing, jnp.asarray(False), 0)
     u, _, trial, rule, solved, _ = jax.lax.while_loop(going, body, first)
     return u, trial, rule, solved
