@@ -101,7 +101,9 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
     """Forces in a mode whose slip or turning may be just beginning, in the direction in which it then grows.
 
     Where a speed is zero the law does not tell the direction of its force; it is against the motion that begins, and
-    that is along the acceleration. Found by iteration, which contracts since friction is monotone.
+    that is along the acceleration. Found by iteration, which contracts since friction is monotone. It may also end at a
+    direction against the acceleration: then less than all the friction there is holds the body, and that motion does
+    not begin.
     """
     held = held_rows(system, mode)
     own = sight.contact_motion
@@ -116,9 +118,12 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
             jnp.where(spins, spin, own.spin),
         )
 
+    def rim_radius(load):
+        return jnp.zeros(()) if system.point else system.spot_radius(load, sight.touch)
+
     def improve(carry):
         slip, turn, load, _, _ = carry
-        radius = jnp.zeros(()) if system.point else system.spot_radius(load, sight.touch)
+        radius = rim_radius(load)
         now = wrench(system, sight, mode, motion_with(slip, turn, radius))
         load = jnp.maximum(now.load, 1e-3 * weight(system))
         # How much friction changes the accelerations at most: longer steps of the iteration would overshoot.
@@ -128,8 +133,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
             * (1.0 / system.solid.mass + _spread(system, sight))
         )
         turn_scale = 4.0 * load * system.resistance(load, sight.touch) * sight.mobility.trace()
-        slipping = jnp.append(now.gain[1:3], radius * now.gain[5])
-        turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
+        slipping, turning = _beginning(system, now, radius)
         after = _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn)
         changes = [jnp.max(jnp.abs(new - old)) > SAME for new, old in zip(after, (slip, turn), strict=True)]
         return *after, load, now, (slides & changes[0]) | (turns & changes[1])
@@ -143,10 +147,18 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
 
     # The first round is without friction: its directions are zero.
     first = (jnp.zeros(3), jnp.zeros(3), weight(system), Wrench.nothing(), jnp.asarray(True))
-    (_, _, _, now, _), _ = jax.lax.scan(if_it_changes(improve_often), first, None, length=BURSTS)
+    (slip, turn, load, now, _), _ = jax.lax.scan(if_it_changes(improve_often), first, None, length=BURSTS)
+    slipping, turning = _beginning(system, now, rim_radius(load))
+    begins = (~slides | (jnp.sum(slipping * slip) >= 0.0)) & (~turns | (jnp.sum(turning * turn) >= 0.0))
     grips = ~held[1] | (slipless & (grip_use(system, now, sight) <= 1.0))
     lies = ~held[3] | (turnless & (turn_use(system, now, sight) <= 1.0))
-    return Onset(now, grips & lies)
+    return Onset(now, grips & lies & begins)
+
+
+def _beginning(system: BodyOnGround, now: Wrench, radius: Array) -> tuple[Array, Array]:
+    """Accelerations of the slip, with that of the rim of the spot, and of the turning that the law resists."""
+    turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
+    return jnp.append(now.gain[1:3], radius * now.gain[5]), turning
 
 
 def _spread(system: BodyOnGround, sight: Sight) -> Array:
@@ -224,8 +236,7 @@ def _set_off(
     sight = look(system, state)
     least, radius = CLEARLY * near(system, state.v), system.solid.radius()
     rim = jnp.zeros(()) if system.point else system.spot_radius(jnp.maximum(now.load, 1e-300), sight.touch)
-    slipping = jnp.append(now.gain[1:3], rim * now.gain[5])
-    turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
+    slipping, turning = _beginning(system, now, rim)
     slip = jnp.where(begins[0], _unit(slipping) * jnp.maximum(moment * size(slipping), least), 0.0)
     turn = jnp.where(begins[1], _unit(turning) * jnp.maximum(moment * size(turning), least / radius), 0.0)
     spin = turn[2] + slip[2] / jnp.maximum(rim, 1e-300)
