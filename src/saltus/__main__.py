@@ -8,7 +8,7 @@ def main() -> None:
     interrupt.install()
     from saltus.cli import app
 
-    app.main()
+    app.main_and_leave()
 
 
 if __name__ == "__main__":

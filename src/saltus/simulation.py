@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 
 import equinox as eqx
 import jax
@@ -17,8 +17,8 @@ from jaxtyping import Array
 from saltus import checks
 from saltus._jax_settings import remind_of_configure
 from saltus.diagnostics.accuracy import TELLING, Promise, assess
-from saltus.engines.choice import Engine, Options, check_fit, engine_for
-from saltus.hybrid import AbstractTrajectory, Events, HybridSystem, Outcome, State
+from saltus.engines.choice import Engine, Options, check_fit, engine_for, parts_for
+from saltus.hybrid import AbstractSystem, AbstractTrajectory, Events, HybridSystem, Outcome, State
 from saltus.hybrid.object_facts import ObjectFacts
 from saltus.programs import brief_program
 
@@ -230,6 +230,20 @@ def simulate(
     began = time.perf_counter()
     trajectory = engine.run(system, start, float(until), progress)
     return Run(system, trajectory, time.perf_counter() - began, engine.rtol)
+
+
+def prepare(system: HybridSystem, like: State, **options: Any) -> None:
+    """Have another thread make programs that `simulate` will need, if any are known to be.
+
+    Args:
+        system: What will move.
+        like: Its start, or any state of that form.
+        options: Those of `simulate`.
+    """
+    if isinstance(system, AbstractSystem):
+        from saltus.engines import loop
+
+        loop.prepare_run(*parts_for(system, Options(**options), like.t), like)
 
 
 def _check(system, start, until) -> None:

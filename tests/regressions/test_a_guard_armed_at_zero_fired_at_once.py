@@ -52,12 +52,13 @@ def test_a_load_lands_after_its_flight(amplitude):
 
 
 def test_so_do_many_at_once():
+    amplitudes = np.linspace(0.0115, 0.03, 500)  # of which rounding made nine land at once
     starts = sl.hybrid.State(
-        jnp.zeros(5), jnp.stack([jnp.zeros(5), jnp.array(AMPLITUDES) * W], 1), jnp.zeros((5, 0)), jnp.zeros((5, 0)),
-        jnp.zeros(5, int),
+        jnp.zeros(500), jnp.stack([jnp.zeros(500), amplitudes * W], 1), jnp.zeros((500, 0)), jnp.zeros((500, 0)),
+        jnp.zeros(500, int),
     )  # fmt: skip
-    many = simulate_many(LOAD, starts, 1.0, parameters={"A": AMPLITUDES}, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(many.last_event, [flight(one)[1] for one in AMPLITUDES], rtol=1e-9)
+    many = simulate_many(LOAD, starts, 1.0, parameters={"A": amplitudes.tolist()}, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(many.last_event, [flight(one)[1] for one in amplitudes], rtol=1e-9)
 
 
 def test_so_do_those_inside_a_program():

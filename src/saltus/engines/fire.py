@@ -24,7 +24,6 @@ from saltus.hybrid.system import jump_of, settle_of
 from saltus.numerics.loops import in_pieces
 from saltus.numerics.trees import choose
 
-SHORT = 1e-8  # share of the time over which a guard is seen to rise or fall
 PASSES = 1e-6  # share of its fall that a guard keeps after a jump that does not turn it back
 
 
@@ -69,15 +68,47 @@ def at_time(state: State, t) -> State:
     return eqx.tree_at(lambda s: s.t, state, jnp.asarray(t, float))
 
 
+class Course(eqx.Module):
+    """Where guards are and how they move along the flow.
+
+    Args:
+        values: Their values.
+        slopes: How fast they rise [1/s].
+    """
+
+    values: Float[Array, " g"]
+    slopes: Float[Array, " g"]
+
+    @staticmethod
+    def of(system: AbstractSystem, state: State) -> Course:
+        """That of all guards in a state."""
+        flat = FlatSystem(system, state)
+        here = state.t, flat.vector(state)
+        if not flat.entwined():
+            return Course(*jax.jvp(flat.guards, here, (jnp.ones_like(state.t), flat.rate(*here))))
+
+        def guards_and_rate(t, y):
+            rate, _, look = flat.at_once(t, y)
+            return look.guards, rate
+
+        values, change, rate = jax.linearize(guards_and_rate, *here, has_aux=True)
+        return Course(values, change(jnp.ones_like(state.t), rate))
+
+    def falls_at_zero(self, t) -> Bool[Array, " g"]:
+        """Which guards are at zero within rounding of this instant, and fall."""
+        return (self.slopes < 0.0) & (self.values <= -64 * EPS * jnp.maximum(jnp.abs(t), 1.0) * self.slopes)
+
+
 def still_due(system: AbstractSystem, state: State, due: Bool[Array, " g"]) -> Bool[Array, " g"]:
     """Which of the guards that were due at this instant are so after the jump of another: at zero, and falling."""
-    flat = FlatSystem(system, state)
-    y = flat.vector(state)
-    rate = flat.rate(state.t, y)
-    ahead = SHORT * jnp.maximum(jnp.abs(state.t), 1.0) * jnp.arange(2.0)
-    g, g_ahead = jax.lax.map(lambda h: flat.guards(state.t + h, y + h * rate), ahead)
-    fall = g - g_ahead
-    return due & flat.armed() & (fall > 0.0) & (g <= 64 * EPS / SHORT * fall)
+    return due & FlatSystem(system, state).armed() & Course.of(system, state).falls_at_zero(state.t)
+
+
+def courses(system: AbstractSystem, before: State, after: State) -> tuple[Course, Course]:
+    """The course of the guards before and after a jump, one after the other: a program holds it once."""
+    both = jax.tree.map(lambda *pair: jnp.stack(pair), before, after)
+    found = jax.lax.map(functools.partial(Course.of, system), both)
+    return Course(found.values[0], found.slopes[0]), Course(found.values[1], found.slopes[1])
 
 
 class Turn(eqx.Module):
@@ -91,29 +122,18 @@ class Turn(eqx.Module):
     rises: Bool[Array, ""]
     passes: Bool[Array, ""]
 
-
-def slopes(system: AbstractSystem, state: State) -> Float[Array, " g"]:
-    """How fast each guard rises along the flow [1/s]."""
-    flat = FlatSystem(system, state)
-    here = state.t, flat.vector(state)
-    if not flat.entwined():
-        return jax.jvp(flat.guards, here, (jnp.ones_like(state.t), flat.rate(*here)))[1]
-
-    def guards_and_rate(t, y):
-        rate, _, look = flat.at_once(t, y)
-        return look.guards, rate
-
-    _, change, rate = jax.linearize(guards_and_rate, *here, has_aux=True)
-    return change(jnp.ones_like(state.t), rate)
+    @staticmethod
+    def of(before: State, after: State, about: tuple[Course, Course], which: Int[Array, ""]) -> Turn:
+        """That of guard value `which`."""
+        one, other = ((pack(state), as_array(state.mode)) for state in (before, after))
+        unchanged = (one[0] == other[0]).all() & (one[1] == other[1]).all()
+        first, second = (course.slopes[which] for course in about)
+        return Turn(first > 0.0, unchanged | (second < PASSES * jnp.minimum(first, 0.0)))
 
 
 def turn(system: AbstractSystem, before: State, after: State, which: Int[Array, ""]) -> Turn:
     """What a jump does to guard value `which`."""
-    one, other = ((pack(state), as_array(state.mode)) for state in (before, after))
-    unchanged = (one[0] == other[0]).all() & (one[1] == other[1]).all()
-    both = jax.tree.map(lambda *pair: jnp.stack(pair), before, after)
-    first, second = jax.lax.map(lambda state: slopes(system, state)[which], both)
-    return Turn(first > 0.0, unchanged | (second < PASSES * jnp.minimum(first, 0.0)))
+    return Turn.of(before, after, courses(system, before, after), which)
 
 
 class Firing(eqx.Module):
@@ -174,13 +194,15 @@ def fire(
         remembered, limit = now.pile_up.with_event(which, before.t, sinks)
         piles = ~jnp.isnan(limit)
         after = jump_or_settle(system, before, owner, index, limit, one_by_one)
-        turns = turn(system, before, after, which)
+        about = courses(system, before, after)
+        turns = Turn.of(before, after, about, which)
         nothing = found.unsure[which] & turns.rises & ~piles
         accumulates = piles & ~settles[owner]
         stays = nothing | accumulates
+        course = choose(stays, *about)
         after = choose(stays, before, after)
-        due = now.due.at[which].set(False)
-        due = jax.lax.cond(due.any() & ~sinks, lambda: still_due(system, after, due), lambda: due)
+        at_zero = FlatSystem(system, after).armed() & course.falls_at_zero(after.t)
+        due = now.due.at[which].set(False) & (at_zero | sinks)
         fired = now.signs.fired.at[which].set(nothing | (~turns.passes & ~piles))
         signs, ended_by = Signs(now.signs.last.at[which].set(0.0), fired), jnp.where(ends[owner] & ~stays, owner, -1)
         largest = jnp.maximum(now.largest, jnp.nan_to_num(watch(after)))

@@ -163,7 +163,6 @@ def run(
     if not np.isfinite(vector).all():
         undefined = Outcome("not_finite", _undefined_text(t_segment, "the start is"))
         return _trajectory(system, start, record, events, undefined, stepper, control)
-    _prepare(system, start, memory, stepper, control)
     while True:
         went, found = _advance(
             system, state, pace, np.asarray(end_time), memory, stepper, control, capacity, record
@@ -193,21 +192,23 @@ def run(
             return _trajectory(system, start, record, events, outcome, stepper, control)
 
 
-def _prepare(system, start: State, memory: _Memory, stepper, control) -> None:
-    """Have the programs made that come after the first flow: the search of events, and the sampling."""
-    if not ahead.under_way():
-        return
-    if memory.count:
-        prepare(_search_program(system, 0), system, start, np.zeros(()), memory.signs, stepper, control)
-    count = ahead.samples()
-    if count is not None:
-        block, n_blocks = _blocks(count, start.q.size)
+def prepare_run(system, stepper, control, like: State) -> None:
+    """Have another thread make the programs that come after the first flow: the search of events, and the sampling.
 
-        def like(x):
+    `like` is the start, or any state of its form: they can be made while the start is still computed.
+    """
+    count = sum(guard_sizes(system, like))
+    if count:
+        prepare(_search_program(system, 0), system, like, np.zeros(()), _no_signs(count), stepper, control)
+    samples = ahead.samples()
+    if samples is not None:
+        block, n_blocks = _blocks(samples, like.q.size)
+
+        def rows(x):
             return np.zeros((n_blocks, block, *np.shape(x)), x.dtype)
 
-        move = _move_program(count, _numbers(start))
-        prepare(move, system, stepper, control, *jax.tree.map(like, (start, np.zeros(()))))
+        move = _move_program(samples, _numbers(like))
+        prepare(move, system, stepper, control, *jax.tree.map(rows, (like, np.zeros(()))))
 
 
 def _advance(system, state, pace, until, memory: _Memory, stepper, control, capacity, record):
@@ -293,7 +294,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         else:
             if not events:
                 _prepare_approach(system, before, rule.name, index)
-                _prepare_second_stage(system, rules, before, rule.jump)
+                _prepare_further_events(system, rules, before, rule)
             after = _after_jump(system, rules, before, number, np.asarray(index))
         vector = _vector(after)
         if not np.isfinite(vector).all():
@@ -342,10 +343,12 @@ def _second_stage(rules: tuple[Guard, ...]) -> int:
     return next(n for n, guard in enumerate(rules) if isinstance(guard.jump, StagedJump))
 
 
-def _prepare_second_stage(system, rules: tuple[Guard, ...], state: State, rule: Any) -> None:
-    """Have the second stage of a jump made ready while the first is."""
-    if isinstance(rule, StagedJump) and rule.known is not None:
-        prepare(_finish_jump, system, state, rule.known(), _second_stage(rules))
+def _prepare_further_events(system, rules: tuple[Guard, ...], state: State, rule: Guard) -> None:
+    """Have the second stage of a jump made ready while the first is, and what tells hops from rounding."""
+    if isinstance(rule.jump, StagedJump) and rule.jump.known is not None:
+        prepare(_finish_jump, system, state, rule.jump.known(), _second_stage(rules))
+    if rule.settle is not None:
+        prepare(_turn, system, state, state, np.asarray(0))
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:

@@ -156,7 +156,7 @@ def earliest_event(
     g, fractions, best = end.looks.g[:-1], end.fractions, end.best
     interval = jnp.clip(jnp.searchsorted(fractions, best) - 1, 0, fractions.size - 2)
     fall = (g[interval] - g[interval + 1]) / (fractions[interval + 1] - fractions[interval])
-    before = (fractions < best)[:, None]
+    before = (fractions < best)[:, None] & ~_within_rounding(g)
     rose, clear = (((g > level) & before).any(axis=0) for level in (0.0, SUNK))
     return EarliestEvent(jnp.isfinite(best), best, end.winner, fall, end.there[0], g[0], rose, clear, end.there[1])
 
@@ -221,7 +221,18 @@ def _judge_looks(looks: _Looks, armed: Bool[Array, " g"]) -> _Hunt:
     falls = (g[:-1] > 0.0) & (g[1:] <= 0.0)
     dips = (g[:-2] > g[1:-1]) & (g[1:-1] <= g[2:]) & (g[1:-1] > 0.0) & (g[2:] > 0.0)
     dips = jnp.concatenate([dips & ~simple & _may_reach_zero(hunt.fractions, g), jnp.zeros_like(falls[:1])])
-    return eqx.tree_at(lambda one: one.pending, hunt, (falls | dips) & armed)
+    return eqx.tree_at(lambda one: one.pending, hunt, (falls | dips) & armed & ~_within_rounding(g)[1:])
+
+
+def _within_rounding(g: Float[Array, "k g"]) -> Bool[Array, "k g"]:
+    """Looks at which the sign of a guard is rounding: from its start at zero until it is clearly positive.
+
+    A guard that is armed where it is zero and rises with a power of the time has no sign of its own for a while. One
+    that is clearly negative first, or at the end of the step if it is never clear, falls where its looks say so.
+    """
+    near = jnp.cumprod(jnp.abs(g) <= SUNK, axis=0).astype(bool)
+    first_clear = jnp.minimum(near.sum(axis=0), g.shape[0] - 1)
+    return near & (jnp.take_along_axis(g, first_clear[None], axis=0) > 0.0)
 
 
 def _may_reach_zero(x: Float[Array, " k"], g: Float[Array, "k g"]) -> Bool[Array, "k-2 g"]:

@@ -121,12 +121,15 @@ def prepare(system: HybridSystem, start: State) -> None:
     """Have a second thread make the program that observes a run which is about to begin (`programs.prepare`)."""
     import jax
 
-    from saltus.programs import prepare
+    from saltus.programs import ahead, prepare
 
-    if system.observe_rows(jax.tree.map(lambda leaf: np.asarray(leaf)[None], start)) is not None:
-        return  # no program is needed
-    like = jax.tree.map(lambda leaf: np.zeros((_BLOCK, *np.shape(leaf)), leaf.dtype), start)
-    prepare(_observer(_is_brief(system)), system, like)
+    def make() -> None:
+        # Asked there: to observe rows by NumPy may take programs, too.
+        if system.observe_rows(jax.tree.map(lambda leaf: np.asarray(leaf)[None], start)) is None:
+            like = jax.tree.map(lambda leaf: np.zeros((_BLOCK, *np.shape(leaf)), leaf.dtype), start)
+            prepare(_observer(_is_brief(system)), system, like)
+
+    ahead.submit(make)
 
 
 def _variable(name: str, value: np.ndarray, system: HybridSystem) -> xr.Variable:

@@ -31,7 +31,7 @@ _wanted: list[int | None] = []  # how many samples each of them will be asked fo
 def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
     """Within it the programs that the last run of this form used are loaded ahead; those used are noted for the next.
 
-    Programs that a run is sure to need and that nobody has made yet are made by another thread (`submit`).
+    In the first run of a form, programs that it is sure to need are made by another thread (`submit`).
 
     Args:
         form: What decides which programs are needed: the text of a scenario without its numbers, say.
@@ -47,10 +47,10 @@ def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
     names = [name for name in known[0] if _is_name(name)] if known and isinstance(known[0], list) else []
     pool = _begin(folder, names) if names else None
     used: list[str] = []
-    maker = ThreadPoolExecutor(1, thread_name_prefix="saltus making")
+    makers = [] if names else [ThreadPoolExecutor(1, thread_name_prefix="saltus making")]
     writer = ThreadPoolExecutor(1, thread_name_prefix="saltus writing")
     _used.append(used)
-    _makers.append(maker)
+    _makers.extend(makers)
     _writers.append(writer)
     _wanted.append(samples)
     try:
@@ -59,10 +59,11 @@ def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
             store.write(folder, file, used, b"", suffix=store.FACTS)
     finally:
         _used.remove(used)
-        _makers.remove(maker)
         _writers.remove(writer)
         _wanted.pop()
-        maker.shutdown(wait=False, cancel_futures=True)
+        for maker in makers:
+            _makers.remove(maker)
+            maker.shutdown(wait=False, cancel_futures=True)
         writer.shutdown()
         for name in names:
             _loading.pop(name, None)
@@ -76,13 +77,13 @@ def form_of(text: str) -> str:
 
 
 def under_way() -> bool:
-    """Whether there is a run that programs can be made for."""
+    """Whether there is a run, the first of its form, that programs can be made for."""
     return bool(_makers)
 
 
 def samples() -> int | None:
-    """How many samples the run under way will be asked for; None if that is not known."""
-    return _wanted[-1] if _wanted else None
+    """How many samples the run that programs are made for will be asked for; None if that is not known."""
+    return _wanted[-1] if _makers and _wanted else None
 
 
 def submit(make: Callable[[], Any]) -> None:

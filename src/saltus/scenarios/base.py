@@ -137,14 +137,25 @@ class Scenario(Model):
 
     def simulate(self, progress: Callable[[float, int], None] | None = None) -> Run:
         """Run the scenario; `progress` is called with the time reached and the number of events."""
-        from saltus.io.dataset import prepare
-        from saltus.programs import ahead
         from saltus.simulation import simulate
 
         system, start = self.assemble()
-        if ahead.samples() is not None:
-            prepare(system, start)
+        self.prepare(system, start)
         return simulate(system, start, self.end_time, progress=progress, **self.options())
+
+    def prepare(self, system: HybridSystem, like: State) -> None:
+        """Have another thread make the programs of the first run of its form.
+
+        Where the start takes time, `build` calls it before with a state of its form.
+        """
+        from saltus import simulation
+        from saltus.io import dataset
+        from saltus.programs import ahead
+
+        if ahead.under_way():
+            simulation.prepare(system, like, **self.options())
+        if ahead.samples() is not None:
+            dataset.prepare(system, like)
 
     def options(self) -> dict[str, Any]:
         """What `simulate` is told beside the system, its start and the end."""

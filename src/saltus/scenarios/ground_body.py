@@ -275,6 +275,8 @@ class GroundBodyScenario(Scenario):
             patience=self.solve.patience if self.solve.until == "rest" else 1e12,
             cover=self._cover(surface.grid) if self.ground and isinstance(surface, Terrain) else None,
         )
+        run = system.with_tolerance(self.solve.rtol)
+        self.prepare(run, run.blank())
         start = system.start(
             body.position,
             velocity=body.velocity,
@@ -282,4 +284,4 @@ class GroundBodyScenario(Scenario):
             angular_velocity=body.angular_velocity,
             height=body.height,
         )
-        return system.with_tolerance(self.solve.rtol), start
+        return run, start

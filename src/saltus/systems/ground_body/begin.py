@@ -59,6 +59,13 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
     return state
 
 
+def blank(system: BodyOnGround) -> State:
+    """See `BodyOnGround.blank`."""
+    vector, number = np.zeros(3), np.zeros(())
+    place = GroundPlace(vector, np.zeros(4), np.zeros(2 * system.solid.n_pieces))
+    return State(number, place, GroundMotion(vector, vector), GroundLedger(number, number), np.zeros((), int))
+
+
 def _begin(
     system: BodyOnGround, position, velocity, quaternion, angular_velocity, height, *, flies: bool
 ) -> State:  # fmt: skip

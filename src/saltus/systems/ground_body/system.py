@@ -214,6 +214,10 @@ class BodyOnGround(AbstractSystem):
         """
         return begin.start(self, position, velocity, quaternion, angular_velocity, height)
 
+    def blank(self) -> State:
+        """A state of the form that all have, whose numbers mean nothing."""
+        return begin.blank(self)
+
     def contact_and_forces(self, state: State) -> tuple[Sight, Wrench]:
         """The contact and its forces, as if the body touched the ground."""
         seen = see(self, state)
