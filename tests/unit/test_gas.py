@@ -29,6 +29,7 @@ from saltus.scenarios.loader import validate
 from saltus.systems.gas.bodies import Bodies
 from saltus.systems.gas.overlap import gaps
 from saltus.systems.gas.separation import certain_time
+from saltus.systems.gas.sizes import sizes
 
 LONG = np.array([3.0, 1.0, 1.0]) * 0.5 / 3.0 ** (1 / 3)  # the volume of a ball of diameter 1
 COUNT, EDGE = 64, 4.816  # volume fraction 0.3
@@ -273,6 +274,15 @@ def test_a_crystal_of_long_bodies_has_fewer_cells_along_them():
     assert gaps(long, np.full(3, edge)).min() > 0.05
     balls = gases.crystal(Species([0.5] * 3, 32, mass=1.0), [4.0] * 3, temperature=1.0, seed=1)
     assert [len(np.unique(balls.place[:, k].round(9))) for k in range(3)] == [4, 4, 4]
+
+
+@pytest.mark.parametrize(("cells", "made"), [(3.5, 1), (4.5, 4)])
+def test_a_box_of_few_cells_is_one(cells, made):
+    """Of three cells along an edge a body looks into all; apart they have more empty seats to be looked at."""
+    balls = gases.crystal(Species([0.5] * 3, 32, mass=1.0), [4.0] * 3, temperature=1.0, seed=1)
+    whole = sizes(balls, np.full(3, 1e3), np.ones(3, bool), 0)
+    edge = cells * 2.0 * (0.5 + whole.skin)
+    assert sizes(balls, np.array([edge, 1e3, 1e3]), np.ones(3, bool), 0).arena.cells[0] == made
 
 
 def test_a_gas_begins_where_a_stored_one_has_ended(start, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 from saltus.programs import brief_program
 from saltus.scenarios import load
+from saltus.surfaces import Expression
 
 COMPILED = "/jax/core/compile/backend_compile_duration"
 
@@ -64,3 +65,10 @@ def test_a_program_that_is_not_kept_compiles_nothing_but_itself():
     with compilations() as seen:
         brief_program(lambda y: y * jnp.cumsum(jnp.arange(37.0)))(x)
     assert len(seen) == 1
+
+
+def test_a_surface_written_as_a_formula_is_read_without_a_program():
+    """Every operation of its height was once compiled and run, to find constant parts that are no numbers."""
+    with compilations() as seen:
+        Expression("tanh(0.37*x**7 - y**5/3.1) + c", {"c": 0.2})
+    assert not seen

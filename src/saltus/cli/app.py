@@ -40,7 +40,7 @@ from saltus.cli.console import error, note
 from saltus.errors import MissingExtraError, ScenarioError
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
-RARELY = (100_000, 20, 20)  # objects between two looks for garbage; the usual 700 cost a tenth of a short run
+RARELY = (500_000, 10, 10)  # objects between two looks for garbage: more than a short run with its figure makes
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no room on the disk
 
 # Typer carries its own copy of click since 0.20; the class is the same by name.

@@ -198,7 +198,7 @@ def _fill(gas: Gas, numbers: dict[str, np.ndarray]) -> None:
     bodies = [dataclasses.replace(hard.bodies, **dict(zip(MOVING, state, strict=True))) for state in states]
     gas.film = [(float(t), float(lost), one) for (t, lost), one in zip(numbers["film"], bodies, strict=True)]
     # As the run itself makes them: numbers of another type would be for another program, which rounds in its own way.
-    hard.terms = dataclasses.replace(hard.terms, scale=as_numbers(scale), began=as_numbers(hard.time))
+    hard.terms = dataclasses.replace(hard.terms, scale=as_numbers(scale))
     gas.equilibrated, gas.next_pairs, per_bin, n_pending = (int(number) for number in numbers["counts"])
     gas.series.bins, gas.series.pending = numbers["bins"], numbers["pending"]
     gas.series.per_bin, gas.series.n_pending = per_bin, n_pending

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
@@ -38,8 +39,8 @@ class Expression(AbstractSurface):
         formula.check_names(self.parameters, taken=("x", "y"))
         for name, value in self.parameters.items():
             checks.finite(f"parameters.{name}", value)
-        # Evaluating once finds constant parts that are no numbers, such as 1/0, before any run starts.
-        self.height(0.0, 0.0)
+        # Going through it once finds constant parts that are no numbers, such as 1/0, before any run starts.
+        jax.eval_shape(self.height, 0.0, 0.0)
 
     def height(self, x: ArrayLike, y: ArrayLike) -> Values:
         x, y = broadcast(x, y)

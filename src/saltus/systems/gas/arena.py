@@ -94,7 +94,6 @@ class Terms(eqx.Module):
         normals: Unit vectors of the walls, into the region of the bodies.
         law: Law of impact.
         shapes: The kinds of shapes that rows name; None where all bodies are ellipsoids.
-        began: Time of the run at which the clocks stood at zero.
     """
 
     box: Float[Array, " 3"]
@@ -107,7 +106,6 @@ class Terms(eqx.Module):
     touching: Array
     normals: Float[Array, "walls 3"]
     law: AbstractImpactLaw
-    began: Array
     shapes: AbstractShape | None = None
 
     def size(self, t: Array) -> tuple[Array, Array]:

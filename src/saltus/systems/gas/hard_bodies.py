@@ -34,7 +34,7 @@ from saltus.systems.gas.arena import (
     Terms,
 )
 from saltus.systems.gas.bodies import Bodies, rows_of
-from saltus.systems.gas.flight import CLOCK, MOMENTUM, PLACE, QUATERNION, SQUARES, VELOCITY, move_row, settle_row
+from saltus.systems.gas.flight import MOMENTUM, PLACE, QUATERNION, SQUARES, VELOCITY, move_row, settle_row
 from saltus.systems.gas.loop import advance, advance_briefly
 from saltus.systems.gas.overlap import gaps, supports
 from saltus.systems.gas.sizes import larger, sizes
@@ -111,7 +111,6 @@ class HardBodies:
             normals=numbers(self.walls[:, :3]),
             law=Elastic() if law is None else law,
             shapes=None if bodies.shapes is None else bodies.shapes.stock,
-            began=numbers(began),
         )
         if not checked:
             self._refuse_overlap(scale)
@@ -162,10 +161,9 @@ class HardBodies:
         patience = PATIENCE * self.arena.n + 1000
         while left > 0.0 and int(self.fluid.tally.contacts) < goal and self.outcome is None:
             had = int(self.fluid.tally.contacts)
-            self._step(left, min(goal, had + patience))
+            passed = self._step(left, min(goal, had + patience))
             if self.outcome is not None:
                 break
-            passed = self._rebase(left)
             left -= passed
             if int(self.fluid.tally.contacts) - had >= patience and passed < 1e-9 * self._pace():
                 self.outcome = Outcome(
@@ -180,21 +178,27 @@ class HardBodies:
         speed = float(np.sqrt(np.mean(np.asarray(self.fluid.rows)[: self.arena.n, VELOCITY] ** 2)))
         return float(self.bodies.axes.mean()) / max(speed, 1e-300)
 
-    def _step(self, until: float, goal: float) -> None:
-        """One call of the loop; lists that get full are made larger and the call is made again."""
+    def _step(self, until: float, goal: float) -> float:
+        """One call of the loop; lists that get full are made larger and the call is made again. Returns its time."""
         end, most = np.float64(until), np.int64(min(goal, 2**62))
         while True:
             loop = advance_briefly if int(self.fluid.tally.contacts) < self.few else advance
-            fluid = loop(self.arena, self.terms, self.fluid, end, most)
+            fluid, passed = loop(self.arena, self.terms, self.fluid, np.float64(self.time), end, most)
             stop = int(fluid.stop)
             if stop in (RUNNING, LOST):
                 break
             self.arena = larger(self.arena, lists=stop == LISTS_FULL)
             self.fluid = self._begin(self._rows_now(), self.fluid)
-        self.fluid = fluid
+        self.fluid, passed = fluid, float(passed)
+        if not np.isfinite(passed):
+            self.outcome = Outcome("at_rest", f"Nothing moves any more at t = {self.time:.9g} s.")
+            return 0.0
+        self.time += passed
+        if growth := float(self.terms.growth):
+            self.terms = dataclasses.replace(self.terms, scale=numbers(self.scale + growth * passed))
         if stop == LOST:
-            self._count_from(float(np.max(np.asarray(fluid.rows)[: self.arena.n, CLOCK])))
             self.outcome = self._stuck_outcome()
+        return passed
 
     def _stuck_outcome(self) -> Outcome:
         """Two bodies touch again before time can tell the two touches apart."""
@@ -206,24 +210,6 @@ class HardBodies:
 
     def _rows_now(self):
         return _move(self.arena.flight, self.fluid.rows, self.terms.gravity)
-
-    def _rebase(self, until: float) -> float:
-        """Count time from now on: clocks stay small and keep their digits. Returns the time that has passed."""
-        passed = min(until, float(np.asarray(self.fluid.due)[1]))
-        if not np.isfinite(passed):
-            self.outcome = Outcome("at_rest", f"Nothing moves any more at t = {self.time:.9g} s.")
-            return 0.0
-        self._count_from(passed)
-        return passed
-
-    def _count_from(self, passed: float) -> None:
-        rows = np.array(self.fluid.rows)
-        rows[:, CLOCK] -= passed
-        due = np.asarray(self.fluid.due) - passed
-        self.fluid = dataclasses.replace(self.fluid, rows=numbers(rows), due=numbers(due))
-        self.time += passed
-        scale = numbers(float(self.terms.scale) + float(self.terms.growth) * passed)
-        self.terms = dataclasses.replace(self.terms, scale=scale, began=numbers(self.time))
 
     def restart(self, bodies: Bodies, *, scale: float | None = None, growth: float | None = None) -> None:
         """Go on from other bodies of the same shapes, at another scale or growth."""

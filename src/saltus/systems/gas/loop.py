@@ -12,8 +12,8 @@ from jaxtyping import Array
 
 from saltus.numerics import tournament
 from saltus.programs import brief_program, program
-from saltus.systems.gas.arena import LEAVE, RUNNING, TOLD, Arena, Fluid, Terms, partner_of, put, read, row_of
-from saltus.systems.gas.flight import move_row, settle_row
+from saltus.systems.gas.arena import LEAVE, LOST, RUNNING, TOLD, Arena, Fluid, Terms, partner_of, put, read, row_of
+from saltus.systems.gas.flight import CLOCK, move_row, settle_row
 from saltus.systems.gas.forecast import forecast
 from saltus.systems.gas.neighbours import relist
 from saltus.systems.gas.strike import Blow, strike
@@ -21,13 +21,19 @@ from saltus.systems.gas.strike import Blow, strike
 Number = Array | np.float64 | np.int64
 
 
-def _advance(arena: Arena, terms: Terms, fluid: Fluid, until: Number, contacts: Number) -> Fluid:
-    """The fluid after all that happens before the time `until`, or after so many contacts.
+def _advance(
+    arena: Arena, terms: Terms, fluid: Fluid, began: Number, until: Number, contacts: Number
+) -> tuple[Fluid, Array]:
+    """The fluid after all that happens before the time `until`, or after so many contacts; and the time that passed.
+
+    Its clocks count from then on: they stay small and keep their digits. Where nothing will ever happen again and
+    `until` is infinite, so is the time that passed, and the clocks stay as they are.
 
     Args:
         arena: Sizes.
         terms: Numbers.
         fluid: What moves.
+        began: Time of the run at which the clocks stood at zero.
         until: Time on the clocks of the fluid.
         contacts: Number of contacts in `fluid.tally` at which to stop.
     """
@@ -35,14 +41,19 @@ def _advance(arena: Arena, terms: Terms, fluid: Fluid, until: Number, contacts: 
     def going(fluid: Fluid) -> Array:
         return (fluid.due[1] < until) & (fluid.tally.contacts < contacts) & (fluid.stop == RUNNING)
 
-    return jax.lax.while_loop(going, functools.partial(turn, arena, terms), fluid)
+    fluid = jax.lax.while_loop(going, functools.partial(turn, arena, terms, began), fluid)
+    # Two bodies whose contact is lost are where the last clock stands.
+    passed = jnp.where(fluid.stop == LOST, jnp.max(fluid.rows[: arena.n, CLOCK]), jnp.minimum(until, fluid.due[1]))
+    back = jnp.where(jnp.isfinite(passed), passed, 0.0)
+    rows = fluid.rows.at[:, CLOCK].add(-back)
+    return eqx.tree_at(lambda f: (f.rows, f.due), fluid, (rows, fluid.due - back)), passed
 
 
 advance = program(_advance)
 advance_briefly = brief_program(_advance)  # for few contacts: half as long to compile, four times as slow
 
 
-def turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
+def turn(arena: Arena, terms: Terms, began: Number, fluid: Fluid) -> Fluid:
     """The next body that needs attention, and its partner."""
     i, t = tournament.smallest(fluid.due)
 
@@ -53,7 +64,7 @@ def turn(arena: Arena, terms: Terms, fluid: Fluid) -> Fluid:
 
     key, who, hint, row, other = read(i, find, fluid.waits, fluid.hints, fluid.rows)
     row, other, blow = _meet(arena, terms, row, other, key, t, hint)
-    fluid = _count(arena, fluid, i, who, key >= 0, terms.began + t, blow)
+    fluid = _count(arena, fluid, i, who, key >= 0, began + t, blow)
     if not arena.everyone:
         fluid, row = relist(arena, terms, fluid, row, i, key == LEAVE)
     partner = jnp.where(who < arena.n, who, arena.spare)

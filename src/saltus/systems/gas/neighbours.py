@@ -134,7 +134,7 @@ def _take(seats: Array, cell: Array, seat: Array, numbers: Array) -> Array:
 
 def _offsets(arena: Arena) -> np.ndarray:
     """The cells around one, as steps along each edge, each cell once."""
-    steps = [(0,) if n == 1 else (0, 1) if n == 2 else (-1, 0, 1) for n in arena.cells]
+    steps = [(0,) if n == 1 else (-1, 0, 1) for n in arena.cells]
     return np.array(list(itertools.product(*steps)), np.int32)
 
 
@@ -153,8 +153,7 @@ def _enter(arena: Arena, terms: Terms, anchors: Array, grid: Grid, lists: tuple,
     def cell(m, lists):
         around = home + offsets[m // len(images)]
         wrapped = around % shape
-        # Of two cells along an edge each is beside the other, on whichever side, also between walls.
-        inside = jnp.all(periodic | (around == wrapped) | (shape <= 2))
+        inside = jnp.all(periodic | (around == wrapped))
         c = (wrapped[0] * shape[1] + wrapped[1]) * shape[2] + wrapped[2]
         here, names = row_of(grid.seats, c), row_of(grid.cells, c)
         hit, codes = _near_seats(arena, terms, anchor, here, images[m % len(images)], size)

@@ -57,12 +57,15 @@ def near_pairs(place: np.ndarray, reach: float, box: np.ndarray) -> tuple[np.nda
 
 def _nearest_images(home: np.ndarray, reach: float, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same where no second image of a point can be as near: all pairs are asked, without a tree of them."""
-    one, two = np.triu_indices(len(home), 1)
-    apart = home[two] - home[one]
-    # Both are in the box: they are less than an edge apart.
-    apart -= edges * ((apart > 0.5 * edges).astype(float) - (apart < -0.5 * edges))
-    near = np.flatnonzero(np.einsum("ni,ni->n", apart, apart) <= reach**2)
-    return one[near], two[near], apart[near]
+    columns = []
+    for axis, edge in zip(home.T, edges, strict=True):
+        apart = axis[None, :] - axis[:, None]
+        # Both are in the box: they are less than an edge apart.
+        apart -= edge * ((apart > 0.5 * edge).astype(float) - (apart < -0.5 * edge))
+        columns.append(apart)
+    x, y, z = columns
+    one, two = np.nonzero(np.triu(x * x + y * y + z * z <= reach**2, 1))
+    return one, two, np.stack([column[one, two] for column in columns], axis=1)
 
 
 def gaps(bodies: Bodies, box: np.ndarray, scale: float = 1.0) -> np.ndarray:

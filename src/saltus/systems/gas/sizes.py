@@ -48,7 +48,7 @@ def sizes(bodies: Bodies, region: np.ndarray, periodic: np.ndarray, n_walls: int
     reach = 2.0 * (radius + skin)
     x, y, z = (bool(p and edge < 2.0 * reach) for p, edge in zip(periodic, region, strict=True))
     many = (x, y, z)
-    width, depth, height = (1 if m else max(1, int(edge // reach)) for m, edge in zip(many, region, strict=True))
+    width, depth, height = (1 if m else _cells(edge, reach) for m, edge in zip(many, region, strict=True))
     shape = (width, depth, height)
     expected = len(axes) / np.prod(shape)
     seats = min(len(axes), int(np.ceil(expected + 6.0 * np.sqrt(expected) + 4.0)))
@@ -63,6 +63,12 @@ def sizes(bodies: Bodies, region: np.ndarray, periodic: np.ndarray, n_walls: int
         log=log,
     )
     return Sizes(skin, arena)
+
+
+def _cells(edge: float, reach: float) -> int:
+    """Cells along an edge; of three or fewer a body would look into all, and one cell has the fewest empty seats."""
+    count = int(edge // reach)
+    return count if count > 3 else 1
 
 
 def _few(bodies: Bodies, n_walls: int, log: int) -> Sizes:

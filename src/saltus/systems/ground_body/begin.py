@@ -19,6 +19,7 @@ from saltus.numerics.components import Vec
 from saltus.numerics.trees import choose
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
+from saltus.surfaces.base import AbstractSurface
 from saltus.systems.ball_common import size
 from saltus.systems.ground_body import jumps
 from saltus.systems.ground_body.mechanics import FLIGHT, REST, SLIDE, active_piece, look, see
@@ -43,7 +44,7 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
     if turned is not None and not np.linalg.norm(turned) > 0.0:
         raise ValueError(f"`quaternion` must not be zero, got {turned.tolist()}. For no rotation use [1, 0, 0, 0].")
     checks.nonnegative("height", 0.0 if height is None else height, "It is the height over the ground in metres.")
-    margin = checks.concrete(system.surface.margin(position[0], position[1]))
+    margin = checks.concrete(_margin(system.surface, numbers(position)))
     if margin is not None and not margin > 0.0:
         raise ValueError(f"The body starts at x, y = {list(position)}, where the ground is not defined.")
     given = (position, velocity, quaternion, angular_velocity, 0.0 if height is None else height)
@@ -86,6 +87,11 @@ def _begin(
     lying = choose(stands, _begin_standing(system, flying, *less), sliding)
     on_ground = choose(closing < -slow, _begin_with_impact(system, flying), lying)
     return choose((height > 0.0) | (closing > slow), flying, on_ground)
+
+
+@brief_program
+def _margin(surface: AbstractSurface, position: Array) -> Array:
+    return surface.margin(position[0], position[1])
 
 
 @brief_program
