@@ -61,9 +61,9 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
 
 def blank(system: BodyOnGround) -> State:
     """See `BodyOnGround.blank`."""
-    vector, number = np.zeros(3), np.zeros(())
-    place = GroundPlace(vector, np.zeros(4), np.zeros(2 * system.solid.n_pieces))
-    return State(number, place, GroundMotion(vector, vector), GroundLedger(number, number), np.zeros((), int))
+    zero, vector = numbers(0.0), numbers(np.zeros(3))
+    place = GroundPlace(vector, numbers(np.zeros(4)), numbers(np.zeros(2 * system.solid.n_pieces)))
+    return State(zero, place, GroundMotion(vector, vector), GroundLedger(zero, zero), numbers(FLIGHT, int))
 
 
 def _begin(
