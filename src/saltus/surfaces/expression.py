@@ -40,7 +40,10 @@ class Expression(AbstractSurface):
         for name, value in self.parameters.items():
             checks.finite(f"parameters.{name}", value)
         # Going through it once finds constant parts that are no numbers, such as 1/0, before any run starts.
-        jax.eval_shape(self.height, 0.0, 0.0)
+        try:
+            jax.eval_shape(self.height, 0.0, 0.0)
+        except ValueError as error:
+            raise ValueError(str(error)) from None  # without what JAX adds about frames of its own
 
     def height(self, x: ArrayLike, y: ArrayLike) -> Values:
         x, y = broadcast(x, y)
