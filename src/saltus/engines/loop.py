@@ -347,7 +347,7 @@ def _prepare_further_events(system, rules: tuple[Guard, ...], state: State, rule
     """Have the second stage of a jump made ready while the first is, and what tells hops from rounding."""
     if isinstance(rule.jump, StagedJump) and rule.jump.known is not None:
         prepare(_finish_jump, system, state, rule.jump.known(), _second_stage(rules))
-    if rule.settle is not None:
+    if any(one.settle is not None for one in rules):
         prepare(_turn, system, state, state, np.asarray(0))
 
 

@@ -144,7 +144,7 @@ class Scenario(Model):
         return simulate(system, start, self.end_time, progress=progress, **self.options())
 
     def prepare(self, system: HybridSystem, like: State) -> None:
-        """Have another thread make the programs of the first run of its form.
+        """Have another thread make the programs of a single run, the first of its form (`ahead.load_ahead`).
 
         Where the start takes time, `build` calls it before with a state of its form.
         """
@@ -152,9 +152,8 @@ class Scenario(Model):
         from saltus.io import dataset
         from saltus.programs import ahead
 
-        if ahead.under_way():
-            simulation.prepare(system, like, **self.options())
         if ahead.samples() is not None:
+            simulation.prepare(system, like, **self.options())
             dataset.prepare(system, like)
 
     def options(self) -> dict[str, Any]:

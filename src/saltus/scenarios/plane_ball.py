@@ -45,4 +45,5 @@ class PlaneBallScenario(Scenario):
         from saltus.systems import BallOnPlane
 
         ball = BallOnPlane(self.mass, self.radius, self.friction.build(), self.slope, self.gravity)
+        self.prepare(ball, ball.blank())
         return ball, ball.start(self.start.velocity, self.start.angular_velocity, self.start.position)

@@ -134,6 +134,11 @@ class BallOnPlane(AbstractSystem):
         """A tenth of the speed at which slip counts as none [m/s]."""
         return atol_limit(NEAR_REST, self.gravity, self.radius)
 
+    def blank(self) -> State:
+        """A state of the form that all have: the ball stands at the origin."""
+        zero, two = numbers(0.0), numbers([0.0, 0.0])
+        return State.of(0.0, BallPlace(two, two), BallMotion(two, two, zero), Losses(zero), SLIP)
+
     def start(self, velocity=(0.0, 0.0), angular_velocity=(0.0, 0.0, 0.0), position=(0.0, 0.0)) -> State:
         """The ball on the plane.
 
@@ -151,7 +156,7 @@ class BallOnPlane(AbstractSystem):
             checks.finite(name, value)
         place = BallPlace(numbers(position), numbers([0.0, 0.0]))
         motion = BallMotion(numbers(velocity), numbers(angular_velocity[:2]), numbers(angular_velocity[2]))
-        return _settle(self, State.of(0.0, place, motion, Losses(numbers(0.0)), SLIP))
+        return _settle(self, self.blank().replace(q=place, v=motion))
 
     # ---- motion ---------------------------------------------------------------------------------------
 

@@ -108,6 +108,12 @@ class BallOnRails(AbstractSystem):
         """A tenth of the speed at which slip counts as none [m/s]."""
         return atol_limit(events.NEAR_STICK, self.gravity, self.radius)
 
+    def blank(self) -> State:
+        """A state of the form that all have: the ball stands at the origin."""
+        zero, vector = numbers(0.0), numbers([0.0, 0.0, 0.0])
+        place, motion = RailPlace(zero, zero, zero), RailMotion(zero, zero, vector)
+        return State.of(0.0, place, motion, RailLosses(zero, zero), [SLIP, SLIP])
+
     def start(self, velocity: float = 0.0, angular_velocity=(0.0, 0.0, 0.0), position: float = 0.0) -> State:
         """The ball on both rails, moving along them.
 
@@ -122,7 +128,7 @@ class BallOnRails(AbstractSystem):
         zero = numbers(0.0)
         place = RailPlace(numbers(position), zero, zero)
         motion = RailMotion(numbers(velocity), zero, numbers(angular_velocity))
-        seated, still = _seat(self, State.of(0.0, place, motion, RailLosses(zero, zero), [SLIP, SLIP]))
+        seated, still = _seat(self, self.blank().replace(q=place, v=motion))
         if self.point:
             return seated
         known = checks.concrete(still)
