@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import saltus as sl
+from saltus.engines.search import earliest_event
 from saltus.hybrid import Guard, simulate_bounded, simulate_many
 
 W, G = 30.0, 9.81
@@ -70,3 +71,13 @@ def test_so_do_those_inside_a_program():
 
     for amplitude in AMPLITUDES:
         np.testing.assert_allclose(landing(amplitude), flight(amplitude), rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-13])
+def test_a_dip_of_a_guard_of_small_numbers_is_no_rounding(scale):
+    def look(fraction):
+        return scale * jnp.sin(2.2 * jnp.pi * fraction)[None], fraction[None]
+
+    found = earliest_event(look, jnp.array([True]), jnp.asarray(1e-15))
+    assert found.event
+    np.testing.assert_allclose(found.fraction, 1.0 / 2.2, rtol=1e-14)

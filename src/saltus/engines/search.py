@@ -22,6 +22,7 @@ Values = Float[Array, " g"]
 # Fractions at which they are looked at in a doubtful step, by re-integration: evenly, and denser and
 # denser towards the start, where a bounce much shorter than the step may hide.
 FRACTIONS = np.unique(np.concatenate([[0.0], 2.0 ** -np.arange(6.0, 24.0), np.arange(1, 33) / 32.0]))
+NEAR = 1e-3  # share of what a guard comes to in a step, above which its sign is no matter of rounding
 
 
 class EarliestEvent(eqx.Module):
@@ -230,7 +231,8 @@ def _within_rounding(g: Float[Array, "k g"]) -> Bool[Array, "k g"]:
     A guard that is armed where it is zero and rises with a power of the time has no sign of its own for a while. One
     that is clearly negative first, or at the end of the step if it is never clear, falls where its looks say so.
     """
-    near = jnp.cumprod(jnp.abs(g) <= SUNK, axis=0).astype(bool)
+    size = jnp.abs(g)
+    near = jnp.cumprod(size <= jnp.minimum(SUNK, NEAR * size.max(axis=0)), axis=0).astype(bool)
     first_clear = jnp.minimum(near.sum(axis=0), g.shape[0] - 1)
     return near & (jnp.take_along_axis(g, first_clear[None], axis=0) > 0.0)
 
