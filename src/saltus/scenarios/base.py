@@ -122,6 +122,10 @@ class Scenario(Model):
         """When the run ends at the latest [s]; infinite if only an event of the system ends it."""
         return float(self.solve.until)
 
+    def end_of(self, start: State) -> float:
+        """When a run from this start ends at the latest [s]."""
+        return self.end_time
+
     def assemble(self) -> tuple[HybridSystem, State]:
         """What `build` returns; what it refuses is an error of the scenario."""
         try:
@@ -141,7 +145,7 @@ class Scenario(Model):
 
         system, start = self.assemble()
         self.prepare(system, start)
-        return simulate(system, start, self.end_time, progress=progress, **self.options())
+        return simulate(system, start, self.end_of(start), progress=progress, **self.options())
 
     def prepare(self, system: HybridSystem, like: State) -> None:
         """Have another thread make the programs of a single run, the first of its form (`ahead.load_ahead`).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import pydantic
@@ -12,7 +11,6 @@ from saltus.scenarios.base import EndTime, Nonnegative, Positive, Scenario, Solv
 
 if TYPE_CHECKING:
     from saltus.hybrid import State
-    from saltus.simulation import Run
     from saltus.systems import Chain
 
 # How long a run "until off" may take where friction may hold the chain, in units of sqrt(length / gravity).
@@ -86,14 +84,11 @@ class ChainScenario(Scenario):
         whole = sum(self.length) if isinstance(self.length, list) else self.links * self.length
         return PATIENCE * math.sqrt(whole / self.gravity)
 
-    def simulate(self, progress: Callable[[float, int], None] | None = None) -> Run:
-        """Run the scenario; a chain that hangs straight down and is held stays so, and needs no patience."""
-        from saltus.simulation import simulate
+    def end_of(self, start: State) -> float:
+        """As for any run; but a chain that hangs straight down and is held stays so, and needs no patience."""
         from saltus.systems.chain.starts import hangs_held
 
-        system, start = self.assemble()
-        rests = self.solve.until == "off" and hangs_held(start)
-        return simulate(system, start, math.inf if rests else self.end_time, progress=progress, **self.options())
+        return math.inf if self.solve.until == "off" and hangs_held(start) else self.end_time
 
     def build(self) -> tuple[Chain, State]:
         from saltus.systems import Chain
