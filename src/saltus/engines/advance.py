@@ -72,8 +72,8 @@ class SearchResult(eqx.Module):
         event: Whether there is an event.
         guard: Flat index of the guard that fires.
         due: Guards that fall through zero at the same instant, with the one that fires.
-        unsure: Guards that had fired and not been positive before this step, or that were not clearly positive in it,
-            such as one that a jump has just armed where it is zero: their fall may be rounding.
+        unsure: Guards that were not clearly positive before the event, such as one that a jump has just armed where it
+            is zero, or one that hops by less than can be told: their fall may be rounding.
         sunk: Guards that sink after their own event without having been positive (`Signs`).
         signs: What is known of the guards there, before anything jumps.
         owner: For each flat index, which of the system's guards it belongs to.
@@ -265,7 +265,6 @@ def search_flat(flat: FlatSystem, armed, t_next: Scalar, signs: Signs, stepper, 
     sunk = armed & signs.sunk(found.g_start, found.g, found.rose)
     after = Signs(found.g, signs.fired & ~found.rose)
     # Of guards that tie, the first listed fires first: the order does not hang on rounding.
-    unsure = signs.fired | ~found.clear
     return SearchResult(
-        flat.state(t, found.y), found.event, jnp.argmax(due), due, unsure, sunk, after, *flat.guard_numbers()
+        flat.state(t, found.y), found.event, jnp.argmax(due), due, ~found.clear, sunk, after, *flat.guard_numbers()
     )  # fmt: skip

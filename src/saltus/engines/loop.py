@@ -294,7 +294,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         else:
             if not events:
                 _prepare_approach(system, before, rule.name, index)
-                _prepare_further_events(system, rules, before, rule)
+                _prepare_second_stage(system, rules, before, rule.jump)
             after = _after_jump(system, rules, before, number, np.asarray(index))
         vector = _vector(after)
         if not np.isfinite(vector).all():
@@ -343,12 +343,10 @@ def _second_stage(rules: tuple[Guard, ...]) -> int:
     return next(n for n, guard in enumerate(rules) if isinstance(guard.jump, StagedJump))
 
 
-def _prepare_further_events(system, rules: tuple[Guard, ...], state: State, rule: Guard) -> None:
-    """Have the second stage of a jump made ready while the first is, and what tells hops from rounding."""
-    if isinstance(rule.jump, StagedJump) and rule.jump.known is not None:
-        prepare(_finish_jump, system, state, rule.jump.known(), _second_stage(rules))
-    if any(one.settle is not None for one in rules):
-        prepare(_turn, system, state, state, np.asarray(0))
+def _prepare_second_stage(system, rules: tuple[Guard, ...], state: State, rule: Any) -> None:
+    """Have the second stage of a jump made ready while the first is."""
+    if isinstance(rule, StagedJump) and rule.known is not None:
+        prepare(_finish_jump, system, state, rule.known(), _second_stage(rules))
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:
