@@ -53,10 +53,12 @@ def test_a_load_lands_after_its_flight(amplitude):
 
 
 def test_so_do_many_at_once():
-    amplitudes = np.linspace(0.0115, 0.03, 500)  # of which rounding made nine land at once
+    # Of the 500 rounding made nine land at once.
+    amplitudes = np.concatenate([AMPLITUDES, np.linspace(0.0115, 0.03, 500)])
+    n = len(amplitudes)
     starts = sl.hybrid.State(
-        jnp.zeros(500), jnp.stack([jnp.zeros(500), amplitudes * W], 1), jnp.zeros((500, 0)), jnp.zeros((500, 0)),
-        jnp.zeros(500, int),
+        jnp.zeros(n), jnp.stack([jnp.zeros(n), amplitudes * W], 1), jnp.zeros((n, 0)), jnp.zeros((n, 0)),
+        jnp.zeros(n, int),
     )  # fmt: skip
     many = simulate_many(LOAD, starts, 1.0, parameters={"A": amplitudes.tolist()}, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(many.last_event, [flight(one)[1] for one in amplitudes], rtol=1e-9)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.advance import judge_step, search, try_step
 from saltus.engines.choice import Options, parts_for
-from saltus.engines.fire import Course, Turn, apply_jump, apply_rule, courses
+from saltus.engines.fire import GuardCourse, Turn, apply_jump, apply_rule, courses, still_due
 from saltus.engines.flat import FlatSystem
 from saltus.engines.replay import at_zero
 from saltus.engines.signs import Signs
@@ -166,7 +166,7 @@ def _try_step(system, found: _Record, until, rule: Stepper, control: AbstractSte
         def look():
             seen = search(system, state, went.t_next, went.signs, rule, control)
             due = seen.due & seen.event
-            seems = due & seen.unsure & (Course.of(system, seen.state).slopes > 0.0)  # falls by rounding alone
+            seems = due & seen.unsure & (GuardCourse.of(system, seen.state).slopes > 0.0)  # falls by rounding alone
             signs = Signs(jnp.where(seems, 0.0, seen.signs.last), seen.signs.fired | seems)
             return seen.state, due & ~seems, signs, seen.sunk.any()
 
@@ -198,8 +198,7 @@ def _fire(system, found: _Record, until, control: AbstractSteps, max_events: int
     taken_already = (found.slots == 0) | (found.guards[last] >= 0)
     slot = jnp.where(taken_already, found.slots, last)
     about = courses(system, found.state, after)
-    at_zero = FlatSystem(system, after).armed() & about[1].falls_at_zero(after.t)
-    due = found.due.at[which].set(False) & at_zero & ~ends
+    due = still_due(system, after, found.due.at[which].set(False), about[1]) & ~ends
     stays = ~Turn.of(found.state, after, about, which).passes
     signs = Signs(found.signs.last.at[which].set(0.0), found.signs.fired.at[which].set(stays))
     events = found.events + 1

@@ -68,7 +68,7 @@ def at_time(state: State, t) -> State:
     return eqx.tree_at(lambda s: s.t, state, jnp.asarray(t, float))
 
 
-class Course(eqx.Module):
+class GuardCourse(eqx.Module):
     """Where guards are and how they move along the flow.
 
     Args:
@@ -80,35 +80,41 @@ class Course(eqx.Module):
     slopes: Float[Array, " g"]
 
     @staticmethod
-    def of(system: AbstractSystem, state: State) -> Course:
+    def of(system: AbstractSystem, state: State) -> GuardCourse:
         """That of all guards in a state."""
         flat = FlatSystem(system, state)
         here = state.t, flat.vector(state)
         if not flat.entwined():
-            return Course(*jax.jvp(flat.guards, here, (jnp.ones_like(state.t), flat.rate(*here))))
+            return GuardCourse(*jax.jvp(flat.guards, here, (jnp.ones_like(state.t), flat.rate(*here))))
 
         def guards_and_rate(t, y):
             rate, _, look = flat.at_once(t, y)
             return look.guards, rate
 
         values, change, rate = jax.linearize(guards_and_rate, *here, has_aux=True)
-        return Course(values, change(jnp.ones_like(state.t), rate))
+        return GuardCourse(values, change(jnp.ones_like(state.t), rate))
 
     def falls_at_zero(self, t) -> Bool[Array, " g"]:
         """Which guards are at zero within rounding of this instant, and fall."""
         return (self.slopes < 0.0) & (self.values <= -64 * EPS * jnp.maximum(jnp.abs(t), 1.0) * self.slopes)
 
 
-def still_due(system: AbstractSystem, state: State, due: Bool[Array, " g"]) -> Bool[Array, " g"]:
-    """Which of the guards that were due at this instant are so after the jump of another: at zero, and falling."""
-    return due & FlatSystem(system, state).armed() & Course.of(system, state).falls_at_zero(state.t)
+def still_due(
+    system: AbstractSystem, state: State, due: Bool[Array, " g"], course: GuardCourse | None = None
+) -> Bool[Array, " g"]:
+    """Which of the guards that were due at this instant are so after the jump of another: at zero, and falling.
+
+    Their course is found here if it is not known.
+    """
+    course = GuardCourse.of(system, state) if course is None else course
+    return due & FlatSystem(system, state).armed() & course.falls_at_zero(state.t)
 
 
-def courses(system: AbstractSystem, before: State, after: State) -> tuple[Course, Course]:
+def courses(system: AbstractSystem, before: State, after: State) -> tuple[GuardCourse, GuardCourse]:
     """The course of the guards before and after a jump, one after the other: a program holds it once."""
     both = jax.tree.map(lambda *pair: jnp.stack(pair), before, after)
-    found = jax.lax.map(functools.partial(Course.of, system), both)
-    return Course(found.values[0], found.slopes[0]), Course(found.values[1], found.slopes[1])
+    found = jax.lax.map(functools.partial(GuardCourse.of, system), both)
+    return GuardCourse(found.values[0], found.slopes[0]), GuardCourse(found.values[1], found.slopes[1])
 
 
 class Turn(eqx.Module):
@@ -123,7 +129,7 @@ class Turn(eqx.Module):
     passes: Bool[Array, ""]
 
     @staticmethod
-    def of(before: State, after: State, about: tuple[Course, Course], which: Int[Array, ""]) -> Turn:
+    def of(before: State, after: State, about: tuple[GuardCourse, GuardCourse], which: Int[Array, ""]) -> Turn:
         """That of guard value `which`."""
         one, other = ((pack(state), as_array(state.mode)) for state in (before, after))
         unchanged = (one[0] == other[0]).all() & (one[1] == other[1]).all()
@@ -201,8 +207,8 @@ def fire(
         stays = nothing | accumulates
         course = choose(stays, *about)
         after = choose(stays, before, after)
-        at_zero = FlatSystem(system, after).armed() & course.falls_at_zero(after.t)
-        due = now.due.at[which].set(False) & (at_zero | sinks)
+        due = now.due.at[which].set(False)
+        due = jnp.where(sinks, due, still_due(system, after, due, course))
         fired = now.signs.fired.at[which].set(nothing | (~turns.passes & ~piles))
         signs, ended_by = Signs(now.signs.last.at[which].set(0.0), fired), jnp.where(ends[owner] & ~stays, owner, -1)
         largest = jnp.maximum(now.largest, jnp.nan_to_num(watch(after)))
