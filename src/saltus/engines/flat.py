@@ -75,6 +75,25 @@ def _see(system: AbstractSystem, state: State) -> Any:
     return system.see(state)
 
 
+@eqx.filter_jit
+def _rate_by(system: Any, state: State, seen: Any) -> Flat:
+    return pack(system.rate_by(state, seen))
+
+
+@eqx.filter_jit
+def _project_by(system: Any, state: State, seen: Any) -> Flat:
+    return pack(system.project_by(state, seen))
+
+
+@eqx.filter_jit
+def _guards_by(system: Any, state: State, seen: Any) -> Float[Array, " g"]:
+    return _join(system.guards_by(state, seen))
+
+
+def _if_asked(asked: Bool[Array, ""], part: Callable[[], Any], nothing: Any) -> Any:
+    return jax.lax.cond(asked, part, lambda: nothing)
+
+
 def _join(values: list[Array]) -> Float[Array, " g"]:
     return jnp.concatenate([jnp.atleast_1d(value) for value in values]) if values else jnp.zeros(0)
 
@@ -185,7 +204,7 @@ class FlatSystem(eqx.Module):
 
     def _look_by(self, state: State, seen: Any, watch: Watch | None) -> Look:
         watched = jnp.zeros(0) if watch is None else jnp.nan_to_num(watch(self.system, state, seen))
-        return Look(_join(self.system.guards_by(state, seen)), watched)
+        return Look(_guards_by(self.system, state, seen), watched)
 
     def at_once(
         self, t: Scalar, y: Flat, asked: Int[Array, ""] | None = None, watch: Watch | None = None
@@ -193,20 +212,26 @@ class FlatSystem(eqx.Module):
         """Rate, projection and look by what they have in common; if only one is asked for, no more is right."""
         state = self.state(t, y)
         seen = _see(self.system, state)
-        parts = (
-            lambda: pack(self.system.rate_by(state, seen)),
-            lambda: pack(self.system.project_by(state, seen)),
-            lambda: self._look_by(state, seen, watch),
-        )
+        parts = (*self._moves_by(state, seen), lambda: self._look_by(state, seen, watch))
         if asked is None:
             return parts[0](), parts[1](), parts[2]()
-        like = jax.eval_shape(parts[2])
-        nothing = y, y, jax.tree.map(jnp.zeros_like, like)
+        nothing = y, y, jax.tree.map(jnp.zeros_like, jax.eval_shape(parts[2]))
         rate, projected, look = (
-            jax.lax.cond(asked == one, part, lambda none=none: none)
-            for one, part, none in zip(range(3), parts, nothing, strict=True)
+            _if_asked(asked == one, *pair) for one, pair in enumerate(zip(parts, nothing, strict=True))
         )
         return rate, projected, look
+
+    def moves_at_once(self, t: Scalar, y: Flat, asked: Int[Array, ""]) -> tuple[Flat, Flat, tuple[()]]:
+        """The same without the look, for steps that are not looked at."""
+        state = self.state(t, y)
+        rate, projected = (
+            _if_asked(asked == one, part, y) for one, part in enumerate(self._moves_by(state, _see(self.system, state)))
+        )
+        return rate, projected, ()
+
+    def _moves_by(self, state: State, seen: Any) -> tuple[Callable[[], Flat], Callable[[], Flat]]:
+        """Rate and projection."""
+        return lambda: _rate_by(self.system, state, seen), lambda: _project_by(self.system, state, seen)
 
     def armed(self) -> Bool[Array, " g"]:
         """Which guard values are watched in this mode."""

@@ -43,7 +43,8 @@ Progress = Callable[[float, int], None]
 
 FOREVER = 1e12  # [s]; what `until = inf` means: a run without an end must be ended by a guard
 BLOCKS = 4  # blocks of states that are moved on by one call, where one block is not enough
-FEW_SEARCHES = 64  # after which a run gets the program that takes longer to compile and is quicker
+# After so many a run gets the program that takes seconds more to compile and is quicker by a millisecond or two.
+FEW_SEARCHES = 1024
 FEW_STATES = 4096  # up to which they are moved on by a program that is quick to compile
 SEARCH = 50  # steps that the search of a doubtful one is worth, by its time
 RECENT = 100  # steps that tell what changes most where a run does not get on

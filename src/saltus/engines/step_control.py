@@ -54,6 +54,9 @@ class AbstractSteps(eqx.Module):
 
     def take(self, flat: FlatSystem, stepper: Stepper, t: Scalar, y: Flat, h: Scalar) -> tuple[Flat, Step]:
         """One step, with the constraints restored."""
+        if self.at_once(stepper, flat):
+            taken = stepper.with_looks(flat.moves_at_once, t, y, h, np.zeros(0))
+            return taken.end, taken.step
         step = self.step_from(flat, stepper, t, y, h)
         return (flat.project(t + h, step.y) if self.project else step.y), step
 

@@ -130,7 +130,7 @@ class ExplicitStepper(eqx.Module):
             t: Time at the start.
             y: Place there.
             h: Length of the step.
-            fractions: Where to look.
+            fractions: Where to look; perhaps nowhere.
             worth: `worth(step, end)`: whether to look at all; if not, the looks are zero.
             stays: Whether the step has no length, so that only the looks are taken.
         """
@@ -149,6 +149,8 @@ class ExplicitStepper(eqx.Module):
             return jnp.where(i <= n, y + h * _weigh(a[jnp.minimum(i, n)], k), looked_at)
 
         def put(into, new, i, here):
+            if not len(into):
+                return into
             at = jnp.clip(i, 0, len(into) - 1)
             return jax.lax.dynamic_update_index_in_dim(into, jnp.where(here, new, into[at]), at, 0)
 
@@ -171,7 +173,11 @@ class ExplicitStepper(eqx.Module):
             return self._step(y, h, k[:stages], k)
 
         begin = (jnp.where(stays, n + 1, 0), jnp.asarray(len(x)), jnp.zeros((n, *y.shape)), y, places, looks)
-        _, last, k, end, places, looks = jax.lax.while_loop(lambda carry: carry[0] < carry[1], go_on, begin)
+        if worth is None and stays is False:  # a known number of rounds: derivatives of any kind go through
+            told = jax.lax.fori_loop(0, len(x), lambda _, carry: go_on(carry), begin)
+        else:
+            told = jax.lax.while_loop(lambda carry: carry[0] < carry[1], go_on, begin)
+        _, last, k, end, places, looks = told
         return StepWithLooks(step_by(k), end, last == len(x), places, looks)
 
     def _loop_coefficients(self) -> tuple[Array, Array]:

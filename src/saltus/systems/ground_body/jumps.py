@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array
 
 from saltus.hybrid import Rate, State
@@ -41,7 +42,7 @@ from saltus.systems.ground_body.mechanics import (
     wrench,
 )
 from saltus.systems.ground_body.state import GroundMotion
-from saltus.systems.short_time import after_short_time
+from saltus.systems.short_time import see_after_short_time
 
 if TYPE_CHECKING:
     from saltus.systems.ground_body.system import BodyOnGround
@@ -58,7 +59,7 @@ RELEASE_PATH = 1e-9  # [m]; at least
 RELEASE_SHARE = 0.01  # of the settle height; who takes bounces less exactly has no use for more here
 SMALL_TURN = 0.4  # [rad]; no more may happen in such a moment: one step of fourth order follows it
 SMALL_CHANGE = 0.1  # of a motion that goes on beside, within such a moment
-MOMENTS = 4  # that are tried
+MOMENTS = 5  # that are tried, with the first, which is none
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
 BURSTS, BURST = 20, 15  # rounds of the search for the direction in which a motion begins, at most their product
 SAME = 1e-15  # change of that direction in a round which is none
@@ -133,7 +134,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
             * (1.0 / system.solid.mass + _spread(system, sight))
         )
         turn_scale = 4.0 * load * system.resistance(load, sight.touch) * sight.mobility.trace()
-        slipping, turning = _beginning(system, now, radius)
+        slipping, turning = _beginning(system, now.gain, radius)
         after = _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn)
         changes = [jnp.max(jnp.abs(new - old)) > SAME for new, old in zip(after, (slip, turn), strict=True)]
         return *after, load, now, (slides & changes[0]) | (turns & changes[1])
@@ -148,17 +149,20 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
     # The first round is without friction: its directions are zero.
     first = (jnp.zeros(3), jnp.zeros(3), weight(system), Wrench.nothing(), jnp.asarray(True))
     (slip, turn, load, now, _), _ = jax.lax.scan(if_it_changes(improve_often), first, None, length=BURSTS)
-    slipping, turning = _beginning(system, now, rim_radius(load))
+    slipping, turning = _beginning(system, now.gain, rim_radius(load))
     begins = (~slides | (jnp.sum(slipping * slip) >= 0.0)) & (~turns | (jnp.sum(turning * turn) >= 0.0))
     grips = ~held[1] | (slipless & (grip_use(system, now, sight) <= 1.0))
     lies = ~held[3] | (turnless & (turn_use(system, now, sight) <= 1.0))
     return Onset(now, grips & lies & begins)
 
 
-def _beginning(system: BodyOnGround, now: Wrench, radius: Array) -> tuple[Array, Array]:
-    """Accelerations of the slip, with that of the rim of the spot, and of the turning that the law resists."""
-    turning = now.gain[3:6] if system.point else now.gain[3:6].at[2].set(0.0)
-    return jnp.append(now.gain[1:3], radius * now.gain[5]), turning
+def _beginning(system: BodyOnGround, gain: Array, radius: Array) -> tuple[Array, Array]:
+    """Accelerations of the slip, with that of the rim of the spot, and of the turning that the law resists.
+
+    Of the six rows they are `gain`.
+    """
+    turning = gain[3:6] if system.point else gain[3:6].at[2].set(0.0)
+    return jnp.append(gain[1:3], radius * gain[5]), turning
 
 
 def _spread(system: BodyOnGround, sight: Sight) -> Array:
@@ -171,6 +175,32 @@ def _unit(vector: Array) -> Array:
     return vector / jnp.where(length > 0.0, length, 1.0)
 
 
+class Departure(eqx.Module):
+    """A motion in contact that begins.
+
+    Args:
+        load: Normal force as it begins [N].
+        gain: Accelerations of the six rows.
+        stopped: Rows that stood still before.
+        slides: Whether slip begins.
+        turns: Whether turning begins.
+        moment: For how long it has begun [s].
+    """
+
+    load: Array
+    gain: Array
+    stopped: Array
+    slides: Array
+    turns: Array
+    moment: Array
+
+    @staticmethod
+    def none() -> Departure:
+        """No motion begins."""
+        no, zero = numbers(False, bool), numbers(0.0)
+        return Departure(zero, numbers(np.zeros(6)), numbers(np.zeros(6, bool), bool), no, no, zero)
+
+
 def in_contact(
     system: BodyOnGround, state: State, slipless: Array, turnless: Array, at_once: Array | bool = False
 ) -> State:
@@ -178,6 +208,13 @@ def in_contact(
 
     What begins to move is shown a moment later, when it does; or `at_once`, where the body was not in contact before.
     """
+    return _set_off(system, *_choose_mode(system, state, slipless, turnless, at_once))
+
+
+def _choose_mode(
+    system: BodyOnGround, state: State, slipless: Array, turnless: Array, at_once: Array | bool
+) -> tuple[State, Departure]:
+    """The state in the mode that follows, and the motion that begins in it."""
     turnless = turnless & system.resisted
     sight = look(system, state)
     held = jnp.asarray(HELD[system.point])
@@ -198,11 +235,12 @@ def in_contact(
     now, kept = tried.now, held[mode]
     slides, turns = slipless & ~kept[1], turnless & ~kept[3]
     moment = jnp.where(at_once, 0.0, _moment(system, state, now, slides, turns))
-    begins = (slides | turns) & (now.load > 0.0)
-    state = _nudge(state, now, jnp.where(begins, moment, 0.0))
+    presses = now.load > 0.0
+    slides, turns = slides & presses, turns & presses
+    state = _nudge(state, now, jnp.where(slides | turns, moment, 0.0))
     v = jax.tree.map(lambda part: jnp.where(mode == REST, 0.0, part), state.v)
-    state = state.replace(v=v, mode=jnp.where(now.load > 0.0, mode, FLIGHT))
-    return choose(begins, _set_off(system, state, now, stopped, (slides, turns), moment), state)
+    state = state.replace(v=v, mode=jnp.where(presses, mode, FLIGHT))
+    return state, Departure(now.load, now.gain, stopped, slides, turns, moment)
 
 
 def _moment(system: BodyOnGround, state: State, now: Wrench, slides: Array, turns: Array) -> Array:
@@ -217,9 +255,7 @@ def _moment(system: BodyOnGround, state: State, now: Wrench, slides: Array, turn
     return jnp.clip(CLEARLY * near(system, state.v) / slower, NUDGE, longest)
 
 
-def _set_off(
-    system: BodyOnGround, state: State, now: Wrench, stopped: Array, begins: tuple[Array, Array], moment: Array
-) -> State:
+def _set_off(system: BodyOnGround, state: State, begins: Departure) -> State:
     """The state in its new mode with what begins to move faster than what counts as still, if the ground presses.
 
     A slower slip could not be told from none: neither would its stop be noticed, nor could it be followed. The impulses
@@ -228,26 +264,24 @@ def _set_off(
     Args:
         system: The system.
         state: In the new mode, after the moment.
-        now: Forces and accelerations of the new mode as it begins.
-        stopped: Rows that stood still before.
-        begins: Whether slip begins, and whether turning does.
-        moment: For how long it has begun [s].
+        begins: The motion that begins; where none does, the state stays as it is.
     """
     sight = look(system, state)
     least, radius = CLEARLY * near(system, state.v), system.solid.radius()
-    rim = jnp.zeros(()) if system.point else system.spot_radius(jnp.maximum(now.load, 1e-300), sight.touch)
-    slipping, turning = _beginning(system, now, rim)
-    slip = jnp.where(begins[0], _unit(slipping) * jnp.maximum(moment * size(slipping), least), 0.0)
-    turn = jnp.where(begins[1], _unit(turning) * jnp.maximum(moment * size(turning), least / radius), 0.0)
+    rim = jnp.zeros(()) if system.point else system.spot_radius(jnp.maximum(begins.load, 1e-300), sight.touch)
+    slipping, turning = _beginning(system, begins.gain, rim)
+    slip = jnp.where(begins.slides, _unit(slipping) * jnp.maximum(begins.moment * size(slipping), least), 0.0)
+    turn = jnp.where(begins.turns, _unit(turning) * jnp.maximum(begins.moment * size(turning), least / radius), 0.0)
     spin = turn[2] + slip[2] / jnp.maximum(rim, 1e-300)
     wanted = jnp.concatenate([jnp.zeros(1), slip[:2], turn[:2], spin[None]])
-    v = state.v.add(*hold(system, sight, stopped, wanted))
+    v = state.v.add(*hold(system, sight, begins.stopped, wanted))
     q = state.q.lift(-sight.touch.height)
     if system.solid.n_pieces == 1:
         q = q.replace(facing=sight.touch.place)
     begun = with_velocity(system, sight, v)
     presses = wrench(system, begun, state.mode, begun.contact_motion).load > 0.0
-    return state.replace(q=q, v=v, mode=jnp.where(presses, state.mode, FLIGHT))
+    moving = state.replace(q=q, v=v, mode=jnp.where(presses, state.mode, FLIGHT))
+    return choose(begins.slides | begins.turns, moving, state)
 
 
 def _nudge(state: State, now: Wrench, moment: Array) -> State:
@@ -271,6 +305,8 @@ class Contact(eqx.Module):
         at_once: Whether what begins to move does so without delay: the body was not in contact before.
         lies_on: The piece it has been lying on, or -1.
         index: The piece that touches.
+        departs: Whether its mode is chosen already, and a motion begins in it.
+        departure: That motion.
     """
 
     slipless: Array
@@ -278,22 +314,29 @@ class Contact(eqx.Module):
     at_once: Array
     lies_on: Array
     index: Array
+    departs: Array
+    departure: Departure
 
     @staticmethod
     def over() -> Contact:
         """Of a jump that has no second stage."""
         no, none = numbers(False, bool), numbers(-1, int)
-        return Contact(no, no, no, none, none)
+        return Contact(no, no, no, none, none, no, Departure.none())
 
     @staticmethod
-    def from_contact(slipless: Array, turnless: Array) -> Contact:
-        """Of a body that was in contact before."""
-        return dataclasses.replace(Contact.over(), slipless=slipless, turnless=turnless)
+    def of(**known: Any) -> Contact:
+        """Of which this is known beside what is so for a body that was in contact before."""
+        return dataclasses.replace(Contact.over(), **known)
 
 
 def make_contact(system: BodyOnGround, state: State, contact: Contact) -> State:
-    """The second stage of jumps after which slip or turning has ended: the mode of contact that follows."""
-    after = in_contact(system, state, contact.slipless, contact.turnless, contact.at_once)
+    """The second stage of jumps after which slip or turning has ended, or begins: the mode of contact that follows."""
+    chosen = jax.lax.cond(
+        contact.departs,
+        lambda: (state, contact.departure),
+        lambda: _choose_mode(system, state, contact.slipless, contact.turnless, contact.at_once),
+    )
+    after = _set_off(system, *chosen)
     return _on_both(system, contact, _book(system, state, after))
 
 
@@ -312,7 +355,13 @@ def touch_down(system: BodyOnGround, state: State, index: Array, variant: Array)
     flying = struck.replace(mode=jnp.full_like(state.mode, FLIGHT))
     after = choose(lies, same_types(state, _book(system, struck, lying)), same_types(state, flying))
     lies_on = jnp.where((state.mode != FLIGHT) & (variant == LANDS), active_piece(state), -1)
-    contact = Contact(slipless, turnless, jnp.asarray(True), lies_on, jnp.asarray(index, lies_on.dtype))
+    contact = Contact.of(
+        slipless=slipless,
+        turnless=turnless,
+        at_once=jnp.asarray(True),
+        lies_on=lies_on,
+        index=jnp.asarray(index, lies_on.dtype),
+    )
     more = lies & (slipless | turnless)
     return choose(more, after, _on_both(system, contact, after)), more, contact
 
@@ -377,7 +426,7 @@ def stop(system: BodyOnGround, state: State, index: Array, variant: Array) -> tu
     slipless = (state.mode == ROLL) | (size(sight.slip) <= slow)
     turnless = size(system.turning(sight)) * system.solid.radius() <= slow
     slipless = (variant == SLIP) | (slipless & system.has_friction)
-    return after, jnp.asarray(True), Contact.from_contact(slipless, (variant == TURNING) | turnless)
+    return after, jnp.asarray(True), Contact.of(slipless=slipless, turnless=(variant == TURNING) | turnless)
 
 
 def time_left(system: BodyOnGround, sight: Sight, now: Wrench, of_slip: bool) -> Array:
@@ -398,6 +447,28 @@ def _run_out(state: State, rate: Rate, left: Array) -> State:
     return State(state.t + left, q, v, shift(state.ledger, rate.ledger, 0.5 * left), state.mode)
 
 
+class Trial(eqx.Module):
+    """A moment for which a contact that loses its hold is held on, tried.
+
+    Args:
+        coming: The moment to be tried next [s].
+        moment: The one that was tried [s].
+        later: The state after it.
+        now: Forces and accelerations there, of the motion that begins.
+        use: Share of what holds the contact that it uses there.
+        longest: How long a moment may be [s].
+        pressed: Normal force at the beginning [N].
+    """
+
+    coming: Array
+    moment: Array
+    later: State
+    now: Wrench
+    use: Array
+    longest: Array
+    pressed: Array
+
+
 def release(system: BodyOnGround, state: State, index: Array, variant: Array) -> tuple[State, Array, Contact]:
     """The contact loses its grip, or else the resistance to rolling is overcome.
 
@@ -406,47 +477,50 @@ def release(system: BodyOnGround, state: State, index: Array, variant: Array) ->
     """
     less = variant == SLIP, variant == TURNING
     mode = jnp.where(less[0] & (state.mode != ROLL), SKID, SLIDE)
-    path = jnp.maximum(RELEASE_PATH, RELEASE_SHARE * system.settle_height)
-    sight = look(system, state)
-    # How fast the body turns, or the contact goes round it (a disc that whirls does little else).
-    roams = size(sight.facing.place_rate - state.v.velocity[:2]) / system.solid.radius()
-    quickness = jnp.maximum(jnp.maximum(size(state.v.turning), roams), 1e-3)
 
-    before = wrench(system, sight, state.mode, sight.contact_motion)
-    pressed = before.load
-    longest = jnp.minimum(SMALL_TURN / quickness, SMALL_CHANGE * _time_of_change(system, sight, before, less))
+    def try_unless_found(i, tried: Trial) -> Trial:
+        found = (i > 2) & (tried.coming == tried.moment)
+        return jax.lax.cond(found, lambda: tried, lambda: _try_moment(system, state, mode, less, i, tried))
 
-    def try_moment(i, moment):
-        later = after_short_time(system, state, moment)
-        sight = look(system, later)
-        now = onset(system, sight, mode, *less).now
-        kept = wrench(system, sight, state.mode, sight.contact_motion)
-        gained = jax.tree.map(jnp.subtract, _accelerations(now), _accelerations(kept))
-        growth = size(gained.velocity) / moment
-        growth = jnp.maximum(growth, 1e-9)
-        longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
-        longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, longest))
-        # No longer than the ground presses: what holds on to it beyond that would be pulled.
-        shorter = moment * pressed / jnp.maximum(pressed - now.load, 1e-300)
-        coming = jnp.where(now.load > 0.0, jnp.where(i == 0, longer, moment), shorter)
-        use = jnp.where(less[0], grip_use(system, kept, sight), turn_use(system, kept, sight))
-        return coming, later, moment, now, use
-
-    def try_unless_found(i, carry):
-        found = (i > 1) & (carry[0] == carry[2])
-        return jax.lax.cond(found, lambda: carry, lambda: try_moment(i, carry[0]))
-
-    # First for a short time, which tells how long the moment may be, then for that moment, and for shorter ones if need
-    # be; a fixed number of them, so that derivatives of any kind go through.
-    short = jnp.minimum(PROBE, longest)
-    start = (short, state, short, Wrench.nothing(), jnp.zeros(()))
-    _, later, moment, now, use = jax.lax.fori_loop(0, MOMENTS, try_unless_found, start)
-    begun = later.replace(mode=jnp.broadcast_to(mode, state.mode.shape))
-    # Its acceleration has grown from zero: half of it is the mean.
-    after = _set_off(system, begun, now, held_rows(system, state.mode), less, 0.5 * moment)
+    # First no time at all, then a short one, which tells how long the moment may be, then that moment, and shorter ones
+    # if need be; a fixed number of them, so that derivatives of any kind go through.
+    zero = jnp.zeros(())
+    start = Trial(zero, zero, state, Wrench.nothing(), zero, zero, zero)
+    tried = jax.lax.fori_loop(0, MOMENTS, try_unless_found, start)
     # What was lost may be found again within the moment.
-    after = choose((use <= 1.0) & (now.load > 0.0), later, _book(system, later, after))
-    return after, jnp.asarray(False), Contact.over()
+    regained = (tried.use <= 1.0) & (tried.now.load > 0.0)
+    after = tried.later.replace(mode=jnp.where(regained, state.mode, mode))
+    # Its acceleration has grown from zero: half of it is the mean.
+    stopped = held_rows(system, state.mode)
+    departure = Departure(tried.now.load, tried.now.gain, stopped, *less, 0.5 * tried.moment)
+    return after, ~regained, Contact.of(departs=jnp.asarray(True), departure=departure)
+
+
+def _try_moment(
+    system: BodyOnGround, state: State, mode: Array, less: tuple[Array, Array], i: Array, last: Trial
+) -> Trial:
+    """The next moment, as round i of `release`."""
+    moment = last.coming
+    later, seen = see_after_short_time(system, state, moment)
+    sight, kept = seen.sight, seen.forces
+    now = onset(system, sight, mode, *less).now
+    # How fast the body turns, or the contact goes round it (a disc that whirls does little else).
+    roams = size(sight.facing.place_rate - later.v.velocity[:2]) / system.solid.radius()
+    quickness = jnp.maximum(jnp.maximum(size(later.v.turning), roams), 1e-3)
+    longest = jnp.minimum(SMALL_TURN / quickness, SMALL_CHANGE * _time_of_change(system, sight, kept, less))
+    longest, pressed = jnp.where(i == 0, longest, last.longest), jnp.where(i == 0, kept.load, last.pressed)
+
+    gained = now.acceleration - kept.acceleration
+    growth = jnp.maximum(size(gained) / jnp.where(i == 0, 1.0, moment), 1e-9)
+    path = jnp.maximum(RELEASE_PATH, RELEASE_SHARE * system.settle_height)
+    longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
+    longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, longest))
+    # No longer than the ground presses: what holds on to it beyond that would be pulled.
+    shorter = moment * pressed / jnp.maximum(pressed - now.load, 1e-300)
+    coming = jnp.where(now.load > 0.0, jnp.where(i == 1, longer, moment), shorter)
+    coming = jnp.where(i == 0, jnp.minimum(PROBE, longest), coming)
+    use = jnp.where(less[0], grip_use(system, kept, sight), turn_use(system, kept, sight))
+    return Trial(coming, moment, later, now, use, longest, pressed)
 
 
 def _time_of_change(system: BodyOnGround, sight: Sight, now: Wrench, less: tuple[Array, Array]) -> Array:
