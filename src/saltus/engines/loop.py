@@ -295,7 +295,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         else:
             if not events:
                 _prepare_approach(system, before, rule.name, index)
-                _prepare_second_stage(system, rules, before, rule.jump)
+                _prepare_stages(system, rules, before, rule.jump)
             after = _after_jump(system, rules, before, number, np.asarray(index))
         vector = _vector(after)
         if not np.isfinite(vector).all():
@@ -344,10 +344,15 @@ def _second_stage(rules: tuple[Guard, ...]) -> int:
     return next(n for n, guard in enumerate(rules) if isinstance(guard.jump, StagedJump))
 
 
-def _prepare_second_stage(system, rules: tuple[Guard, ...], state: State, rule: Any) -> None:
-    """Have the second stage of a jump made ready while the first is."""
-    if isinstance(rule, StagedJump) and rule.known is not None:
-        prepare(_finish_jump, system, state, rule.known(), _second_stage(rules))
+def _prepare_stages(system, rules: tuple[Guard, ...], state: State, rule: Any) -> None:
+    """Have the second stage of a jump made ready while the first is, and then the first stages of the others."""
+    if not isinstance(rule, StagedJump) or rule.known is None:
+        return
+    prepare(_finish_jump, system, state, rule.known(), _second_stage(rules))
+    own = begins_like(rules, rule)
+    for number, guard in enumerate(rules):
+        if number != own and begins_like(rules, guard.jump) == number:
+            prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0))
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:

@@ -149,8 +149,8 @@ class ExplicitStepper(eqx.Module):
             return jnp.where(i <= n, y + h * _weigh(a[jnp.minimum(i, n)], k), looked_at)
 
         def put(into, new, i, here):
-            if not len(into):
-                return into
+            if len(into) < 2:
+                return jnp.where(here, new, into)
             at = jnp.clip(i, 0, len(into) - 1)
             return jax.lax.dynamic_update_index_in_dim(into, jnp.where(here, new, into[at]), at, 0)
 

@@ -25,8 +25,8 @@ def after_short_time(system: AbstractSystem, state: State, h) -> State:
     return system.project(state_at(state.t + h, RK4(rate, state.t, y, jnp.asarray(h)).y))
 
 
-def see_after_short_time(system: Any, state: State, h) -> tuple[State, Any]:
-    """The same for a system that tells rate and projection by what it sees, and what it sees there.
+def see_after_short_time(system: Any, state: State, h, wanted: Callable[[Any], Any]) -> tuple[State, Any]:
+    """The same for a system that tells rate and projection by what it sees, and what is wanted of what it sees there.
 
     All looks are rounds of one loop: a program holds what the system sees only once.
     """
@@ -35,7 +35,7 @@ def see_after_short_time(system: Any, state: State, h) -> tuple[State, Any]:
     def evaluate(t, y, _):
         here = state_at(t, y)
         seen = system.see(here)
-        return _flat(system.rate_by(here, seen)), _flat(system.project_by(here, seen)), seen
+        return _flat(system.rate_by(here, seen)), _flat(system.project_by(here, seen)), wanted(seen)
 
     taken = RK4.with_looks(evaluate, state.t, y, jnp.asarray(h), np.ones(1))
     return state_at(state.t + h, taken.end), jax.tree.map(lambda looks: looks[0], taken.looks)

@@ -501,8 +501,7 @@ def _try_moment(
 ) -> Trial:
     """The next moment, as round i of `release`."""
     moment = last.coming
-    later, seen = see_after_short_time(system, state, moment)
-    sight, kept = seen.sight, seen.forces
+    later, (sight, kept) = see_after_short_time(system, state, moment, lambda seen: (seen.sight, seen.forces))
     now = onset(system, sight, mode, *less).now
     # How fast the body turns, or the contact goes round it (a disc that whirls does little else).
     roams = size(sight.facing.place_rate - later.v.velocity[:2]) / system.solid.radius()

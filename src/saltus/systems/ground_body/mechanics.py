@@ -134,6 +134,7 @@ class Wrench(eqx.Module):
         return Wrench(*(jnp.zeros(n) for n in ((), 2, 2, (), 3, 3, 6, ())))
 
 
+@eqx.filter_jit
 def look(system: BodyOnGround, state: State, piece: Array | int | None = None, newton_steps: int = 2) -> Sight:
     """Where the body faces the ground, with the piece that touches or a given one."""
     index = active_piece(state) if piece is None else piece
@@ -162,6 +163,7 @@ class MotionTerms(eqx.Module):
     forces: Wrench
 
 
+@eqx.filter_jit
 def see(system: BodyOnGround, state: State) -> MotionTerms:
     """Where all pieces face the ground, and the forces of contact."""
     if system.solid.n_pieces == 1:
@@ -174,6 +176,7 @@ def see(system: BodyOnGround, state: State) -> MotionTerms:
     return MotionTerms(sights, sight, wrench(system, sight, jnp.maximum(state.mode, SLIDE)))
 
 
+@eqx.filter_jit
 def with_velocity(system: BodyOnGround, sight: Sight, v: GroundMotion) -> Sight:
     """The same place with other velocities."""
     return _sight(system, sight.touch, sight.arm, v, sight.turn, sight.mobility)
@@ -231,6 +234,7 @@ def shares(system: BodyOnGround, motion: Motion, sight: Sight, load: Array) -> F
     return jnp.concatenate([jnp.ones(1), reaction.force, moment, torque[None]])
 
 
+@eqx.filter_jit
 def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion | None = None) -> Wrench:
     """Forces and accelerations in a mode of contact; `motion` stands in for the body's own in the laws.
 
@@ -366,6 +370,7 @@ def power(sight: Sight, now: Wrench) -> Array:
     return -(now.force @ sight.slip + now.moment @ sight.rolling + now.torque * sight.spin)
 
 
+@eqx.filter_jit
 def hold(system: BodyOnGround, sight: Sight, held: Array, speeds: Array | None = None) -> tuple[Array, Array]:
     """Smallest change of the velocities (weighted with the inertia) after which the held rows stand still.
 

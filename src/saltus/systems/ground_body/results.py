@@ -13,7 +13,7 @@ from saltus.hybrid import Quantity, State
 from saltus.hybrid.state import on_host
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
-from saltus.programs import brief_program, program
+from saltus.programs import brief_program
 from saltus.shapes.solid import Solid
 from saltus.systems.ground_body import jumps
 from saltus.systems.ground_body.mechanics import FLIGHT, MODES, REST, MotionTerms, look
@@ -115,17 +115,17 @@ def event_data(system: BodyOnGround, guard: str, index: int, before: State, afte
         # What sets off again at once has already been given a moment for it; the stop was before.
         data["t"] = float(_stop_time(system, before, guard == "grips"))
     if guard.startswith("landing"):
-        point, normal, impulse, closing = (np.asarray(part) for part in _blow(system, before, after, index))
+        point, normal, impulse, closing = (np.asarray(part) for part in _blow(system, before, after, np.asarray(index)))
         data |= {"point": point, "normal": normal, "impulse": impulse, "normal_speed": float(-closing)}
     return data
 
 
-@program
+@brief_program
 def _stop_time(system: BodyOnGround, before: State, of_slip: bool):
     return before.t + jumps.time_left(system, *system.contact_and_forces(before), of_slip)
 
 
-@program
+@brief_program
 def _blow(system: BodyOnGround, before: State, after: State, index):
     sight = look(system, before, index)
     impulse = system.solid.mass * (after.v.velocity - before.v.velocity)
