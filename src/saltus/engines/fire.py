@@ -91,8 +91,13 @@ class GuardCourse(eqx.Module):
             rate, _, look = flat.at_once(t, y)
             return look.guards, rate
 
-        values, change, rate = jax.linearize(guards_and_rate, *here, has_aux=True)
-        return GuardCourse(values, change(jnp.ones_like(state.t), rate))
+        def along(direction, _):
+            (values, rate), (slopes, _) = jax.jvp(guards_and_rate, here, (jnp.ones_like(state.t), direction))
+            return rate, GuardCourse(values, slopes)
+
+        # The first round finds the rate, the second the slopes along it: a program holds the system once.
+        rounds = jax.lax.scan(along, jnp.zeros_like(here[1]), None, length=2)[1]
+        return jax.tree.map(lambda both: both[1], rounds)
 
     def falls_at_zero(self, t) -> Bool[Array, " g"]:
         """Which guards are at zero within rounding of this instant, and fall."""
