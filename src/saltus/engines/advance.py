@@ -24,7 +24,7 @@ from saltus.engines.step_control import EPS, AbstractSteps, Stepper
 from saltus.engines.steppers import Flat, Scalar, Step
 from saltus.engines.trial import Carry, Pace, Status, Trial
 from saltus.hybrid import AbstractSystem, State
-from saltus.numerics.runge_kutta import cubic
+from saltus.numerics.runge_kutta import Seen, cubic
 from saltus.numerics.trees import choose
 
 END = np.ones(1)  # of a step, as the only fraction at which it is looked at
@@ -129,6 +129,7 @@ def flow(
         vectors=jnp.zeros((capacity + 1, y.size)),
         count=jnp.asarray(0),
         steps=jnp.asarray(0),
+        seen=nothing_seen(flat, stepper, control),
     )
     end = jax.lax.while_loop(
         lambda carry: carry.status == Status.going,
@@ -151,6 +152,16 @@ def beyond_border(armed: Array, borders: np.ndarray, g: Array) -> tuple[Bool[Arr
     return over.any(), jnp.argmax(over)
 
 
+def nothing_seen(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, watch: Watch | None = None) -> Seen | None:
+    """What is known of the place where a flow begins; None where steps have no use for it."""
+    if not control.at_once(stepper, flat):
+        return None
+    like = flat.like
+    look = jax.eval_shape(lambda: flat.look(like.t, flat.vector(like), watch))
+    rate, look = jax.tree.map(lambda one: jnp.zeros(one.shape, one.dtype), (flat.vector(like), look))
+    return Seen(jnp.asarray(False), rate, look)
+
+
 def try_step(
     flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: Scalar, carry: Carry, watch: Watch | None = None
 ) -> Trial:
@@ -163,8 +174,8 @@ def try_step(
 
     if control.at_once(stepper, flat):
         at_once = functools.partial(flat.at_once, watch=watch)
-        seen = stepper.with_looks(at_once, carry.t, carry.y, h, GLANCES, worth)
-        return Trial(t_new, seen.end, seen.step, seen.looked, *seen.looks)
+        visits = stepper.with_looks(at_once, carry.t, carry.y, h, GLANCES, worth, seen=carry.seen)
+        return Trial(t_new, visits.end, visits.step, visits.looked, *visits.looks, visits=visits)
     y_new, step = control.take(flat, stepper, carry.t, carry.y, h)
     times = carry.t + GLANCES * h
     vectors = cubic(carry.y, h * step.rate_before, y_new, h * step.rate_after, jnp.asarray(GLANCES)[:, None])
@@ -210,7 +221,8 @@ def judge_step(
         pace = control.after_doubt(pace, doubt)
         rejected = choose(trial.looked, signs.after_rejection(g, cut), signs)
         signs = choose(keep, signs.after_step(g), rejected)
-    carry = dataclasses.replace(carry, pace=pace, status=status, over=over, signs=signs)
+    seen = None if carry.seen is None or trial.visits is None else trial.visits.seen(keep)
+    carry = dataclasses.replace(carry, pace=pace, status=status, over=over, signs=signs, seen=seen)
     return _accept_step(carry, keep, trial.t, trial.y, until, capacity)
 
 

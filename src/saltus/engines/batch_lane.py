@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.accumulation import PileUp
-from saltus.engines.advance import SearchResult, judge_step, search_flat, try_step
+from saltus.engines.advance import SearchResult, judge_step, nothing_seen, search_flat, try_step
 from saltus.engines.fire import fire
 from saltus.engines.flat import FlatSystem
 from saltus.engines.guard_test import GLANCES
@@ -119,9 +119,9 @@ def flow_one(
         after = judge_step(trial, before, armed, marks, stepper.order, control, lane.until, 0)
         return after, larger(largest, trial.watched, after.count > before.count)
 
-    end, largest = jax.lax.while_loop(
-        going_on, step, (first_carry(lane, flat.vector(lane.state), control), lane.largest)
-    )
+    begin = first_carry(lane, flat.vector(lane.state), control)
+    begin = dataclasses.replace(begin, seen=nothing_seen(flat, stepper, control, watch))
+    end, largest = jax.lax.while_loop(going_on, step, (begin, lane.largest))
     return accept_flow(lane, flat.state(end.t, end.y), end, flat.guard_numbers()[0], largest)
 
 

@@ -15,6 +15,7 @@ from saltus.hybrid import AbstractSystem, Rate, State
 from saltus.hybrid.object_facts import ObjectFacts
 from saltus.hybrid.parts import as_array, refill
 from saltus.hybrid.system import checked_guards
+from saltus.numerics.runge_kutta import LOOK, PROJECTION, RATE
 from saltus.programs.facts import remember
 from saltus.programs.text import is_data, shape_of
 
@@ -90,8 +91,8 @@ def _guards_by(system: Any, state: State, seen: Any) -> Float[Array, " g"]:
     return _join(system.guards_by(state, seen))
 
 
-def _if_asked(asked: Bool[Array, ""], part: Callable[[], Any], nothing: Any) -> Any:
-    return jax.lax.cond(asked, part, lambda: nothing)
+def _if_asked(asked: Int[Array, ""], part: Callable[[], Any], nothing: Any) -> Any:
+    return jax.lax.cond(asked > 0, part, lambda: nothing)
 
 
 def _join(values: list[Array]) -> Float[Array, " g"]:
@@ -209,23 +210,23 @@ class FlatSystem(eqx.Module):
     def at_once(
         self, t: Scalar, y: Flat, asked: Int[Array, ""] | None = None, watch: Watch | None = None
     ) -> tuple[Flat, Flat, Look]:
-        """Rate, projection and look by what they have in common; if only one is asked for, no more is right."""
+        """Rate, projection and look by what they have in common; right are those that are asked for, or all."""
         state = self.state(t, y)
         seen = _see(self.system, state)
         parts = (*self._moves_by(state, seen), lambda: self._look_by(state, seen, watch))
         if asked is None:
             return parts[0](), parts[1](), parts[2]()
         nothing = y, y, jax.tree.map(jnp.zeros_like, jax.eval_shape(parts[2]))
-        rate, projected, look = (
-            _if_asked(asked == one, *pair) for one, pair in enumerate(zip(parts, nothing, strict=True))
-        )
+        tasks = zip((RATE, PROJECTION, LOOK), parts, nothing, strict=True)
+        rate, projected, look = (_if_asked(asked & task, part, none) for task, part, none in tasks)
         return rate, projected, look
 
     def moves_at_once(self, t: Scalar, y: Flat, asked: Int[Array, ""]) -> tuple[Flat, Flat, tuple[()]]:
         """The same without the look, for steps that are not looked at."""
         state = self.state(t, y)
+        parts = self._moves_by(state, _see(self.system, state))
         rate, projected = (
-            _if_asked(asked == one, part, y) for one, part in enumerate(self._moves_by(state, _see(self.system, state)))
+            _if_asked(asked & task, part, y) for task, part in zip((RATE, PROJECTION), parts, strict=True)
         )
         return rate, projected, ()
 

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.signs import Signs
 from saltus.engines.steppers import Flat, Scalar, Step
+from saltus.numerics.runge_kutta import Seen, StepWithLooks
 
 
 class Status(enum.IntEnum):
@@ -44,7 +45,7 @@ class Pace(eqx.Module):
 
 
 class Carry(eqx.Module):
-    """Where a flow is; the fields are those of `advance.Flow`."""
+    """Where a flow is; the fields are those of `advance.Flow`, and what may be known of the place."""
 
     t: Scalar
     y: Flat
@@ -57,6 +58,7 @@ class Carry(eqx.Module):
     vectors: Array
     count: Int[Array, ""]
     steps: Int[Array, ""]
+    seen: Seen | None = None
 
 
 class Trial(eqx.Module):
@@ -69,6 +71,7 @@ class Trial(eqx.Module):
         looked: Whether it was looked at; not if its error is too large in any case.
         guards: Guard values at the looks.
         watched: What else is watched, there.
+        visits: The same with the rates at its ends, of a step that was taken and looked at in one loop.
     """
 
     t: Scalar
@@ -77,3 +80,4 @@ class Trial(eqx.Module):
     looked: Bool[Array, ""]
     guards: Float[Array, "5 g"]
     watched: Float[Array, "5 k"]
+    visits: StepWithLooks | None = None

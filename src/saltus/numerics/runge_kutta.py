@@ -26,6 +26,24 @@ class Step(eqx.Module):
     rate_after: Flat
 
 
+# What is asked of a system at a place, or the sum of several.
+RATE, PROJECTION, LOOK = 1, 2, 4
+
+
+class Seen(eqx.Module):
+    """What is known of a place.
+
+    Args:
+        known: Whether it is.
+        rate: The rate there.
+        look: What a look shows there.
+    """
+
+    known: Array
+    rate: Flat
+    look: Any
+
+
 class StepWithLooks(eqx.Module):
     """A step with looks along it.
 
@@ -35,6 +53,7 @@ class StepWithLooks(eqx.Module):
         looked: Whether it was looked at.
         places: Where the looks are.
         looks: What they show.
+        rate_at_end: The rate at the end after the projection, where the last look is.
     """
 
     step: Step
@@ -42,6 +61,15 @@ class StepWithLooks(eqx.Module):
     looked: Array
     places: Array
     looks: Any
+    rate_at_end: Flat
+
+    def seen(self, kept: Array) -> Seen:
+        """What is known of the place from which the next step is taken: the end if this one was kept, else its start.
+
+        For looks from the start to the end.
+        """
+        look = jax.tree.map(lambda looks: jnp.where(kept, looks[-1], looks[0]), self.looks)
+        return Seen(jnp.ones((), bool), jnp.where(kept, self.rate_at_end, self.step.rate_before), look)
 
 
 class HostStep(NamedTuple):
@@ -119,34 +147,41 @@ class ExplicitStepper(eqx.Module):
     def with_looks(
         self, evaluate: Callable[[Scalar, Flat, Array], tuple[Flat, Flat, Any]], t: Scalar, y: Flat, h: Scalar,
         fractions: np.ndarray | Array, worth: Callable[[Step, Flat], Array] | None = None, stays: Array | bool = False,
+        seen: Seen | None = None,
     ) -> StepWithLooks:  # fmt: skip
         """The step from (t, y) over h, projected, and looks at fractions of it, on the cubic through its ends.
 
-        All in one loop, in which the system stands once.
+        All in one loop, in which the system stands once, and no place is visited twice.
 
         Args:
             evaluate: The rate, the nearest place that satisfies the constraints, and what is looked at. Its last
-                argument says which of them is needed: 0, 1 or 2.
+                argument says which of them are needed (`RATE`, `PROJECTION`, `LOOK`).
             t: Time at the start.
             y: Place there.
             h: Length of the step.
             fractions: Where to look; perhaps nowhere.
-            worth: `worth(step, end)`: whether to look at all; if not, the looks are zero.
+            worth: `worth(step, end)`: whether to look at all beyond the start; if not, those looks are zero.
             stays: Whether the step has no length, so that only the looks are taken.
+            seen: What may be known of the start.
         """
         a, c = self._loop_coefficients()
         n, stages = len(c), len(self.b)
-        a = jnp.concatenate([jnp.asarray(a), jnp.zeros((1, n)).at[0, :stages].set(jnp.asarray(self.b))])
-        x = jnp.concatenate([jnp.asarray(c), jnp.ones(1), jnp.asarray(fractions)])
-        like = jax.eval_shape(evaluate, t, y, 0)[2]
+        marks = fractions if isinstance(fractions, np.ndarray) else None  # known while the program is written
+        first = int(marks is not None and len(marks) > 1 and marks[0] == 0.0)  # the look that the first stage takes too
+        x = jnp.concatenate([jnp.asarray(c), jnp.asarray(fractions)[first:]])
+        asked = [RATE] * (n - 1) + [RATE | PROJECTION] + [LOOK] * (len(x) - n)
+        asked[0] |= LOOK * first
+        asked[-1] |= RATE * (marks is not None and len(marks) > 1 and marks[-1] == 1.0)
+        tasks = jnp.asarray(asked)
+        like = jax.eval_shape(evaluate, t, y, tasks[0])[2]
         looks = jax.tree.map(lambda one: jnp.zeros((len(fractions), *one.shape), one.dtype), like)
         places = jnp.zeros((len(fractions), *y.shape))
 
         def place(i, k, end):
-            """That of a stage, the end, or a look; the end itself, not the cubic, at fraction 1."""
+            """That of a stage, or of a look; the end itself, not the cubic, at fraction 1."""
             along = cubic(y, h * k[0], end, h * k[-1], x[i])
             looked_at = jnp.where(x[i] == 1.0, end, jnp.where(x[i] == 0.0, y, along))
-            return jnp.where(i <= n, y + h * _weigh(a[jnp.minimum(i, n)], k), looked_at)
+            return jnp.where(i < n, y + h * _weigh(a[jnp.minimum(i, n - 1)], k), looked_at)
 
         def put(into, new, i, here):
             if len(into) < 2:
@@ -155,30 +190,34 @@ class ExplicitStepper(eqx.Module):
             return jax.lax.dynamic_update_index_in_dim(into, jnp.where(here, new, into[at]), at, 0)
 
         def go_on(carry):
-            i, last, k, end, places, looks = carry
+            i, last, k, end, rate, places, looks = carry
             here = place(i, k, end)
-            asked = (i >= n) + jnp.asarray(i > n, int)
-            rate, projected, seen = evaluate(t + x[i] * h, here, asked)
-            at, looked = i - n - 1, i > n
-            looks = jax.tree.map(lambda into, new: put(into, new, at, looked), looks, seen)
-            k, end = put(k, rate, i, i < n), jnp.where(i == n, projected, end)
+            rate, projected, look = evaluate(t + x[i] * h, here, tasks[i])
+            looked, at = tasks[i] >= LOOK, jnp.where(i < n, 0, i - n + first)
+            looks = jax.tree.map(lambda into, new: put(into, new, at, looked), looks, look)
+            k, end = put(k, rate, i, i < n), jnp.where(i == n - 1, projected, end)
             if worth is not None:
-                last = jax.lax.cond(i == n, ask, lambda last, k, end: last, last, k, end)
-            return i + 1, last, k, end, put(places, here, at, looked), looks
+                last = jax.lax.cond(i == n - 1, ask, lambda last, k, end: last, last, k, end)
+            return i + 1, last, k, end, rate, put(places, here, at, looked), looks
 
         def ask(last, k, end):
-            return last if worth is None else jnp.where(worth(step_by(k), end), last, n + 1)
+            return last if worth is None else jnp.where(worth(step_by(k), end), last, n)
 
         def step_by(k):
             return self._step(y, h, k[:stages], k)
 
-        begin = (jnp.where(stays, n + 1, 0), jnp.asarray(len(x)), jnp.zeros((n, *y.shape)), y, places, looks)
-        if worth is None and stays is False:  # a known number of rounds: derivatives of any kind go through
+        k, begins_at = jnp.zeros((n, *y.shape)), jnp.where(stays, n, 0)
+        if seen is not None:
+            k = k.at[0].set(jnp.where(seen.known, seen.rate, 0.0))
+            looks = jax.tree.map(lambda into, old: into.at[0].set(jnp.where(seen.known, old, 0)), looks, seen.look)
+            places, begins_at = places.at[0].set(y), jnp.where(seen.known, 1, 0)
+        begin = (begins_at, jnp.asarray(len(x)), k, y, y, places, looks)
+        if worth is None and stays is False and seen is None:  # so many rounds: derivatives of any kind go through
             told = jax.lax.fori_loop(0, len(x), lambda _, carry: go_on(carry), begin)
         else:
             told = jax.lax.while_loop(lambda carry: carry[0] < carry[1], go_on, begin)
-        _, last, k, end, places, looks = told
-        return StepWithLooks(step_by(k), end, last == len(x), places, looks)
+        _, last, k, end, rate, places, looks = told
+        return StepWithLooks(step_by(k), end, last == len(x), places, looks, rate)
 
     def _loop_coefficients(self) -> tuple[Array, Array]:
         """Coefficients and times of the stages, with one stage more where the last is not at the end of the step."""
