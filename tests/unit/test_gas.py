@@ -131,6 +131,18 @@ def test_a_gas_from_a_checkpoint_runs_the_same_program(start, tmp_path):
     assert jax.tree.map(jax.typeof, again.hard.terms) == jax.tree.map(jax.typeof, gas.hard.terms)
 
 
+def test_slices_evaluated_beside_the_next_one_give_the_same_averages(start):
+    beside, in_turn = (Gas(HardBodies(start, np.full(3, EDGE))) for _ in range(2))
+    told: list[list[int]] = [[], []]
+    beside.measure(2000, report=lambda _, contacts: told[0].append(contacts))
+    in_turn.measure(2000, report=lambda _, contacts: told[1].append(contacts), stop=lambda: False)  # waits for each
+    assert told[0] == told[1]
+    assert len(told[0]) > 5
+    assert np.array_equal(beside.series.bins, in_turn.series.bins)
+    assert np.array_equal(beside.correlations.sums, in_turn.correlations.sums)
+    assert np.array_equal(beside.pairs.counts, in_turn.pairs.counts)
+
+
 def test_the_checkpoint_of_another_scenario_is_refused(start, tmp_path):
     gas = Gas(HardBodies(start, np.full(3, EDGE)))
     gas.measure(600)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
@@ -32,6 +33,14 @@ class Value:
     error: float
 
 
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """The bodies at an instant, and how many contacts there had been until then."""
+
+    bodies: Bodies
+    contacts: int
+
+
 class Gas:
     """Hard bodies with what is measured on them.
 
@@ -52,6 +61,7 @@ class Gas:
         self.begun, self.energy, self.lost = None, 0.0, 0.0  # when averages began; energy then, and lost until then
         self.film: list[tuple[float, float, Bodies]] = []  # the last states: time, energy lost until then, bodies
         self.wall_time = 0.0
+        self._evaluating: tuple[Future, int] | None = None  # the last slice, and all contacts, until it is evaluated
 
     @property
     def outcome(self) -> Outcome | None:
@@ -61,6 +71,8 @@ class Gas:
     @property
     def contacts(self) -> int:
         """Contacts since averages began."""
+        if self._evaluating is not None:
+            return self._evaluating[1]
         return int(self.series.column("contacts").sum() + self.series.pending[1])
 
     def equilibrate(self, contacts: int, report: Report | None = None, stop=None) -> None:
@@ -94,33 +106,58 @@ class Gas:
         self.wall_time += time.perf_counter() - began
         return done
 
-    def measure(self, contacts: float = np.inf, until: float = np.inf, report: Report | None = None, stop=None) -> None:
+    def measure(
+        self, contacts: float = np.inf, until: float = np.inf, report: Report | None = None, stop=None, due=None
+    ) -> None:
         """Go on until so many contacts have entered the averages, or to a time.
+
+        A second thread evaluates a slice of time while the bodies go on colliding in the next one.
 
         Args:
             contacts: Contacts since averages began.
             until: Time [s].
             report: Called with the time and the number of contacts so far.
-            stop: Called after each sample; true ends the measurement there.
+            stop: Called after a sample, with all averages up to date; true ends the measurement there.
+            due: Whether to call `stop` after this sample; always if left out.
         """
         if self.begun is None:
             if self.step == 0.0:
                 self.equilibrate(max(2 * self.hard.arena.n, 200))
             self.begun, self.energy = self.hard.time, self.total_energy(self.hard.snapshot())
             self.lost = float(self.hard.fluid.tally.loss)
-            self._sample()
-        while self.contacts < contacts and self.hard.time < until * (1.0 - 1e-12) and self.outcome is None:
-            duration = min(self.step, until - self.hard.time)
-            done = self._advance(duration)
-            self._slice(done, duration)
-            if report is not None:
-                report(self.hard.time, self.equilibrated + self.contacts)
-            if stop is not None and stop():
-                return
+            self._evaluate(self._take_snapshot())
+        with ThreadPoolExecutor(1, thread_name_prefix="saltus measuring") as second:
+            while self.contacts < contacts and self.hard.time < until * (1.0 - 1e-12) and self.outcome is None:
+                duration = min(self.step, until - self.hard.time)
+                done = self._advance(duration)
+                snapshot = self._take_snapshot()
+                self._wait()
+                count = self.contacts + int(done.contacts)
+                self._evaluating = second.submit(self._add_slice, snapshot, done, duration), count
+                if report is not None:
+                    report(self.hard.time, self.equilibrated + self.contacts)
+                if stop is not None and (due is None or due()):
+                    self._wait()
+                    if stop():
+                        return
+            self._wait()
 
-    def _slice(self, done, duration: float) -> None:
+    def _wait(self) -> None:
+        """Until the last slice is evaluated."""
+        if self._evaluating is not None:
+            self._evaluating[0].result()
+            self._evaluating = None
+
+    def _take_snapshot(self) -> Snapshot:
+        """The bodies now, which also become the last picture of the film."""
+        bodies, tally = self.hard.snapshot(), self.hard.fluid.tally
+        self.film.append((self.hard.time, float(tally.loss), bodies))
+        self.film = self.film[-max(2, min(FRAMES, FILM // bodies.n)) :]
+        return Snapshot(bodies, int(tally.contacts))
+
+    def _add_slice(self, snapshot: Snapshot, done, duration: float) -> None:
         """What a slice of time adds to the averages."""
-        translation, rotation, order = self._sample()
+        translation, rotation, order = self._evaluate(snapshot)
         n_turning = self.freedoms - self.translations
         heat = (translation * self.translations + rotation * n_turning) / self.freedoms
         self.series.add(
@@ -135,17 +172,15 @@ class Gas:
             order=order * duration,
         )
 
-    def _sample(self) -> tuple[float, float, float]:
-        """Temperatures of translation and rotation, and nematic order, now; correlations go on."""
-        bodies = self.hard.snapshot()
-        self.film.append((self.hard.time, float(self.hard.fluid.tally.loss), bodies))
-        self.film = self.film[-max(2, min(FRAMES, FILM // bodies.n)) :]
+    def _evaluate(self, snapshot: Snapshot) -> tuple[float, float, float]:
+        """Temperatures of translation and rotation, and nematic order; correlations go on."""
+        bodies = snapshot.bodies
         turns = rotation_matrices(bodies.quaternion)
         axis = long_axes(bodies.axes, turns)
         self.correlations.add(bodies.place, bodies.velocity, axis)
-        if int(self.hard.fluid.tally.contacts) >= self.next_pairs:
+        if snapshot.contacts >= self.next_pairs:
             self.pairs.add(bodies.place, self.hard.periodic)
-            self.next_pairs = int(self.hard.fluid.tally.contacts) + PAIRS_EVERY * bodies.n
+            self.next_pairs = snapshot.contacts + PAIRS_EVERY * bodies.n
         translation, rotation = self.temperatures(bodies, turns)
         balls = bodies.shapes is None and not np.ptp(bodies.axes, axis=1).any()
         return translation, rotation, float("nan") if balls else nematic_order(axis)

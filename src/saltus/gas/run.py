@@ -104,14 +104,17 @@ def run(
     if checkpoint is not None:
         checkpoint.restore(gas)
 
+    def is_due() -> bool:
+        return checkpoint is not None and checkpoint.is_due()
+
     def save() -> bool:
-        if checkpoint is not None:
-            checkpoint.save_now_and_then(gas)
+        if checkpoint is not None and checkpoint.is_due():
+            checkpoint.save(gas)
         return False
 
     if gas.begun is None:
         gas.equilibrate(equilibrate, report, stop=save)
-    gas.measure(collisions, until, report, stop=save)
+    gas.measure(collisions, until, report, stop=save, due=is_due)
     outcome = gas.outcome or Outcome(
         "finished", f"{gas.contacts} collisions were measured up to t = {gas.hard.time:g} s."
     )
@@ -135,11 +138,9 @@ class Checkpoint:
         self.identity = hashlib.sha256(identity.encode()).hexdigest()
         self.last = time.monotonic()
 
-    def save_now_and_then(self, gas: Gas) -> None:
-        """Save if the last time is long ago."""
-        if time.monotonic() - self.last >= self.every:
-            self.save(gas)
-            self.last = time.monotonic()
+    def is_due(self) -> bool:
+        """Whether the last time that it was saved is long ago."""
+        return time.monotonic() - self.last >= self.every
 
     def save(self, gas: Gas) -> None:
         """Save all numbers, whole or not at all."""
@@ -167,6 +168,7 @@ class Checkpoint:
                 allow_pickle=False,
                 **numbers,
             )
+        self.last = time.monotonic()
 
     def restore(self, gas: Gas) -> None:
         """Fill a newly made gas with what was saved; without a file, or if not asked to, leave it as it is."""
