@@ -58,6 +58,7 @@ def test_a_step_in_one_loop_ends_where_step_and_projection_do(stone, sliding, mo
     assert np.asarray(step.rate_after) == pytest.approx(np.asarray(plain.rate_after), rel=1e-11, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_derivatives_of_any_kind_go_through_a_step_in_one_loop(stone, sliding):
     state = in_mode(stone, sliding, jnp.asarray(ROLL))
     flat = FlatSystem(stone, state)
