@@ -37,7 +37,7 @@ from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.parts import as_numpy, refill
 from saltus.hybrid.state import known_state, same_types
 from saltus.hybrid.trajectory import Trajectory
-from saltus.programs import ahead, brief_program, plain_program, prepare, program
+from saltus.programs import ahead, brief_program, guess, plain_program, prepare, program
 
 Progress = Callable[[float, int], None]
 
@@ -99,6 +99,7 @@ class _Memory:
     pile_up: PileUp | None = None  # before the first event
     rules: tuple[Guard, ...] = ()  # the guards; before the first event none
     last: dict[int, tuple[State, State]] = dataclasses.field(default_factory=dict)
+    prepared: bool = False  # whether the question which of several guards are still due is made ready
 
     @staticmethod
     def empty(count: int) -> _Memory:
@@ -153,7 +154,7 @@ def run(
     start = _with_types(start)
     end_time = min(until, FOREVER)
     vector = _vector(start)
-    capacity = min(max(RECORD // max(vector.size, 1), 16), 512)
+    capacity = _capacity(vector.size)
     record = _Record([], [], [])
     record.add(start.t, vector, start.mode)
     events: list[Event] = []
@@ -192,12 +193,19 @@ def run(
             return _trajectory(system, start, record, events, outcome, stepper, control)
 
 
+def _capacity(numbers: int) -> int:
+    """How many steps are recorded by one flow of states of so many numbers."""
+    return min(max(RECORD // max(numbers, 1), 16), 512)
+
+
 def prepare_run(system, stepper, control, like: State) -> None:
-    """Have another thread make the programs that come after the first flow: the search of events, and the sampling.
+    """Have other threads make the programs of a run, in the order in which it comes to them: flow, search, sampling.
 
     `like` is the start, or any state of its form: they can be made while the start is still computed.
     """
-    count = sum(guard_sizes(system, like))
+    count, numbers = sum(guard_sizes(system, like)), _numbers(like)
+    pace, until = Pace.unknown(np.zeros(())), np.zeros(())
+    prepare(_flow, system, like, pace, until, _no_signs(count), stepper, control, _capacity(numbers))
     if count:
         prepare(_search_program(system, 0), system, like, np.zeros(()), _no_signs(count), stepper, control)
     samples = ahead.samples()
@@ -207,7 +215,7 @@ def prepare_run(system, stepper, control, like: State) -> None:
         def rows(x):
             return np.zeros((n_blocks, block, *np.shape(x)), x.dtype)
 
-        move = _move_program(samples, _numbers(like))
+        move = _move_program(samples, numbers)
         prepare(move, system, stepper, control, *jax.tree.map(rows, (like, np.zeros(()))))
 
 
@@ -225,6 +233,8 @@ def _advance(system, state, pace, until, memory: _Memory, stepper, control, capa
     record.effort += steps
     if status != Status.doubtful:
         return went, None
+    if record.searches == 0 and ahead.under_way():
+        _guess_jumps(system, went)
     record.effort += SEARCH
     look = _search_program(system, record.searches)
     record.searches += 1
@@ -293,8 +303,9 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
             after = settled
         else:
             if not events:
-                _prepare_approach(system, before, rule.name, index)
                 _prepare_second_stage(system, rules, before, rule.jump)
+            if due.any() and not sinks:
+                _prepare_still_due(system, state, due, memory)
             after = _after_jump(system, rules, before, number, np.asarray(index))
         vector = _vector(after)
         if not np.isfinite(vector).all():
@@ -388,10 +399,25 @@ def _approach(system: AbstractSystem, state: State, name: str, index: int) -> St
     return _limit_of_approach(system, state, name, np.asarray(index))
 
 
-def _prepare_approach(system: AbstractSystem, state: State, name: str, index: int) -> None:
-    """Have the limit of the approach made ready while the jump is: both are needed for an event."""
-    if type(system).approach is not AbstractSystem.approach:
-        prepare(_limit_of_approach, system, state, name, np.asarray(index))
+def _guess_jumps(system: AbstractSystem, went: Flow) -> None:
+    """Have jumps made ready while the first event is searched: those of guards that are watched, then the others."""
+    sizes, rules = guard_sizes(system, went.state), system.guards()
+    watched = set(np.repeat(np.arange(len(sizes)), sizes)[np.asarray(went.armed)].tolist())
+    approaches = type(system).approach is not AbstractSystem.approach
+    for number in sorted(range(len(rules)), key=lambda number: number not in watched):
+        rule, index = rules[number], np.asarray(0)
+        if rule.jump is None or isinstance(rule.jump, StagedJump):
+            continue
+        guess(_jump, system, went.state, number, index)
+        if approaches and rule.singular:
+            guess(_limit_of_approach, system, went.state, rule.name, index)
+
+
+def _prepare_still_due(system: AbstractSystem, state: State, due: np.ndarray, memory: _Memory) -> None:
+    """Have the question what is still due made ready while the jump is, once."""
+    if not memory.prepared:
+        memory.prepared = True
+        prepare(_still_due, system, state, due)
 
 
 @brief_program

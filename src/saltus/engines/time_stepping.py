@@ -16,7 +16,7 @@ from saltus import checks
 from saltus.engines.budget import MAX_STEPS, Budget
 from saltus.hybrid import AbstractSteppedSystem, Event, Outcome, State, Trajectory
 from saltus.numerics.trees import choose
-from saltus.programs import brief_program, plain_program
+from saltus.programs import brief_program, plain_program, prepare
 
 RECORD = 1 << 21  # numbers kept per call of the compiled loop
 SLACK = 1e-9  # part of a step that the last one may be longer or shorter
@@ -93,6 +93,13 @@ class TimeStepping:
         if len(events) >= self.max_events:
             return Outcome("too_many_events", f"Stopped at t = {t:.6g} s after {len(events)} events. Raise max_events.")
         return None
+
+
+def prepare_run(system: AbstractSteppedSystem, like: State) -> None:
+    """Have another thread make the program of the steps; `like` is the start, or any state of its form."""
+    room = _room(like)
+    size = np.zeros(len(room.t))
+    prepare(_march, system, like, room, np.zeros(()), size, np.asarray(0), np.asarray(False))
 
 
 class _March(eqx.Module):

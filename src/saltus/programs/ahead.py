@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -18,12 +19,16 @@ from saltus._jax_settings import programs_directory
 from saltus.programs import store
 from saltus.programs.sources import changed_since_start, sources, versions
 
+MAKERS = 2  # threads that make programs: one is enough to keep a core busy, but the first program that a run needs
+# takes longest, and the run itself can only wait for it
 NAME = re.compile(r"\w+-[0-9a-f]{40}")  # of a program; what a file from elsewhere says becomes no other path
 
 _loading: dict[str, Future] = {}  # what was asked for and not yet taken
 _used: list[list[str]] = []  # one list for each run under way
 _makers: list[ThreadPoolExecutor] = []  # of the runs under way, who makes programs that are not there yet
 _writers: list[ThreadPoolExecutor] = []  # and who writes those that were made
+_guesses: list[Callable[[], Any]] = []  # what those who make programs do when nothing is left that is sure to be needed
+_guessing = threading.Lock()
 _wanted: list[int | None] = []  # how many samples each of them will be asked for
 
 
@@ -47,7 +52,7 @@ def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
     names = [name for name in known[0] if _is_name(name)] if known and isinstance(known[0], list) else []
     pool = _begin(folder, names) if names else None
     used: list[str] = []
-    makers = [] if names else [ThreadPoolExecutor(1, thread_name_prefix="saltus making")]
+    makers = [] if names else [ThreadPoolExecutor(MAKERS, thread_name_prefix="saltus making")]
     writer = ThreadPoolExecutor(1, thread_name_prefix="saltus writing")
     _used.append(used)
     _makers.extend(makers)
@@ -61,6 +66,7 @@ def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
         _used.remove(used)
         _writers.remove(writer)
         _wanted.pop()
+        _guesses.clear()
         for maker in makers:
             _makers.remove(maker)
             maker.shutdown(wait=False, cancel_futures=True)
@@ -87,9 +93,34 @@ def samples() -> int | None:
 
 
 def submit(make: Callable[[], Any]) -> None:
-    """Have the second thread do this, after what it was told before."""
+    """Have another thread do this, after what was submitted before has begun."""
     if _makers:
         _makers[-1].submit(make)
+
+
+def guess(make: Callable[[], Any]) -> None:
+    """Have another thread do this when all that was submitted has begun, one guess after the other.
+
+    For what a run may come to and may not: it costs nothing but the time of a core that has nothing else to do.
+    """
+    with _guessing:
+        if not _makers:
+            return
+        _guesses.append(make)
+        first = len(_guesses) == 1
+    if first:
+        submit(_make_guess)
+
+
+def _make_guess() -> None:
+    try:
+        _guesses[0]()
+    finally:
+        with _guessing:
+            del _guesses[:1]
+            more = bool(_guesses)
+        if more:
+            submit(_make_guess)
 
 
 def write(keep: Callable[[], None]) -> None:
@@ -118,10 +149,15 @@ def _begin(folder: Path, names: list[str]) -> ThreadPoolExecutor:
     return pool
 
 
-def load_code(name: str, load: Callable[[], Any]) -> Any:
-    """The code of a program: as it was loaded ahead, or loaded now; the name is noted for the next run."""
+def note(name: str) -> None:
+    """Note for the next run of the same form that the one under way has come to this program."""
     for used in _used:
-        used.append(name)
+        if name not in used:
+            used.append(name)
+
+
+def load_code(name: str, load: Callable[[], Any]) -> Any:
+    """The code of a program: as it was loaded ahead, or loaded now."""
     begun = _loading.pop(name, None)
     if begun is None or begun.cancel():  # not begun, and so quicker done here
         return load()

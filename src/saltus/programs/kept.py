@@ -106,18 +106,36 @@ class Program:
         return self if instance is None else functools.partial(self, instance)
 
     def prepare(self, *args: Any, **kwargs: Any) -> None:
-        """Have a second thread make the program for arguments like these, which a run under way will call.
+        """Have another thread make the program for arguments like these, which a run under way will call.
 
         Only within `ahead.load_ahead`, and only where no code of it is kept: that is loaded ahead.
         """
+        make = self._making((args, kwargs))
+        if make is not None:
+            ahead.submit(make)
+
+    def guess(self, *args: Any, **kwargs: Any) -> None:
+        """As `prepare`, for a call that may not come: it is made when all that is sure to be called is."""
+
+        def name_and_make() -> None:
+            make = self._making((args, kwargs))
+            if make is not None:
+                make()
+
+        if ahead.under_way():
+            ahead.guess(name_and_make)
+
+    def _making(self, given: tuple) -> Callable[[], Any] | None:
+        """What makes the program for these arguments; None without a run under way, and where its code is there."""
         folder = programs_directory()
         if folder is None or not ahead.under_way() or not _on_one_device():
-            return
-        leaves, tree = jax.tree.flatten((args, kwargs))
-        name = self._name((args, kwargs))
-        if name is not None and not code.is_there(folder, name):
-            # Not where the run has come to it first: the second thread goes on with the next.
-            ahead.submit(lambda: None if name in self._named else self._once(folder, name, leaves, tree))
+            return None
+        leaves, tree = jax.tree.flatten(given)
+        name = self._name(given)
+        if name is None or code.is_there(folder, name):
+            return None
+        # Not where the run has come to it first: who makes programs goes on with the next.
+        return lambda: None if name in self._named else self._once(folder, name, leaves, tree)
 
     def _find(self, given: tuple, leaves: list, tree: Any) -> _Flat | None:
         """The program for arguments of this form: from the folder, or traced and kept; None if it cannot be kept."""
@@ -125,7 +143,10 @@ class Program:
         if folder is None or not _on_one_device():
             return None
         name = self._name(given)
-        return None if name is None else self._once(folder, name, leaves, tree)
+        if name is None:
+            return None
+        ahead.note(name)  # not where it is only made ready: the run may do without it
+        return self._once(folder, name, leaves, tree)
 
     def _name(self, given: tuple) -> str | None:
         """What the program for these arguments is called; None if it cannot be kept."""
@@ -345,7 +366,13 @@ def brief_program(function: Callable[P, R]) -> Callable[P, R]:
     return cast("Callable[P, R]", Program(function, BRIEF))
 
 
+def guess(function: Callable, *args: Any) -> None:
+    """Have a program made that a run under way may come to (`Program.guess`)."""
+    if isinstance(function, Program):
+        function.guess(*args)
+
+
 def prepare(function: Callable, *args: Any) -> None:
-    """Have a second thread make a program that a run under way will need (`Program.prepare`)."""
+    """Have another thread make a program that a run under way will need (`Program.prepare`)."""
     if isinstance(function, Program):
         function.prepare(*args)

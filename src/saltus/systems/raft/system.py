@@ -97,6 +97,12 @@ class Raft(AbstractSteppedSystem):
 
     # ---- states -------------------------------------------------------------------------------
 
+    def blank(self) -> State:
+        """A state of the form that all have: every mass at the origin."""
+        n, n_rods = self.mass.size, len(self.rods)
+        mode = RaftMode(np.full(n, SLIP), np.ones(n_rods))
+        return State.of(0.0, np.zeros((n, 2)), np.zeros((n, 2)), RodLedger(np.zeros(()), np.zeros(n_rods)), mode)
+
     def start(self, position, velocity=None) -> State:
         """The state at the beginning, checked; the rods are without force.
 
