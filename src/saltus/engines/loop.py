@@ -37,7 +37,7 @@ from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.parts import as_numpy, refill
 from saltus.hybrid.state import known_state, same_types
 from saltus.hybrid.trajectory import Trajectory
-from saltus.programs import ahead, brief_program, guess, plain_program, prepare, program
+from saltus.programs import ahead, brief_program, plain_program, prepare, program
 
 Progress = Callable[[float, int], None]
 
@@ -204,10 +204,12 @@ def prepare_run(system, stepper, control, like: State) -> None:
     `like` is the start, or any state of its form: they can be made while the start is still computed.
     """
     count, numbers = sum(guard_sizes(system, like)), _numbers(like)
-    pace, until = Pace.unknown(np.zeros(())), np.zeros(())
-    prepare(_flow, system, like, pace, until, _no_signs(count), stepper, control, _capacity(numbers))
-    if count:
-        prepare(_search_program(system, 0), system, like, np.zeros(()), _no_signs(count), stepper, control)
+    flows = system, like, Pace.unknown(np.zeros(())), np.zeros(()), _no_signs(count), stepper, control
+    searches = system, like, np.zeros(()), _no_signs(count), stepper, control
+    wanted = [(_flow, *flows, _capacity(numbers)), *([(_search_program(system, 0), *searches)] if count else [])]
+    # What takes longest first: an optimised search takes longer than the flow.
+    for one in reversed(wanted) if system.eventful else wanted:
+        prepare(*one)
     samples = ahead.samples()
     if samples is not None:
         block, n_blocks = _blocks(samples, like.q.size)
@@ -216,7 +218,7 @@ def prepare_run(system, stepper, control, like: State) -> None:
             return np.zeros((n_blocks, block, *np.shape(x)), x.dtype)
 
         move = _move_program(samples, numbers)
-        prepare(move, system, stepper, control, *jax.tree.map(rows, (like, np.zeros(()))))
+        prepare(move, system, stepper, control, *jax.tree.map(rows, (like, np.zeros(()))), rank=ahead.Rank.at_end)
 
 
 def _advance(system, state, pace, until, memory: _Memory, stepper, control, capacity, record):
@@ -234,7 +236,7 @@ def _advance(system, state, pace, until, memory: _Memory, stepper, control, capa
     if status != Status.doubtful:
         return went, None
     if record.searches == 0 and ahead.under_way():
-        _guess_jumps(system, went)
+        _prepare_jumps(system, went)
     record.effort += SEARCH
     look = _search_program(system, record.searches)
     record.searches += 1
@@ -399,18 +401,18 @@ def _approach(system: AbstractSystem, state: State, name: str, index: int) -> St
     return _limit_of_approach(system, state, name, np.asarray(index))
 
 
-def _guess_jumps(system: AbstractSystem, went: Flow) -> None:
-    """Have jumps made ready while the first event is searched: those of guards that are watched, then the others."""
-    sizes, rules = guard_sizes(system, went.state), system.guards()
+def _prepare_jumps(system: AbstractSystem, went: Flow) -> None:
+    """Have jumps made ready while the first event is searched: those of guards that are watched, perhaps the others."""
+    sizes, index = guard_sizes(system, went.state), np.asarray(0)
     watched = set(np.repeat(np.arange(len(sizes)), sizes)[np.asarray(went.armed)].tolist())
     approaches = type(system).approach is not AbstractSystem.approach
-    for number in sorted(range(len(rules)), key=lambda number: number not in watched):
-        rule, index = rules[number], np.asarray(0)
+    for number, rule in enumerate(system.guards()):
         if rule.jump is None or isinstance(rule.jump, StagedJump):
             continue
-        guess(_jump, system, went.state, number, index)
+        rank = ahead.Rank.soon if number in watched else ahead.Rank.perhaps
+        prepare(_jump, system, went.state, number, index, rank=rank)
         if approaches and rule.singular:
-            guess(_limit_of_approach, system, went.state, rule.name, index)
+            prepare(_limit_of_approach, system, went.state, rule.name, index, rank=rank)
 
 
 def _prepare_still_due(system: AbstractSystem, state: State, due: np.ndarray, memory: _Memory) -> None:

@@ -127,10 +127,10 @@ def prepare(system: HybridSystem, start: State) -> None:
         # Asked there: to observe rows by NumPy may take programs, too.
         if system.observe_rows(jax.tree.map(lambda leaf: np.asarray(leaf)[None], start)) is None:
             like = jax.tree.map(lambda leaf: np.zeros((_BLOCK, *np.shape(leaf)), leaf.dtype), start)
-            prepare(_observer(_is_brief(system)), system, like)
+            prepare(_observer(_is_brief(system)), system, like, rank=ahead.Rank.at_end)
         ground.prepare(system)
 
-    ahead.submit(make)
+    ahead.submit(make, ahead.Rank.at_end)
 
 
 def _variable(name: str, value: np.ndarray, system: HybridSystem) -> xr.Variable:

@@ -46,12 +46,12 @@ def ground_variables(system: Any, variables: Mapping[str, xr.Variable]) -> dict[
 
 def prepare(system: HybridSystem) -> None:
     """Have another thread make the program that looks at the surface of a system (`programs.prepare`)."""
-    from saltus.programs import prepare
+    from saltus.programs import ahead, prepare
     from saltus.surfaces import AbstractSurface
 
     surface, points = getattr(system, "surface", None), np.zeros(POINTS**2)
     if isinstance(surface, AbstractSurface) and "position" in system.quantities():
-        prepare(ground_program(), surface, points, points)
+        prepare(ground_program(), surface, points, points, rank=ahead.Rank.at_end)
 
 
 def _size(variables: Mapping[str, xr.Variable], position: np.ndarray) -> float:

@@ -1,13 +1,17 @@
 """Programs that a run will need, loaded by a second thread while the first still imports and builds.
 
 Which they are is known from the last run of the same form: their names are kept beside the programs. A wrong guess
-costs a little time and nothing else.
+costs a little time and nothing else. In the first run of a form there are none yet; two threads make those that are
+prepared (`submit`), in the order in which the run will come to them.
 """
 
 from __future__ import annotations
 
 import contextlib
+import enum
 import hashlib
+import heapq
+import itertools
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -19,16 +23,22 @@ from saltus._jax_settings import programs_directory
 from saltus.programs import store
 from saltus.programs.sources import changed_since_start, sources, versions
 
-MAKERS = 2  # threads that make programs: one is enough to keep a core busy, but the first program that a run needs
-# takes longest, and the run itself can only wait for it
+MAKERS = 2  # threads that make programs: while a run waits for one of them, the other goes on with what comes next
 NAME = re.compile(r"\w+-[0-9a-f]{40}")  # of a program; what a file from elsewhere says becomes no other path
+
+
+class Rank(enum.IntEnum):
+    """When a run comes to a program: soon, at its end, or perhaps not at all."""
+
+    soon, at_end, perhaps = range(3)
+
 
 _loading: dict[str, Future] = {}  # what was asked for and not yet taken
 _used: list[list[str]] = []  # one list for each run under way
 _makers: list[ThreadPoolExecutor] = []  # of the runs under way, who makes programs that are not there yet
 _writers: list[ThreadPoolExecutor] = []  # and who writes those that were made
-_guesses: list[Callable[[], Any]] = []  # what those who make programs do when nothing is left that is sure to be needed
-_guessing = threading.Lock()
+_plans: list[tuple[Rank, int, Callable[[], Any]]] = []  # what they will do, as a heap
+_numbers, _planning = itertools.count(), threading.Lock()
 _wanted: list[int | None] = []  # how many samples each of them will be asked for
 
 
@@ -66,7 +76,8 @@ def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
         _used.remove(used)
         _writers.remove(writer)
         _wanted.pop()
-        _guesses.clear()
+        with _planning:
+            _plans.clear()
         for maker in makers:
             _makers.remove(maker)
             maker.shutdown(wait=False, cancel_futures=True)
@@ -92,35 +103,22 @@ def samples() -> int | None:
     return _wanted[-1] if _makers and _wanted else None
 
 
-def submit(make: Callable[[], Any]) -> None:
-    """Have another thread do this, after what was submitted before has begun."""
-    if _makers:
-        _makers[-1].submit(make)
-
-
-def guess(make: Callable[[], Any]) -> None:
-    """Have another thread do this when all that was submitted has begun, one guess after the other.
-
-    For what a run may come to and may not: it costs nothing but the time of a core that has nothing else to do.
-    """
-    with _guessing:
+def submit(make: Callable[[], Any], rank: Rank = Rank.soon) -> None:
+    """Have another thread do this when nothing of a lower rank, and nothing submitted before, waits any more."""
+    with _planning:
         if not _makers:
             return
-        _guesses.append(make)
-        first = len(_guesses) == 1
-    if first:
-        submit(_make_guess)
+        heapq.heappush(_plans, (rank, next(_numbers), make))
+        _makers[-1].submit(_do_next)
 
 
-def _make_guess() -> None:
-    try:
-        _guesses[0]()
-    finally:
-        with _guessing:
-            del _guesses[:1]
-            more = bool(_guesses)
-        if more:
-            submit(_make_guess)
+def _do_next() -> None:
+    """Do what comes next by rank; there is something for each time that something was submitted."""
+    with _planning:
+        if not _plans:  # the run is over
+            return
+        _, _, make = heapq.heappop(_plans)
+    make()
 
 
 def write(keep: Callable[[], None]) -> None:
