@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from typing import Any
 
 import jax
 import pytest
@@ -37,6 +38,7 @@ def form(state):
     "name", ["bowl", "triangle-saddle", "alpine-block", "alpine-raft", "plane-spin-down", "rails-to-rest"]
 )
 def test_a_blank_state_has_the_form_of_the_start(name):
+    system: Any
     system, start = load(name).scenario.assemble()
     assert form(system.blank()) == form(start)
 

@@ -26,7 +26,7 @@ STRETCH = 1e-8  # speed along a rod, against the speeds of its ends, that counts
 def blank(system: SlidingMasses) -> State:
     """See `SlidingMasses.blank`."""
     n, axes = system.mass.size, 2 if system.adhesion else 3
-    ledger = RodLedger(np.zeros(()), np.zeros(len(system.rods)))
+    ledger = RodLedger(numbers(0.0), numbers(np.zeros(len(system.rods))))
     return State.of(0.0, np.zeros((n, axes)), np.zeros((n, axes)), ledger, np.full(n, SLIP))
 
 
