@@ -67,7 +67,7 @@ print(*sorted({name.partition("-")[0] for name in set(ready) & set(called)}))
 """
 
 
-@pytest.mark.parametrize(("text", "wanted"), [(MASS, {"flow", "search", "apply_jump"}), (RAFT, {"march"})])
+@pytest.mark.parametrize(("text", "wanted"), [(MASS, {"flow", "search"}), (RAFT, {"march"})])
 def test_a_run_calls_the_programs_that_were_made_ready_while_its_start_was_computed(text, wanted, tmp_path):
     run = subprocess.run(
         [sys.executable, "-c", LISTED, text],

@@ -235,8 +235,6 @@ def _advance(system, state, pace, until, memory: _Memory, stepper, control, capa
     record.effort += steps
     if status != Status.doubtful:
         return went, None
-    if record.searches == 0 and ahead.under_way():
-        _prepare_jumps(system, went)
     record.effort += SEARCH
     look = _search_program(system, record.searches)
     record.searches += 1
@@ -306,6 +304,8 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         else:
             if not events:
                 _prepare_second_stage(system, rules, before, rule.jump)
+            if number not in record.guards:
+                _prepare_approach(system, before, rule, index)
             if due.any() and not sinks:
                 _prepare_still_due(system, state, due, memory)
             after = _after_jump(system, rules, before, number, np.asarray(index))
@@ -401,18 +401,10 @@ def _approach(system: AbstractSystem, state: State, name: str, index: int) -> St
     return _limit_of_approach(system, state, name, np.asarray(index))
 
 
-def _prepare_jumps(system: AbstractSystem, went: Flow) -> None:
-    """Have jumps made ready while the first event is searched: those of guards that are watched, perhaps the others."""
-    sizes, index = guard_sizes(system, went.state), np.asarray(0)
-    watched = set(np.repeat(np.arange(len(sizes)), sizes)[np.asarray(went.armed)].tolist())
-    approaches = type(system).approach is not AbstractSystem.approach
-    for number, rule in enumerate(system.guards()):
-        if rule.jump is None or isinstance(rule.jump, StagedJump):
-            continue
-        rank = ahead.Rank.soon if number in watched else ahead.Rank.perhaps
-        prepare(_jump, system, went.state, number, index, rank=rank)
-        if approaches and rule.singular:
-            prepare(_limit_of_approach, system, went.state, rule.name, index, rank=rank)
+def _prepare_approach(system: AbstractSystem, state: State, rule: Guard, index: int) -> None:
+    """Have the limit of the approach made ready while the jump is: both are needed for an event."""
+    if rule.singular and type(system).approach is not AbstractSystem.approach:
+        prepare(_limit_of_approach, system, state, rule.name, np.asarray(index))
 
 
 def _prepare_still_due(system: AbstractSystem, state: State, due: np.ndarray, memory: _Memory) -> None:

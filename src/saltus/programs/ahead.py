@@ -28,9 +28,9 @@ NAME = re.compile(r"\w+-[0-9a-f]{40}")  # of a program; what a file from elsewhe
 
 
 class Rank(enum.IntEnum):
-    """When a run comes to a program: soon, at its end, or perhaps not at all."""
+    """When a run comes to a program: soon, or at its end."""
 
-    soon, at_end, perhaps = range(3)
+    soon, at_end = range(2)
 
 
 _loading: dict[str, Future] = {}  # what was asked for and not yet taken
