@@ -18,7 +18,15 @@ from saltus import checks
 from saltus._jax_settings import remind_of_configure
 from saltus.diagnostics.accuracy import TELLING, Promise, assess
 from saltus.engines.choice import Engine, Options, check_fit, engine_for, parts_for
-from saltus.hybrid import AbstractSystem, AbstractTrajectory, Events, HybridSystem, Outcome, State
+from saltus.hybrid import (
+    AbstractSteppedSystem,
+    AbstractSystem,
+    AbstractTrajectory,
+    Events,
+    HybridSystem,
+    Outcome,
+    State,
+)
 from saltus.hybrid.object_facts import ObjectFacts
 from saltus.programs import brief_program
 
@@ -233,7 +241,7 @@ def simulate(
 
 
 def prepare(system: HybridSystem, like: State, **options: Any) -> None:
-    """Have another thread make programs that `simulate` will need, if any are known to be.
+    """Have other threads make programs that `simulate` will need, if any are known to be.
 
     Args:
         system: What will move.
@@ -244,6 +252,10 @@ def prepare(system: HybridSystem, like: State, **options: Any) -> None:
         from saltus.engines import loop
 
         loop.prepare_run(*parts_for(system, Options(**options), like.t), like)
+    elif isinstance(system, AbstractSteppedSystem):
+        from saltus.engines import time_stepping
+
+        time_stepping.prepare_run(system, like)
 
 
 def _check(system, start, until) -> None:

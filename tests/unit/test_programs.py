@@ -453,3 +453,30 @@ def test_what_a_run_will_need_is_made_by_a_second_thread_once(folder, monkeypatc
         prepare(program(wave), np.zeros(3), 4)  # its code is there
     assert len(made) == 1
     assert not ahead.under_way()
+
+
+def test_what_was_made_ready_and_never_called_is_not_loaded_by_the_next_run(folder):
+    needed, other = program(wave), program(wave)
+    with ahead.load_ahead("a form", samples=3):
+        prepare(needed, np.zeros(3), 4)
+        prepare(other, np.zeros(3), 6)
+        needed(np.ones(3), 4)
+        while len(list(folder.glob(f"*{MADE}"))) < 2:
+            time.sleep(0.01)
+    with ahead.load_ahead("a form"):
+        assert len(ahead._loading) == 1
+
+
+def test_what_a_run_comes_to_soon_is_made_before_what_it_needs_at_its_end(folder, monkeypatch):
+    monkeypatch.setattr(ahead, "MAKERS", 1)
+    begun, done, release = [], threading.Event(), threading.Event()
+    with ahead.load_ahead("a form"):
+        ahead.submit(release.wait)
+        for rank in (ahead.Rank.at_end, ahead.Rank.soon, ahead.Rank.at_end, ahead.Rank.soon):
+            ahead.submit(functools.partial(begun.append, rank), rank)
+        ahead.submit(done.set, ahead.Rank.at_end)
+        release.set()
+        assert done.wait(10.0)
+    assert begun == sorted(begun) and len(begun) == 4
+    ahead.submit(begun.clear)
+    assert len(begun) == 4  # no run is under way

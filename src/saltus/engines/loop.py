@@ -100,6 +100,7 @@ class _Memory:
     pile_up: PileUp | None = None  # before the first event
     rules: tuple[Guard, ...] = ()  # the guards; before the first event none
     last: dict[int, tuple[State, State]] = dataclasses.field(default_factory=dict)
+    prepared: bool = False  # whether the question which of several guards are still due is made ready
 
     @staticmethod
     def empty(count: int) -> _Memory:
@@ -154,7 +155,7 @@ def run(
     start = _with_types(start)
     end_time = min(until, FOREVER)
     vector = _vector(start)
-    capacity = min(max(RECORD // max(vector.size, 1), 16), 512)
+    capacity = _capacity(vector.size)
     record = _Record([], [], [])
     record.add(start.t, vector, start.mode)
     events: list[Event] = []
@@ -193,14 +194,23 @@ def run(
             return _trajectory(system, start, record, events, outcome, stepper, control)
 
 
+def _capacity(numbers: int) -> int:
+    """How many steps are recorded by one flow of states of so many numbers."""
+    return min(max(RECORD // max(numbers, 1), 16), 512)
+
+
 def prepare_run(system, stepper, control, like: State) -> None:
-    """Have another thread make the programs that come after the first flow: the search of events, and the sampling.
+    """Have other threads make the programs of a run, in the order in which it comes to them: flow, search, sampling.
 
     `like` is the start, or any state of its form: they can be made while the start is still computed.
     """
-    count = sum(guard_sizes(system, like))
-    if count:
-        prepare(_search_program(system, 0), system, like, np.zeros(()), _no_signs(count), stepper, control)
+    count, numbers = sum(guard_sizes(system, like)), _numbers(like)
+    flows = system, like, Pace.unknown(np.zeros(())), np.zeros(()), _no_signs(count), stepper, control
+    searches = system, like, np.zeros(()), _no_signs(count), stepper, control
+    wanted = [(_flow, *flows, _capacity(numbers)), *([(_search_program(system, 0), *searches)] if count else [])]
+    # What takes longest first: an optimised search takes longer than the flow.
+    for one in reversed(wanted) if system.eventful else wanted:
+        prepare(*one)
     samples = ahead.samples()
     if samples is not None:
         block, n_blocks = _blocks(samples, like.q.size)
@@ -208,8 +218,8 @@ def prepare_run(system, stepper, control, like: State) -> None:
         def rows(x):
             return np.zeros((n_blocks, block, *np.shape(x)), x.dtype)
 
-        move = _move_program(samples, _numbers(like))
-        prepare(move, system, stepper, control, *jax.tree.map(rows, (like, np.zeros(()))))
+        move = _move_program(samples, numbers)
+        prepare(move, system, stepper, control, *jax.tree.map(rows, (like, np.zeros(()))), rank=ahead.Rank.at_end)
 
 
 def _advance(system, state, pace, until, memory: _Memory, stepper, control, capacity, record):
@@ -294,8 +304,11 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
             after = settled
         else:
             if not events:
-                _prepare_approach(system, before, rule.name, index)
                 _prepare_stages(system, rules, before, rule.jump)
+            if number not in record.guards:
+                _prepare_approach(system, before, rule, index)
+            if due.any() and not sinks:
+                _prepare_still_due(system, state, due, memory)
             after = _after_jump(system, rules, before, number, np.asarray(index))
         vector = _vector(after)
         if not np.isfinite(vector).all():
@@ -345,14 +358,14 @@ def _second_stage(rules: tuple[Guard, ...]) -> int:
 
 
 def _prepare_stages(system, rules: tuple[Guard, ...], state: State, rule: Any) -> None:
-    """Have the second stage of a jump made ready while the first is, and then the first stages of the others."""
+    """Have the second stage of a jump made ready while the first is; the first stages of others when there is time."""
     if not isinstance(rule, StagedJump) or rule.known is None:
         return
     prepare(_finish_jump, system, state, rule.known(), _second_stage(rules))
     own = begins_like(rules, rule)
     for number, guard in enumerate(rules):
         if number != own and begins_like(rules, guard.jump) == number:
-            prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0))
+            prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0), rank=ahead.Rank.at_end)
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:
@@ -394,10 +407,17 @@ def _approach(system: AbstractSystem, state: State, name: str, index: int) -> St
     return _limit_of_approach(system, state, name, np.asarray(index))
 
 
-def _prepare_approach(system: AbstractSystem, state: State, name: str, index: int) -> None:
+def _prepare_approach(system: AbstractSystem, state: State, rule: Guard, index: int) -> None:
     """Have the limit of the approach made ready while the jump is: both are needed for an event."""
-    if type(system).approach is not AbstractSystem.approach:
-        prepare(_limit_of_approach, system, state, name, np.asarray(index))
+    if rule.singular and type(system).approach is not AbstractSystem.approach:
+        prepare(_limit_of_approach, system, state, rule.name, np.asarray(index))
+
+
+def _prepare_still_due(system: AbstractSystem, state: State, due: np.ndarray, memory: _Memory) -> None:
+    """Have the question what is still due made ready while the jump is, once."""
+    if not memory.prepared:
+        memory.prepared = True
+        prepare(_still_due, system, state, due)
 
 
 @brief_program

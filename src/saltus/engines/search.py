@@ -231,10 +231,11 @@ def _within_rounding(g: Float[Array, "k g"]) -> Bool[Array, "k g"]:
     A guard that is armed where it is zero and rises with a power of the time has no sign of its own for a while. One
     that is clearly negative first, or at the end of the step if it is never clear, falls where its looks say so.
     """
-    size = jnp.abs(g)
-    near = jnp.cumprod(size <= jnp.minimum(SUNK, NEAR * size.max(axis=0)), axis=0).astype(bool)
-    first_clear = jnp.minimum(near.sum(axis=0), g.shape[0] - 1)
-    return near & (jnp.take_along_axis(g, first_clear[None], axis=0) > 0.0)
+    size, rows = jnp.abs(g), np.arange(g.shape[0])[:, None]
+    clear = ~(size <= jnp.minimum(SUNK, NEAR * size.max(axis=0)))
+    first_clear = jnp.min(jnp.where(clear, rows, g.shape[0]), axis=0)
+    rises = (rows == jnp.minimum(first_clear, g.shape[0] - 1)) & (g > 0.0)
+    return (rows < first_clear) & rises.any(axis=0)
 
 
 def _may_reach_zero(x: Float[Array, " k"], g: Float[Array, "k g"]) -> Bool[Array, "k-2 g"]:

@@ -16,7 +16,7 @@ from saltus import checks
 from saltus.engines.budget import MAX_STEPS, Budget
 from saltus.hybrid import AbstractSteppedSystem, Event, Outcome, State, Trajectory
 from saltus.numerics.trees import choose
-from saltus.programs import brief_program, plain_program
+from saltus.programs import brief_program, large_program, prepare
 
 RECORD = 1 << 21  # numbers kept per call of the compiled loop
 SLACK = 1e-9  # part of a step that the last one may be longer or shorter
@@ -95,6 +95,13 @@ class TimeStepping:
         return None
 
 
+def prepare_run(system: AbstractSteppedSystem, like: State) -> None:
+    """Have another thread make the program of the steps; `like` is the start, or any state of its form."""
+    room = _room(like)
+    size = np.zeros(len(room.t))
+    prepare(_march, system, like, room, np.zeros(()), size, np.asarray(0), np.asarray(False))
+
+
 class _March(eqx.Module):
     """What a call of the compiled loop returns: states after each step, before and after the rules."""
 
@@ -112,7 +119,7 @@ def _room(like: State) -> State:
     return jax.device_put(jax.tree.map(lambda leaf: np.zeros((capacity, *leaf.shape), leaf.dtype), like))
 
 
-@plain_program
+@large_program
 def _march(system, state: State, begins: State, origin, sizes, count, apart) -> _March:
     """Up to `count` steps; ends early at rest, or at a step that cannot be solved.
 

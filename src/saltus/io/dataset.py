@@ -21,9 +21,9 @@ import numpy as np
 import xarray as xr
 
 from saltus.errors import MissingExtraError, ScenarioError
+from saltus.io import ground
 from saltus.io.events import event_table
 from saltus.io.files import atomic_write, check_writable
-from saltus.io.ground import ground_variables
 
 if TYPE_CHECKING:
     from saltus.hybrid import AbstractTrajectory, HybridSystem, Outcome, State
@@ -64,7 +64,7 @@ def to_dataset(
         {"units": "1", "long_name": "sample (0), before (-1) or after (1) a jump"},
     )
     variables.update(event_table(system, trajectory.events, _sizes(variables)))
-    variables.update(ground_variables(system, variables))
+    variables.update(ground.ground_variables(system, variables))
     coordinates: dict[str, tuple] = {"time": ("time", times, {"units": "s", "long_name": "time"})}
     sizes = _sizes(variables)
     coordinates.update({name: (name, labels) for name, labels in system.coordinates().items() if name in sizes})
@@ -118,7 +118,7 @@ def _is_brief(system: HybridSystem) -> bool:
 
 
 def prepare(system: HybridSystem, start: State) -> None:
-    """Have a second thread make the program that observes a run which is about to begin (`programs.prepare`)."""
+    """Have other threads make the programs that observe a run which is about to begin (`programs.prepare`)."""
     import jax
 
     from saltus.programs import ahead, prepare
@@ -127,9 +127,10 @@ def prepare(system: HybridSystem, start: State) -> None:
         # Asked there: to observe rows by NumPy may take programs, too.
         if system.observe_rows(jax.tree.map(lambda leaf: np.asarray(leaf)[None], start)) is None:
             like = jax.tree.map(lambda leaf: np.zeros((_BLOCK, *np.shape(leaf)), leaf.dtype), start)
-            prepare(_observer(_is_brief(system)), system, like)
+            prepare(_observer(_is_brief(system)), system, like, rank=ahead.Rank.at_end)
+        ground.prepare(system)
 
-    ahead.submit(make)
+    ahead.submit(make, ahead.Rank.at_end)
 
 
 def _variable(name: str, value: np.ndarray, system: HybridSystem) -> xr.Variable:

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 if TYPE_CHECKING:
+    from saltus.hybrid import HybridSystem
     from saltus.surfaces import AbstractSurface
 
 POINTS = 141  # along each side of the rectangle
@@ -41,6 +42,16 @@ def ground_variables(system: Any, variables: Mapping[str, xr.Variable]) -> dict[
     x, y = np.meshgrid(*(np.linspace(low - room, high + room, POINTS) for low, high in extent(position.values)))
     values = dict(zip(MEANING, sample(surface, x, y), strict=True))
     return {name: xr.Variable(DIMS, values[name], {"units": "m", "long_name": MEANING[name]}) for name in MEANING}
+
+
+def prepare(system: HybridSystem) -> None:
+    """Have another thread make the program that looks at the surface of a system (`programs.prepare`)."""
+    from saltus.programs import ahead, prepare
+    from saltus.surfaces import AbstractSurface
+
+    surface, points = getattr(system, "surface", None), np.zeros(POINTS**2)
+    if isinstance(surface, AbstractSurface) and "position" in system.quantities():
+        prepare(ground_program(), surface, points, points, rank=ahead.Rank.at_end)
 
 
 def _size(variables: Mapping[str, xr.Variable], position: np.ndarray) -> float:

@@ -1,14 +1,19 @@
 """Programs that a run will need, loaded by a second thread while the first still imports and builds.
 
 Which they are is known from the last run of the same form: their names are kept beside the programs. A wrong guess
-costs a little time and nothing else.
+costs a little time and nothing else. In the first run of a form there are none yet; two threads make those that are
+prepared (`submit`), in the order in which the run will come to them.
 """
 
 from __future__ import annotations
 
 import contextlib
+import enum
 import hashlib
+import heapq
+import itertools
 import re
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -18,12 +23,22 @@ from saltus._jax_settings import programs_directory
 from saltus.programs import store
 from saltus.programs.sources import changed_since_start, sources, versions
 
+MAKERS = 2  # threads that make programs: while a run waits for one of them, the other goes on with what comes next
 NAME = re.compile(r"\w+-[0-9a-f]{40}")  # of a program; what a file from elsewhere says becomes no other path
+
+
+class Rank(enum.IntEnum):
+    """When a run comes to a program: soon, or at its end."""
+
+    soon, at_end = range(2)
+
 
 _loading: dict[str, Future] = {}  # what was asked for and not yet taken
 _used: list[list[str]] = []  # one list for each run under way
 _makers: list[ThreadPoolExecutor] = []  # of the runs under way, who makes programs that are not there yet
 _writers: list[ThreadPoolExecutor] = []  # and who writes those that were made
+_plans: list[tuple[Rank, int, Callable[[], Any]]] = []  # what they will do, as a heap
+_numbers, _planning = itertools.count(), threading.Lock()
 _wanted: list[int | None] = []  # how many samples each of them will be asked for
 
 
@@ -47,7 +62,7 @@ def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
     names = [name for name in known[0] if _is_name(name)] if known and isinstance(known[0], list) else []
     pool = _begin(folder, names) if names else None
     used: list[str] = []
-    makers = [] if names else [ThreadPoolExecutor(1, thread_name_prefix="saltus making")]
+    makers = [] if names else [ThreadPoolExecutor(MAKERS, thread_name_prefix="saltus making")]
     writer = ThreadPoolExecutor(1, thread_name_prefix="saltus writing")
     _used.append(used)
     _makers.extend(makers)
@@ -61,6 +76,8 @@ def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
         _used.remove(used)
         _writers.remove(writer)
         _wanted.pop()
+        with _planning:
+            _plans.clear()
         for maker in makers:
             _makers.remove(maker)
             maker.shutdown(wait=False, cancel_futures=True)
@@ -86,10 +103,22 @@ def samples() -> int | None:
     return _wanted[-1] if _makers and _wanted else None
 
 
-def submit(make: Callable[[], Any]) -> None:
-    """Have the second thread do this, after what it was told before."""
-    if _makers:
-        _makers[-1].submit(make)
+def submit(make: Callable[[], Any], rank: Rank = Rank.soon) -> None:
+    """Have another thread do this when nothing of a lower rank, and nothing submitted before, waits any more."""
+    with _planning:
+        if not _makers:
+            return
+        heapq.heappush(_plans, (rank, next(_numbers), make))
+        _makers[-1].submit(_do_next)
+
+
+def _do_next() -> None:
+    """Do what comes next by rank; there is something for each time that something was submitted."""
+    with _planning:
+        if not _plans:  # the run is over
+            return
+        _, _, make = heapq.heappop(_plans)
+    make()
 
 
 def write(keep: Callable[[], None]) -> None:
@@ -118,10 +147,15 @@ def _begin(folder: Path, names: list[str]) -> ThreadPoolExecutor:
     return pool
 
 
-def load_code(name: str, load: Callable[[], Any]) -> Any:
-    """The code of a program: as it was loaded ahead, or loaded now; the name is noted for the next run."""
+def note(name: str) -> None:
+    """Note for the next run of the same form that the one under way has come to this program."""
     for used in _used:
-        used.append(name)
+        if name not in used:
+            used.append(name)
+
+
+def load_code(name: str, load: Callable[[], Any]) -> Any:
+    """The code of a program: as it was loaded ahead, or loaded now."""
     begun = _loading.pop(name, None)
     if begun is None or begun.cancel():  # not begun, and so quicker done here
         return load()

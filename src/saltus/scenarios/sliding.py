@@ -197,6 +197,7 @@ class SlidingScenario(Scenario):
                 strength=strength,
                 gravity=self.gravity,
             )
+            self.prepare(raft, raft.blank())
             return raft, raft.start(place, velocity)
         system = systems.SlidingMasses(
             surface,
@@ -209,4 +210,5 @@ class SlidingScenario(Scenario):
             adhesion=self.solve.adhesion,
             restitution=self.solve.restitution,
         )
+        self.prepare(system, system.blank())
         return system, system.start(position=place, velocity=velocity, project=self.solve.project)

@@ -97,6 +97,13 @@ class Raft(AbstractSteppedSystem):
 
     # ---- states -------------------------------------------------------------------------------
 
+    def blank(self) -> State:
+        """A state of the form that all have: every mass at the origin."""
+        n, n_rods = self.mass.size, len(self.rods)
+        ledger = RodLedger(numbers(0.0), numbers(np.zeros(n_rods)))
+        mode = RaftMode(numbers(np.full(n, SLIP), int), numbers(np.ones(n_rods), int))
+        return State.of(0.0, np.zeros((n, 2)), np.zeros((n, 2)), ledger, mode)
+
     def start(self, position, velocity=None) -> State:
         """The state at the beginning, checked; the rods are without force.
 

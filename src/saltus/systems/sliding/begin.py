@@ -15,12 +15,19 @@ from saltus.hybrid import State
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.systems.sliding import jumps
-from saltus.systems.sliding.contact import FREE, SLIP, STICK, constrained_change, rod_geometry
+from saltus.systems.sliding.contact import FREE, SLIP, STICK, RodLedger, constrained_change, rod_geometry
 
 if TYPE_CHECKING:
     from saltus.systems.sliding.system import SlidingMasses
 
 STRETCH = 1e-8  # speed along a rod, against the speeds of its ends, that counts as none
+
+
+def blank(system: SlidingMasses) -> State:
+    """See `SlidingMasses.blank`."""
+    n, axes = system.mass.size, 2 if system.adhesion else 3
+    ledger = RodLedger(numbers(0.0), numbers(np.zeros(len(system.rods))))
+    return State.of(0.0, np.zeros((n, axes)), np.zeros((n, axes)), ledger, np.full(n, SLIP))
 
 
 def start(system: SlidingMasses, position, velocity, project: bool) -> State:

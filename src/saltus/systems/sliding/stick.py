@@ -43,28 +43,26 @@ def onset(
     def answer(friction: Vec) -> Forces:
         return forces(where, rods, moving_mode, mass, mu_signed, gravity, applied=friction)
 
-    def improve(friction: Vec) -> Vec:
-        now = answer(friction)
+    def improved(friction: Vec, now: Forces) -> Vec:
         disc = _into_disc(friction - now.motion * mass, mu * jnp.abs(now.normal_force))
         return choose(resting, disc, none)
 
-    def going_on(carry):
-        _, _, _, change, n = carry
-        return (change > 1e-15 * scale) & (n < 20_000)
-
     def step(carry):
-        friction, ahead, momentum, _, n = carry
-        new = improve(ahead)
+        """One step nearer; the last only looks where friction has led, so that the forces stand once in the program."""
+        friction, ahead, momentum, change, n, _, _ = carry
+        last = ~((change > 1e-15 * scale) & (n < 20_000))
+        ahead = choose(last, friction, ahead)
+        now = answer(ahead)
+        new = improved(ahead, now)
         # Momentum that points uphill is dropped (adaptive restart): steady convergence to rounding level.
         moved = new - friction
         restart = jnp.sum((ahead - new).dot(moved)) > 0.0
         faster = jnp.where(restart, 1.0, 0.5 * (1.0 + jnp.sqrt(1.0 + 4.0 * momentum**2)))
         ahead = new + moved * jnp.where(restart, 0.0, (momentum - 1.0) / faster)
-        return new, ahead, faster, jnp.max(moved.length()), n + 1
+        return new, ahead, faster, jnp.max(moved.length()), n + 1, now.motion, last
 
-    carry = (none, none, jnp.asarray(1.0), jnp.asarray(jnp.inf), jnp.asarray(0))
-    friction = jax.lax.while_loop(going_on, step, carry)[0]
-    motion = answer(friction).motion
+    start = (none, none, jnp.asarray(1.0), jnp.asarray(jnp.inf), jnp.asarray(0), none, jnp.asarray(False))
+    *_, motion, _ = jax.lax.while_loop(lambda carry: ~carry[-1], step, start)
     return Onset(held=resting & (motion.length() <= STILL * gravity), motion=motion)
 
 

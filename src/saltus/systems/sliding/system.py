@@ -160,6 +160,10 @@ class SlidingMasses(AbstractSystem):
         lengths = rod_geometry(self.rods, self.places(state).position).length
         return state.replace(ledger=state.ledger.replace(lengths=lengths))
 
+    def blank(self) -> State:
+        """A state of the form that all have: every mass at the origin."""
+        return begin.blank(self)
+
     def start(self, position, velocity=None, *, project: bool = False) -> State:
         """The state at the beginning, checked, with each mass in its right mode.
 
