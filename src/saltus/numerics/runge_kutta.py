@@ -162,7 +162,7 @@ class ExplicitStepper(eqx.Module):
             fractions: Where to look; perhaps nowhere.
             worth: `worth(step, end)`: whether to look at all beyond the start; if not, those looks are zero.
             stays: Whether the step has no length, so that only the looks are taken.
-            seen: What may be known of the start.
+            seen: What may be known of the start, if the first look is there.
         """
         a, c = self._loop_coefficients()
         n, stages = len(c), len(self.b)
