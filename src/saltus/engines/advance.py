@@ -158,8 +158,7 @@ def nothing_seen(flat: FlatSystem, stepper: Stepper, control: AbstractSteps, wat
         return None
     like = flat.like
     look = jax.eval_shape(lambda: flat.look(like.t, flat.vector(like), watch))
-    rate, look = jax.tree.map(lambda one: jnp.zeros(one.shape, one.dtype), (flat.vector(like), look))
-    return Seen(jnp.asarray(False), rate, look)
+    return Seen(jnp.asarray(False), *jax.tree.map(jnp.zeros_like, (flat.vector(like), look)))
 
 
 def try_step(

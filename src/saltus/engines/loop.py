@@ -43,7 +43,7 @@ Progress = Callable[[float, int], None]
 
 FOREVER = 1e12  # [s]; what `until = inf` means: a run without an end must be ended by a guard
 BLOCKS = 4  # blocks of states that are moved on by one call, where one block is not enough
-# After so many a run gets the program that takes seconds more to compile and is quicker by a millisecond or two.
+# After so many a run gets the program that takes seconds more to compile and is quicker by about a millisecond.
 FEW_SEARCHES = 1024
 FEW_STATES = 4096  # up to which they are moved on by a program that is quick to compile
 SEARCH = 50  # steps that the search of a doubtful one is worth, by its time

@@ -166,12 +166,12 @@ class ExplicitStepper(eqx.Module):
         """
         a, c = self._loop_coefficients()
         n, stages = len(c), len(self.b)
-        marks = fractions if isinstance(fractions, np.ndarray) else None  # known while the program is written
-        first = int(marks is not None and len(marks) > 1 and marks[0] == 0.0)  # the look that the first stage takes too
+        along = isinstance(fractions, np.ndarray) and len(fractions) > 1  # and known while the program is written
+        first = int(along and fractions[0] == 0.0)  # the look that the first stage takes too
         x = jnp.concatenate([jnp.asarray(c), jnp.asarray(fractions)[first:]])
         asked = [RATE] * (n - 1) + [RATE | PROJECTION] + [LOOK] * (len(x) - n)
         asked[0] |= LOOK * first
-        asked[-1] |= RATE * (marks is not None and len(marks) > 1 and marks[-1] == 1.0)
+        asked[-1] |= RATE * int(along and fractions[-1] == 1.0)
         tasks = jnp.asarray(asked)
         like = jax.eval_shape(evaluate, t, y, tasks[0])[2]
         looks = jax.tree.map(lambda one: jnp.zeros((len(fractions), *one.shape), one.dtype), like)
@@ -179,8 +179,8 @@ class ExplicitStepper(eqx.Module):
 
         def place(i, k, end):
             """That of a stage, or of a look; the end itself, not the cubic, at fraction 1."""
-            along = cubic(y, h * k[0], end, h * k[-1], x[i])
-            looked_at = jnp.where(x[i] == 1.0, end, jnp.where(x[i] == 0.0, y, along))
+            between = cubic(y, h * k[0], end, h * k[-1], x[i])
+            looked_at = jnp.where(x[i] == 1.0, end, jnp.where(x[i] == 0.0, y, between))
             return jnp.where(i < n, y + h * _weigh(a[jnp.minimum(i, n - 1)], k), looked_at)
 
         def put(into, new, i, here):
