@@ -358,14 +358,14 @@ def _second_stage(rules: tuple[Guard, ...]) -> int:
 
 
 def _prepare_stages(system, rules: tuple[Guard, ...], state: State, rule: Any) -> None:
-    """Have the second stage of a jump made ready while the first is; the first stages of others when there is time."""
+    """Have the second stage of a jump made ready while the first is, and then the first stages of others."""
     if not isinstance(rule, StagedJump) or rule.known is None:
         return
     prepare(_finish_jump, system, state, rule.known(), _second_stage(rules))
     own = begins_like(rules, rule)
     for number, guard in enumerate(rules):
         if number != own and begins_like(rules, guard.jump) == number:
-            prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0), rank=ahead.Rank.at_end)
+            prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0))
 
 
 def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:

@@ -146,7 +146,7 @@ def _is_trusted(path: Path) -> bool:
     return all(one.st_uid in (os.getuid(), 0) and not one.st_mode & stat.S_IWOTH for one in facts)
 
 
-def write(folder: Path, name: str, form: Any, compiled: jax.stages.Compiled, calls_libraries: bool) -> None:
+def write(folder: Path, name: str, form: Any, compiled: jax.stages.Compiled) -> None:
     """Keep the code of a compiled program; not where this version of JAX does not hand it out."""
     if not possible():
         return
@@ -158,17 +158,17 @@ def write(folder: Path, name: str, form: Any, compiled: jax.stages.Compiled, cal
         count = len(unloaded.input_avals)
         if set(unloaded.kept_var_idx) != set(range(count)) or made._params.const_args:
             return
+        data = _serialize(unloaded.xla_executable)
         header = {
             "form": form,
-            "libraries": calls_libraries,
+            "libraries": b"custom-call" in data,
             "committed": bool(unloaded.committed),
             "inputs": [_aval(one) for one in unloaded.input_avals],
             "outputs": [_aval(one) for one in unloaded.output_avals],
         }
-        data = _smallest(header, _serialize(unloaded.xla_executable))
     except OTHER_JAX:
         return
-    store.write(folder, _file(name), header, zlib.compress(data, 1), suffix=store.CODE)
+    store.write(folder, _file(name), header, zlib.compress(_smallest(data), 1), suffix=store.CODE)
 
 
 def _serialize(executable: Any) -> bytes:
@@ -177,16 +177,12 @@ def _serialize(executable: Any) -> bytes:
     return own() if own is not None else executable.client.serialize_executable(executable)
 
 
-def _smallest(header: dict, data: bytes) -> bytes:
-    """Serialised code without what only its compiler needs, where it can be loaded so."""
-    if not lean.possible():
-        return data
+def _smallest(data: bytes) -> bytes:
+    """Serialised code without what only its compiler needs, where its form is known."""
     try:
-        small = lean.lean(data)
-        _load(header, small)
-    except OTHER_JAX:
+        return lean.lean(data) if lean.possible() else data
+    except lean.OtherFormError:
         return data
-    return small
 
 
 def _file(name: str) -> str:

@@ -231,7 +231,7 @@ def _compile(
 
         def keep() -> None:
             with until_kept:
-                code.write(folder, name, form[0], compiled, "custom_call" in lowered.as_text())
+                code.write(folder, name, form[0], compiled)
 
         ahead.write(keep)
     return _Flat(form[0], compiled)

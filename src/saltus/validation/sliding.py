@@ -323,8 +323,7 @@ def _mode_changes(run: Run, kind: str, mass: int) -> dict[float, Event]:
         changed = {"stop": not was and now, "release": was and not now}.get(kind, False)
         taking_part = [str(event.index), *event.data.get("together_with", "").split(",")]
         if changed or (event.name == kind and str(mass) in taking_part):
-            # A release is recorded with the short motion that follows it; a stop ends when it has stopped.
-            found[float(event.t if kind == "release" else event.after.t)] = event
+            found[event.t] = event  # `after` may be the state of a moment later
     return found
 
 
@@ -333,7 +332,7 @@ def _rest_time(run: Run) -> float:
     held = run.system.mode_names.index("stick")
     if not (np.asarray(run.end.mode) == held).all():
         return math.nan
-    return float(run.events[-1].after.t) if run.events else float(run.trajectory.start.t)
+    return run.events[-1].t if run.events else float(run.trajectory.start.t)
 
 
 def _nearest(what: str, found: list[float], wanted: float, tolerance: float) -> Check:

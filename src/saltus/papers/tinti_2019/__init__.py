@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from saltus import systems
-from saltus.hybrid import Event
 from saltus.papers.claim import Answer
 from saltus.papers.paper import Discovery, Paper
 from saltus.papers.tinti_2019.cases import MUS_1, Pendulum, Workbench
@@ -32,20 +31,15 @@ def _last_swing(work: Workbench) -> Answer:
 
 
 def _example_1_rest(work: Workbench) -> Answer:
-    rest = float(work.example_1_to_rest.events[-1].after.t)
+    rest = work.example_1_to_rest.events[-1].t
     return Answer(rest, f"at t = {rest:.10f} s, {rest / work.steady()[2]:.1f} T")
-
-
-def _moment(event: Event) -> float:
-    """A stop ends when it has stopped; a release is recorded with the short motion that follows it."""
-    return float(event.t if event.name == "release" else event.after.t)
 
 
 def _example_2_rest(work: Workbench) -> Answer:
     parts = []
     for mu in (0.015, 0.025):
         events = work.example_2_to_rest(mu).events
-        told = ", ".join(f"{one.name} of mass {one.index + 1} at {_moment(one):.4f} s" for one in events)
+        told = ", ".join(f"{one.name} of mass {one.index + 1} at {one.t:.4f} s" for one in events)
         parts.append(f"μ = {mu:g}: {told}")
     return Answer(len(parts), "; ".join(parts))
 

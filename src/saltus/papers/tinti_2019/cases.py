@@ -233,7 +233,7 @@ class Workbench:
     @property
     def rough_stop(self) -> float:
         """When Case 2 with friction comes to rest [s]."""
-        return float(self.rough_swing.events[-1].after.t)
+        return self.rough_swing.events[-1].t
 
     # ---- Examples ---------------------------------------------------------------------------------
 

@@ -190,7 +190,7 @@ def rough_final(work: Workbench) -> Answer:
 
 
 def swing_spacing(work: Workbench) -> Answer:
-    stops = [0.0, *(event.after.t for event in work.rough_swing.events)]
+    stops = [0.0, *(event.t for event in work.rough_swing.events)]
     swings = np.diff(np.array(stops, float))
     text = f"half swings shrink from {swings[0]:.4f} to {swings[-1]:.4f} s"
     return Answer(bool(swings[-1] > swings[0]), text)

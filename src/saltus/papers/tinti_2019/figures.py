@@ -260,7 +260,7 @@ def to_rest(work: Workbench) -> Figure:
     figure = new_figure(WIDTH, 4.6)
     upper, lower = figure.subplots(2, 1, sharex=True)
     run = work.example_2_to_rest(0.015)
-    end = float(run.events[-1].after.t)
+    end = run.events[-1].t
     seen = series(run, np.linspace(0.0, end + 20.0, 4 * 401))
     speed = np.linalg.norm(seen["velocity"], axis=-1)
     for mass, label in ((0, "light mass"), (1, "heavy mass")):

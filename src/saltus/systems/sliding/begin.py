@@ -153,7 +153,7 @@ def _in_modes(system: SlidingMasses, state: State, may_rest: bool) -> State:
             state,
             (jnp.where(resting[:, None], 0.0, state.v), jnp.where(resting, STICK, state.mode)),
         )
-        state = jax.lax.cond(resting.any(), lambda s: jumps.set_off(system, s), lambda s: s, at_rest)
+        state = jax.lax.cond(resting.any(), lambda s: jumps.set_off(system, s, at_once=True), lambda s: s, at_rest)
     # An even number: where no sign agrees with the friction that it causes, it is left as it was.
     sweeps = 2 * jumps.SIGN_SWEEPS if system.has_friction else 1
     state = jumps.with_reaction_sign(system, state, state.mode != FREE, sweeps)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool
 
 from saltus import checks
 from saltus.hybrid import State
@@ -24,7 +25,12 @@ STOP_SPEED = 1e-9  # [m/s]; below it a mass is brought to its stop in closed for
 TOGETHER = 3.0  # masses slower than so many stop speeds stop together with the one that stops
 LIMIT_UP_TO = 16  # masses for which the direction just before a stop is solved for
 LIMIT_STEPS, LIMIT_NEAR = 8, 0.5  # of Newton's method, and how far it may lead from the direction at the stop speed
-NUDGE = 1e-12  # [s]; a mass starts from rest with the velocity that it has after this time
+NUDGE = 1e-12  # [s]; a mass starts from rest with the velocity that it has after this time, at least
+# A mass that sets off slowly, against friction larger than what is left to move it, is let go when it is so many stop
+# speeds fast: slower, the error of a step could stop it again. But no later than this [s], and in this share of the time
+# that any other takes to its stop. What is too slow for that is given the rest of the speed, which counts as none.
+CLEARLY = 4.0
+LONGEST_NUDGE, SOON = 1e-6, 0.1
 HAIR = 1e-12  # of its coordinates [m]; how deep a mass is when it counts as landed, so that rounding does not land it
 SIGN_SWEEPS = 3  # friction on |N| is piecewise linear: with moderate mu the signs of N settle in one or two
 PROBE_TIME = 1e-4  # [s]; time over which the growth of a torn-loose mass's acceleration is measured
@@ -33,6 +39,11 @@ RELEASE_PATH = 1e-9  # [m]; a torn-loose mass moves as time cubed; let go earlie
 
 def stop(system: SlidingMasses, state: State, index) -> State:
     """A mass comes to a stop, alone or with others: it sticks, or turns and slips on."""
+    return set_off(system, halt(system, state, index)[0])
+
+
+def halt(system: SlidingMasses, state: State, index) -> tuple[State, Bool[Array, " n"]]:
+    """The instant at which a mass has come to a stop, as if it were held from there on; and which stop with it."""
     where, now = system.places(state), system.forces(state)
     stops = _which_stop_with(system, state, index)
     slowing = -now.motion.dot(where.heading)
@@ -46,7 +57,7 @@ def stop(system: SlidingMasses, state: State, index) -> State:
     # Whom the rods leave no speed, now that this one stands, stands as well.
     stops = which_stop(system, after, system.places(after).speed < STOP_SPEED)
     v, mode = jnp.where(stops[:, None], 0.0, after.v), jnp.where(stops, STICK, after.mode)
-    return set_off(system, State(after.t, after.q, v, after.ledger, mode))
+    return State(after.t, after.q, v, after.ledger, mode), stops
 
 
 def before_stop(system: SlidingMasses, state: State, index) -> State:
@@ -89,19 +100,51 @@ def which_stop(system: SlidingMasses, state: State, slow):
     return slow & (state.mode < STICK) & system.rubs()
 
 
-def set_off(system: SlidingMasses, state: State) -> State:
+def set_off(system: SlidingMasses, state: State, at_once: bool = False) -> State:
     """Which of the masses in mode stick friction really holds; the others slip, and where to.
 
-    Derivatives leave out the nudge, which is below rounding: its search cannot be differentiated backwards.
+    Derivatives leave out what is gained by then, which is below rounding: its search cannot be differentiated
+    backwards.
+
+    Args:
+        system: The system.
+        state: The state.
+        at_once: Whether no time passes until masses are seen to move: at the start of a motion.
     """
     resting = state.mode == STICK
     numbers, rest = eqx.partition((system, state), eqx.is_inexact_array)
     fixed_system, fixed = eqx.combine(jax.lax.stop_gradient(numbers), rest)
     begins = _onset(fixed_system, fixed, resting)
     slips = resting & ~begins.held
-    v = jnp.where(slips[:, None], NUDGE * system.columns(begins.motion), state.v)
     mode = jnp.where(slips, SLIP, state.mode)
-    return with_reaction_sign(system, State(state.t, state.q, v, state.ledger, mode), slips)
+    v = jnp.where(slips[:, None], NUDGE * system.columns(begins.motion), state.v)
+    begun = State(state.t, state.q, v, state.ledger, mode)
+    if not at_once:
+        begun = _clearly_moving(system, fixed_system, begun, begins, slips)
+    return with_reaction_sign(system, begun, slips)
+
+
+def _clearly_moving(system: SlidingMasses, fixed: SlidingMasses, state: State, begins: Onset, slips) -> State:
+    """The state as soon as masses that have just begun to slip, and do so slowly, clearly move."""
+    where, gain = fixed.places(jax.lax.stop_gradient(state)), begins.motion.length()
+    slow = slips & (fixed.grip_at_rest() * jnp.abs(begins.normal_force) > fixed.mass * gain)
+    rubs = which_stop(fixed, state, ~slips)
+    slowing = jnp.where(rubs, -begins.motion.dot(where.heading), 0.0)
+    left = jnp.min(jnp.where(slowing > 0.0, where.speed / jnp.where(slowing > 0.0, slowing, 1.0), jnp.inf))
+    clear = CLEARLY * STOP_SPEED
+    moment = jnp.minimum(clear / jnp.min(jnp.where(slow, gain, jnp.inf)), jnp.minimum(LONGEST_NUDGE, SOON * left))
+    moment = jnp.where(slow.any(), moment, 0.0)
+    moves = (state.mode != STICK) & (state.mode != GONE)
+    gained = jnp.where(moves[:, None], moment * system.columns(begins.motion), 0.0)
+    floor = jnp.where(slow, jnp.maximum(clear / jnp.maximum(moment * gain, 1e-300), 1.0), 1.0)
+    lost = jnp.where(rubs, fixed.signed_grip(state.mode, where.speed) * begins.normal_force * where.speed, 0.0)
+    return State(
+        state.t + moment,
+        state.q + moment * (state.v + 0.5 * gained),
+        state.v + gained * floor[:, None],
+        state.ledger.lose(moment * jnp.sum(lost)),
+        state.mode,
+    )
 
 
 def _onset(system: SlidingMasses, state: State, resting) -> Onset:

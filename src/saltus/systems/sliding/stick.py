@@ -20,10 +20,11 @@ SHARED_UP_TO = 64  # rods; above, forces between held masses are not optimised (
 
 
 class Onset(eqx.Module):
-    """How masses at rest go on: held, or with this acceleration."""
+    """How masses at rest go on: held, or with this acceleration; and the reactions of the surface then."""
 
     held: Bool[Array, " n"]
     motion: Vec
+    normal_force: PerMass
 
 
 def onset(
@@ -49,7 +50,7 @@ def onset(
 
     def step(carry):
         """One step nearer; the last only looks where friction has led, so that the forces stand once in the program."""
-        friction, ahead, momentum, change, n, _, _ = carry
+        friction, ahead, momentum, change, n, *_ = carry
         last = ~((change > 1e-15 * scale) & (n < 20_000))
         ahead = choose(last, friction, ahead)
         now = answer(ahead)
@@ -59,11 +60,11 @@ def onset(
         restart = jnp.sum((ahead - new).dot(moved)) > 0.0
         faster = jnp.where(restart, 1.0, 0.5 * (1.0 + jnp.sqrt(1.0 + 4.0 * momentum**2)))
         ahead = new + moved * jnp.where(restart, 0.0, (momentum - 1.0) / faster)
-        return new, ahead, faster, jnp.max(moved.length()), n + 1, now.motion, last
+        return new, ahead, faster, jnp.max(moved.length()), n + 1, now.motion, now.normal_force, last
 
-    start = (none, none, jnp.asarray(1.0), jnp.asarray(jnp.inf), jnp.asarray(0), none, jnp.asarray(False))
-    *_, motion, _ = jax.lax.while_loop(lambda carry: ~carry[-1], step, start)
-    return Onset(held=resting & (motion.length() <= STILL * gravity), motion=motion)
+    begin = none, none, jnp.asarray(1.0), jnp.asarray(jnp.inf), jnp.asarray(0), none, jnp.zeros_like(mass)
+    *_, motion, reaction, _ = jax.lax.while_loop(lambda carry: ~carry[-1], step, (*begin, jnp.asarray(False)))
+    return Onset(resting & (motion.length() <= STILL * gravity), motion, reaction)
 
 
 def _into_disc(force: Vec, radius: PerMass) -> Vec:

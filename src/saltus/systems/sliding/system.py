@@ -19,7 +19,7 @@ from saltus.laws.friction import AbstractFrictionLaw
 from saltus.links import Rods
 from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
 from saltus.numerics.components import Vec
-from saltus.programs import program
+from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
 from saltus.surfaces.terrain import Terrain
@@ -428,17 +428,24 @@ class SlidingMasses(AbstractSystem):
         lost = float(after.ledger.lost - before.ledger.lost)
         data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
         if guard == "stop":
-            others = [
-                str(i) for i in np.flatnonzero(np.asarray(_which_came_to_rest(self, before, after))) if i != index
-            ]
-            data |= {"t": float(after.t), "together_with": ",".join(others)}
+            goes_on = ((after.mode != STICK) & (after.mode != before.mode)).any() or after.mode[index] != STICK
+            t, stops = _halt(self, before, np.asarray(index)) if goes_on else (after.t, _rest(self, before, after))
+            others = [str(i) for i in np.flatnonzero(np.asarray(stops)) if i != index]
+            data |= {"t": float(t), "together_with": ",".join(others)}
         return data
 
 
 @program
-def _which_came_to_rest(system: SlidingMasses, before: State, after: State):
+def _rest(system: SlidingMasses, before: State, after: State) -> Bool[Array, " n"]:
     """Which masses a stop brought to rest."""
     return jumps.which_stop(system, before, system.places(after).speed < jumps.STOP_SPEED)
+
+
+@brief_program
+def _halt(system: SlidingMasses, before: State, index) -> tuple[Float[Array, ""], Bool[Array, " n"]]:
+    """When masses came to a stop of which some go on [s], and which; by then they have moved on."""
+    halted, stops = jumps.halt(system, before, index)
+    return halted.t, stops
 
 
 def _check_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:
