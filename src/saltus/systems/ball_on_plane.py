@@ -34,6 +34,7 @@ Scalar = Float[Array, ""]
 MODES = ("slip", "spin_left", "spin_right", "roll", "pivot", "rest")
 SLIP, SPIN_LEFT, SPIN_RIGHT, ROLL, PIVOT, REST = range(6)
 NEAR_REST = 1e-9  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
+LAST_MOMENT = 30.0  # of a pivot: with so many times that speed, the errors of slip decide on its direction
 _NEWTON_STEPS = 5
 
 
@@ -251,7 +252,7 @@ class BallOnPlane(AbstractSystem):
             guards += [
                 Guard("rests", self._rolling_left, lambda s: s.mode == ROLL, singular=True, jump=self._rests),
                 Guard("pivots", self._turning_left, lambda s: s.mode == SLIP, singular=True, jump=self._pivots),
-                Guard("sets_off", self._shift_left, lambda s: s.mode == PIVOT, jump=self._slips),
+                Guard("sets_off", self._pivot_left, lambda s: s.mode == PIVOT, jump=self._slips),
                 Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True, jump=self._rolls),
             ]
         return tuple(guards)
@@ -275,6 +276,11 @@ class BallOnPlane(AbstractSystem):
 
     def _shift_left(self, state: State) -> Scalar:
         return spot_law(self.law).rolling_shift - size(self.holding_shift(self.motion(state.v)))
+
+    def _pivot_left(self, state: State) -> Scalar:
+        """What is left of the shift while it pivots; in the last moment slip is noise, and the end of it decides."""
+        near_end = LAST_MOMENT * NEAR_REST - size(self._slip_and_rim(state.v)) / self.speed
+        return jnp.maximum(self._shift_left(state), near_end)
 
     def _rolling_left(self, state: State) -> Scalar:
         return size(state.v.centre) / self.speed - NEAR_REST

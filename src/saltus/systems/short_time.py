@@ -1,10 +1,11 @@
-"""What a jump needs of the motion after it: where a system is a short time later."""
+"""What a jump needs of the motion after it: where a system is a short time later, and how motion begins."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +14,11 @@ from jaxtyping import Array
 
 from saltus.hybrid import AbstractSystem, Rate, State
 from saltus.numerics.runge_kutta import RK4
+
+PROBE_TIME = 1e-4  # [s]; time over which the growth of the acceleration of slip is measured
+RELEASE_PATH = 1e-9  # [m]; what is torn loose moves as time cubed; let go earlier, it would be too stiff to follow
+BURSTS, BURST = 20, 15  # rounds of the search for the direction in which slip begins, at most their product
+SAME = 1e-13  # change of that direction in a round which is none
 
 
 def after_short_time(system: AbstractSystem, state: State, h) -> State:
@@ -39,6 +45,90 @@ def see_after_short_time(system: Any, state: State, h, wanted: Callable[[Any], A
 
     taken = RK4.with_looks(evaluate, state.t, y, jnp.asarray(h), np.ones(1))
     return state_at(state.t + h, taken.end), jax.tree.map(lambda looks: looks[0], taken.looks)
+
+
+class HeldOn(eqx.Module):
+    """What is torn loose, a moment later.
+
+    Args:
+        moment: How long it was held [s].
+        later: The state after it.
+        first: What begins at the instant at which it lost its hold.
+        last: What begins after the moment.
+    """
+
+    moment: Array
+    later: State
+    first: Any
+    last: Any
+
+    def gained(self, first: Array, last: Array) -> Array:
+        """Velocity gained by an acceleration that grows evenly from its first value to its last."""
+        return 0.5 * self.moment * (first + last)
+
+    def path(self, first: Array, last: Array) -> Array:
+        """The path that this leads."""
+        return self.moment**2 * (first / 3.0 + last / 6.0)
+
+
+def hold_on(system: AbstractSystem, state: State, begin: Callable[[State], tuple[Array, Any]]) -> HeldOn:
+    """What is torn loose is held for a moment more, while the acceleration that it would have grows.
+
+    Args:
+        system: The system.
+        state: The instant at which it loses its hold.
+        begin: Size of the acceleration with which slip begins in a state where it is still held, and what else is told
+            of it.
+    """
+
+    def look(moments, _):
+        moment, coming, gain_before = moments
+        later = after_short_time(system, state, moment)
+        gain, told = begin(later)
+        growth = jnp.maximum(gain - gain_before, 0.0) / jnp.maximum(moment, 1e-300)
+        evenly = jnp.sqrt(2.0 * RELEASE_PATH / jnp.maximum(gain, 1e-300))
+        wanted = jnp.minimum(jnp.cbrt(6.0 * RELEASE_PATH / jnp.maximum(growth, 1e-9)), evenly)
+        after = jnp.where(moment > 0.0, jnp.clip(wanted, 1e-5, 1e-2), coming)
+        return (after, after, gain), (moment, later, told)
+
+    # No time at all, a probe, then the moment that it asks for: in a loop, so that the program holds the motion once.
+    start = jnp.zeros(()), jnp.asarray(PROBE_TIME), jnp.zeros(())
+    moments, states, told = jax.lax.scan(look, start, None, length=3)[1]
+    first, last = (jax.tree.map(lambda looks, n=n: looks[n], told) for n in (0, -1))
+    return HeldOn(moments[-1], jax.tree.map(lambda looks: looks[-1], states), first, last)
+
+
+def begin_slip(act: Callable[[Array], tuple[Array, Any]], guess: Array, scale: Array) -> tuple[Array, Array, Any]:
+    """The direction in which slip begins: with friction against it, its acceleration is along it.
+
+    Args:
+        act: Acceleration of slip with friction against a direction, and what else is told of it.
+        guess: A direction near it.
+        scale: How much friction changes each part of that acceleration, at least: longer steps of the iteration would
+            overshoot.
+
+    Returns:
+        The direction, the acceleration of slip, and what else is told there.
+    """
+
+    def improve(carry):
+        way, _, _ = carry
+        gain, told = act(way)
+        new = way + (gain - jnp.maximum(jnp.sum(gain * way), 0.0) * way) / scale
+        new = new / jnp.maximum(jnp.sqrt(jnp.sum(new * new)), 1e-300)
+        return new, (gain, told), jnp.max(jnp.abs(new - way)) > SAME
+
+    def if_it_changes(improve):
+        """Only as long as the direction changes; so derivatives of any kind go through."""
+        return lambda carry, _: (jax.lax.cond(carry[-1], improve, lambda carry: carry, carry), None)
+
+    def improve_often(carry):
+        return jax.lax.scan(if_it_changes(improve), carry, None, length=BURST)[0]
+
+    nothing = jax.tree.map(lambda one: jnp.zeros(one.shape, one.dtype), jax.eval_shape(act, guess))
+    first = guess, nothing, jnp.asarray(True)
+    (way, (gain, told), _), _ = jax.lax.scan(if_it_changes(improve_often), first, None, length=BURSTS)
+    return way, gain, told
 
 
 def _flatten(state: State) -> tuple[Array, Callable[[Array, Array], State]]:

@@ -6,10 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
+from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import Guard, State
 from saltus.hybrid.guard import StagedJump, once
 from saltus.hybrid.parts import shift
@@ -17,7 +19,7 @@ from saltus.laws.friction import PointLimit, SpotLimit
 from saltus.numerics.trees import choose
 from saltus.systems.ball_common import size
 from saltus.systems.ball_on_rails import creep, forces
-from saltus.systems.ball_on_rails.forces import Contacts, Place, RailMotion, Scalar
+from saltus.systems.ball_on_rails.forces import Contacts, Place, RailMotion, RailPlace, Scalar
 from saltus.systems.ball_on_rails.stick import (
     CREEP_BACKWARD,
     CREEP_FORWARD,
@@ -30,12 +32,12 @@ from saltus.systems.ball_on_rails.stick import (
     sign_of,
     straight_modes,
 )
+from saltus.systems.short_time import begin_slip, hold_on
 
 if TYPE_CHECKING:
     from saltus.systems.ball_on_rails.system import BallOnRails
 
 NEAR_REST = 1e-8  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
-NEAR_STICK = 1e-10  # slip over sqrt(g r) at which a sliding point contact counts as come to rest
 SINGULAR = 1e-6  # determinant of the loads at which the ball counts as jammed: they are a million weights
 
 AT_ONCE = 1e-12  # [s]
@@ -134,7 +136,7 @@ def seat(ball: BallOnRails, state: State) -> tuple[State, Bool[Array, ""]]:
     """A ball that has just come to sit on both rails, and whether that is where it comes to rest (`at_rest`)."""
     state, still = state.replace(mode=jnp.full(2, SLIP)), jnp.asarray(False)
     if ball.point:
-        straight = jnp.abs(state.v.turning[0]) * ball.radius <= NEAR_STICK * ball.speed
+        straight = jnp.abs(state.v.turning[0]) * ball.radius <= ball.near_stick * ball.speed
         state = choose(straight, _straight(ball, state), state)
     else:
         still = size(ball.speeds(state.v)) <= NEAR_REST * ball.speed
@@ -160,7 +162,7 @@ def _land(ball: BallOnRails, state: State, index, variant) -> tuple[State, Bool[
     Rocking that has died down ends with the ball on both rails.
     """
     rate = -state.v.tilt * jnp.cos(2 * ball.half_angle)
-    rocks = (rate > NEAR_STICK * ball.speed / ball.radius) & (variant == LANDS)
+    rocks = (rate > ball.near_stick * ball.speed / ball.radius) & (variant == LANDS)
     down = on_both(ball, state, jnp.where(rocks, rate, 0.0))
     other = down.replace(mode=jnp.where(state.mode == OPEN, SLIP, OPEN))
     seated, still = seat(ball, down)
@@ -170,7 +172,7 @@ def _land(ball: BallOnRails, state: State, index, variant) -> tuple[State, Bool[
 def _straight(ball: BallOnRails, state: State) -> State:
     """Point contacts that slide along the rails only: who sticks and who slides, with exact zeros."""
     v = state.v.replace(turning=state.v.turning.at[0].set(0.0))
-    negligible = 2 * NEAR_STICK * ball.speed
+    negligible = 2 * ball.near_stick * ball.speed
     place = forces.place_contacts(ball, jnp.zeros(()), v)
     slip = place.motion.slip[:, 0]
     mode = straight_modes(ball, slip, negligible)
@@ -203,13 +205,70 @@ def _with_slip(ball: BallOnRails, state: State, place: Place, slip: Array, spin:
 
 
 def _tear_loose(ball: BallOnRails, state: State, index) -> State:
-    """The only contact slips: against the friction that held it, with a speed that does not count."""
-    contacts = ball.contacts(state)
-    force, torque = jnp.sum(contacts.reaction.force, 0), jnp.sum(contacts.reaction.spin_torque)
-    slip, spin = _limit(ball, contacts).motion(-force, -torque)
-    tiny = 2 * NEAR_STICK * ball.speed
-    v = _with_slip(ball, state, contacts.place, tiny * slip, tiny * spin)
-    return state.replace(v=v, mode=jnp.where(state.mode == STICK, SLIP, state.mode))
+    """The only contact slips, a moment after friction has ceased to hold it."""
+    held = hold_on(ball, state, functools.partial(_begin_slip, ball))
+    later, (first, last) = held.later, (held.first, held.last)
+    gained = jax.tree.map(held.gained, first.gained, last.gained)
+    # What is hardly accelerated is given a speed that does not count.
+    fast = size(held.gained(first.gain, last.gain))
+    short = jnp.maximum(2 * ball.near_stick * ball.speed - fast, 0.0) * last.direction
+    spin = jnp.zeros(()) if ball.point else short[2] / creep.spot_radius(ball)
+    moving = later.replace(v=jax.tree.map(jnp.add, later.v, gained))
+    v = _with_slip(ball, moving, ball.contacts_of(later), short[:2], spin)
+    ahead = jax.tree.map(held.path, first.gained, last.gained)
+    q = later.q.replace(along=later.q.along + ahead.along, tilt=later.q.tilt + ahead.tilt)
+    lost = size(held.path(first.gain, last.gain)) * last.drag
+    ledger = later.ledger.replace(friction=later.ledger.friction + lost)
+    return State(later.t, q, v, ledger, jnp.where(state.mode == STICK, SLIP, state.mode))
+
+
+class _Beginning(eqx.Module):
+    """How the only contact begins to slip.
+
+    Args:
+        direction: Of the slip, and of the rim of a spot.
+        gain: Their acceleration [m/s2].
+        gained: Acceleration of the ball, less that while it is held.
+        drag: Power that friction takes, per speed of the slip [N].
+    """
+
+    direction: Array
+    gain: Array
+    gained: RailMotion
+    drag: Scalar
+
+
+def _begin_slip(ball: BallOnRails, state: State) -> tuple[Scalar, _Beginning]:
+    """How the only contact would begin to slip, with the size of its acceleration."""
+    held = ball.contacts(state)
+    place, radius = held.place, jnp.ones(()) if ball.point else creep.spot_radius(ball)
+
+    def slip_and_rim(q, v):
+        motion = ball.contacts_of(state.replace(q=q, v=v)).motion
+        slip = jnp.sum(motion.slip, 0)
+        return slip if ball.point else jnp.append(slip, radius * jnp.sum(motion.spin))
+
+    def act(direction):
+        slip = jnp.where(place.touches[:, None], direction[:2], 0.0)
+        spin = place.motion.spin if ball.point else jnp.where(place.touches, direction[2] / radius, 0.0)
+        motion = ContactMotion(slip, spin, place.motion.rolling)
+        loose = forces.contacts_under(ball, place, state.v, motion)
+        moving = RailPlace(state.v.along, state.v.tilt, jnp.zeros(()))
+        _, gain = jax.jvp(slip_and_rim, (state.q, state.v), (moving, loose.acceleration))
+        drag = -jnp.sum(loose.reaction.force * slip)
+        if not ball.point:
+            drag = drag - jnp.sum(loose.reaction.spin_torque * spin)
+        return gain, (loose.acceleration, drag)
+
+    force, torque = jnp.sum(held.reaction.force, 0), jnp.sum(held.reaction.spin_torque)
+    slip, spin = _limit(ball, held).motion(-force, -torque)
+    guess = slip if ball.point else jnp.append(slip, radius * spin)
+    # How much a force at the contact changes the slip, and a torque about its normal the speed of the rim.
+    rows = jnp.full(2, 3.5) if ball.point else jnp.stack([3.5, 3.5, 2.5 * (radius / ball.radius) ** 2])
+    scale = 4.0 * ball.law.capacity(jnp.sum(held.loads.load)) / ball.mass * rows
+    direction, gain, (acceleration, drag) = begin_slip(act, guess / size(guess), scale)
+    gained = jax.tree.map(jnp.subtract, acceleration, held.acceleration)
+    return size(gain), _Beginning(direction, gain, gained, drag)
 
 
 def _limit(ball: BallOnRails, contacts: Contacts) -> PointLimit | SpotLimit:
@@ -257,7 +316,7 @@ def _run_out_slip(ball: BallOnRails, state: State, index) -> State:
 
     slip, gain = jax.jvp(slip_at, (state.q, state.v), (rate.q, rate.v))
     left = -jnp.sum(slip * slip) / jnp.minimum(jnp.sum(slip * gain), -1e-300)
-    left = jnp.minimum(left, 10 * NEAR_STICK * ball.speed / (forces.grip(ball) * ball.gravity + 1e-300))
+    left = jnp.minimum(left, 10 * ball.near_stick * ball.speed / (forces.grip(ball) * ball.gravity + 1e-300))
     return state.replace(
         t=state.t + left,
         q=shift(state.q, rate.q, left),
@@ -309,7 +368,7 @@ class _Look:
         if not self.ball.point:
             rim = creep.spot_radius(self.ball) * motion.spin
             speeds = jnp.concatenate([motion.slip, rim[:, None]], -1)
-        return size(speeds) / self.ball.speed - NEAR_STICK
+        return size(speeds) / self.ball.speed - self.ball.near_stick
 
     def grip_left(self, state: State) -> Scalar:
         """Friction that is not used by the only contact while it sticks, over the weight."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -44,6 +45,7 @@ class BallOnRails(AbstractSystem):
         slope: Inclination of the rails, x pointing downhill [rad].
         gravity: [m/s2].
         capture: How near to self-similar creep, as a share of the speed, before the motion goes on in closed form.
+        near_stick: Slip, over an ordinary speed, that counts as none. A run with a larger `rtol` takes that instead.
         secure: Whether no rail can be lost and nothing can jam, which makes a shorter program; found from the
             numbers (mu below tan and cot of half_angle) if left out. False for one program for all numbers.
 
@@ -66,12 +68,15 @@ class BallOnRails(AbstractSystem):
     slope: Scalar
     gravity: Scalar
     capture: Scalar
+    near_stick: Scalar
     point: bool = eqx.field(static=True)
     secure: bool = eqx.field(static=True)
 
-    def __init__(self, mass, radius, half_angle, law, slope=0.0, gravity=9.81, capture=1e-9, secure=None):
+    def __init__(self, mass, radius, half_angle, law, slope=0.0, gravity=9.81, capture=1e-9, near_stick=1e-10,
+                 secure=None):  # fmt: skip
         self.mass, self.radius, self.half_angle = numbers(mass), numbers(radius), numbers(half_angle)
         self.law, self.slope, self.gravity, self.capture = law, numbers(slope), numbers(gravity), numbers(capture)
+        self.near_stick = numbers(near_stick)
         self.point = is_point(law, self.radius)
         self.secure = _keeps_both_rails(self.half_angle, law) if secure is None else secure
 
@@ -83,6 +88,7 @@ class BallOnRails(AbstractSystem):
         checks.between("half_angle", self.half_angle, 0.0, float(np.nextafter(np.pi / 2, 0)), "It is in radians.")
         checks.between("slope", self.slope, -1.5707, 1.5707, "It is in radians.")
         checks.positive("capture", self.capture)
+        checks.positive("near_stick", self.near_stick)
 
     @property
     def inertia(self) -> Scalar:
@@ -106,7 +112,14 @@ class BallOnRails(AbstractSystem):
 
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip counts as none [m/s]."""
-        return atol_limit(events.NEAR_STICK, self.gravity, self.radius)
+        near = checks.concrete(self.near_stick)
+        return math.inf if near is None else atol_limit(float(near), self.gravity, self.radius)
+
+    def with_tolerance(self, rtol: float) -> BallOnRails:
+        """With slip that counts as none no smaller than the errors of the velocities that it is the difference of."""
+        known = checks.concrete(self.near_stick)
+        coarser = jnp.maximum(self.near_stick, rtol) if known is None else numbers(max(float(known), rtol))
+        return eqx.tree_at(lambda ball: ball.near_stick, self, coarser)
 
     def blank(self) -> State:
         """A state of the form that all have: the ball stands at the origin."""
@@ -248,7 +261,8 @@ class BallOnRails(AbstractSystem):
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """The instant (after the last stretch before a stop), which rail, and the energy lost at once."""
         lost = as_numpy(after.ledger) - as_numpy(before.ledger)
-        return {"t": float(np.asarray(after.t)), "rail": index, "energy_loss": float(np.sum(lost))}
+        when = before if guard == "slips" else after  # a contact that slips is let go a moment later
+        return {"t": float(np.asarray(when.t)), "rail": index, "energy_loss": float(np.sum(lost))}
 
 
 @brief_program

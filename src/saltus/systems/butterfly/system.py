@@ -186,15 +186,16 @@ class Butterfly(AbstractSystem):
         asked = demand(place, state.v.speed, plates, self.gravity)
         turning = state.v.turning - plates[1]
         slip = state.v.speed - self.effective_radius * turning
+        load = 0.5 * self.mass * asked.load / jnp.cos(self.half_angle)
         if self.point:
-            load = 0.5 * self.mass * asked.load / jnp.cos(self.half_angle)
             sliding = self._sliding_force(state, slip, load)
             along = jnp.where(state.mode == STICK, self._rolling_force(asked, plates), sliding)
             nothing = jnp.zeros(())
             reaction = Reaction(jnp.stack([along, nothing]), nothing, jnp.zeros(2))
         else:
-            load, reaction = self._sliding_spot(asked, slip, turning)
-            reaction = choose(state.mode == STICK, self._resting_spot(asked, plates, load), reaction)
+            # At rest no friction across the edges: slip that is rounding must not decide on its direction.
+            resting = load, self._resting_spot(asked, plates, load)
+            load, reaction = choose(state.mode == STICK, resting, self._sliding_spot(asked, slip, turning))
         gain = self._gain(asked, reaction)
         return ButterflyContacts(place, asked, load, reaction, gain, slip, turning)
 
@@ -274,7 +275,7 @@ class Butterfly(AbstractSystem):
         if self.point:
             moving = Guard("slip_ends", self._signed_slip, self._slides, jump=held)
         else:
-            moving = Guard("sticks", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=held)
+            moving = Guard("sticks", self._until_it_sticks, lambda s: s.mode == SLIP, singular=True, jump=held)
         return lift, slips, moving
 
     def _slides(self, state: State) -> Array:
@@ -297,6 +298,15 @@ class Butterfly(AbstractSystem):
     def _slip_left(self, state: State) -> Scalar:
         return size(self._slip_and_rim(state)) / self.speed - NEAR_REST
 
+    def _until_it_sticks(self, state: State) -> Scalar:
+        """Slip and rim speed that are left, unless friction cannot hold the ball: then they pass through zero."""
+        return jnp.maximum(self._slip_left(state), -self._grip_left(self._still(state)))
+
+    def _still(self, state: State) -> State:
+        """The state with a ball that sticks to the plates by its spots."""
+        rate = self.turning.at(state.t)[1]
+        return state.replace(v=TrackMotion(jnp.zeros_like(rate), rate), mode=jnp.asarray(STICK))
+
     def _grip_left(self, state: State) -> Scalar:
         now = self.contacts(state.replace(mode=jnp.asarray(STICK)))
         limit = PointLimit(self.law.capacity(now.load)) if self.point else self.law.limit(now.load)
@@ -315,10 +325,10 @@ class Butterfly(AbstractSystem):
         return state.replace(v=v, mode=jnp.asarray(SLIP))
 
     def _hold_or_reverse(self, state: State, index=0) -> State:
-        rate = self.turning.at(state.t)[1]
         if not self.point:
-            still = state.replace(v=TrackMotion(jnp.zeros_like(rate), rate), mode=jnp.asarray(STICK))
+            still = self._still(state)
             return choose(self._grip_left(still) > 0.0, still, state)
+        rate = self.turning.at(state.t)[1]
         speed = state.v.speed
         rolling = state.replace(v=TrackMotion(speed, rate + speed / self.effective_radius))
         force = self.contacts(rolling.replace(mode=jnp.asarray(STICK))).reaction.force[0]

@@ -14,7 +14,7 @@ from saltus import checks
 from saltus.hybrid import State
 from saltus.laws.friction.weakened import WeakenedFriction
 from saltus.numerics.trees import choose
-from saltus.systems.short_time import after_short_time
+from saltus.systems.short_time import after_short_time, hold_on
 from saltus.systems.sliding.contact import FREE, GONE, PULLED, SLIP, STICK, constrained_change, rod_geometry
 from saltus.systems.sliding.stick import Onset, onset
 
@@ -27,14 +27,12 @@ LIMIT_UP_TO = 16  # masses for which the direction just before a stop is solved 
 LIMIT_STEPS, LIMIT_NEAR = 8, 0.5  # of Newton's method, and how far it may lead from the direction at the stop speed
 NUDGE = 1e-12  # [s]; a mass starts from rest with the velocity that it has after this time, at least
 # A mass that sets off slowly, against friction larger than what is left to move it, is let go when it is so many stop
-# speeds fast: slower, the error of a step could stop it again. But no later than this [s], and in this share of the time
-# that any other takes to its stop. What is too slow for that is given the rest of the speed, which counts as none.
+# speeds fast: slower, the error of a step could stop it again. But no later than this [s], and in this share of the
+# time that any other takes to its stop. What is too slow for that is given the rest of the speed: it counts as none.
 CLEARLY = 4.0
 LONGEST_NUDGE, SOON = 1e-6, 0.1
 HAIR = 1e-12  # of its coordinates [m]; how deep a mass is when it counts as landed, so that rounding does not land it
 SIGN_SWEEPS = 3  # friction on |N| is piecewise linear: with moderate mu the signs of N settle in one or two
-PROBE_TIME = 1e-4  # [s]; time over which the growth of a torn-loose mass's acceleration is measured
-RELEASE_PATH = 1e-9  # [m]; a torn-loose mass moves as time cubed; let go earlier, it would be too stiff to follow
 
 
 def stop(system: SlidingMasses, state: State, index) -> State:
@@ -179,16 +177,12 @@ def release(system: SlidingMasses, state: State, index) -> State:
     By then it has gained half of that acceleration times the moment, and so have the others of what theirs differ by.
     """
 
-    def look(moment, _):
-        later = after_short_time(system, state, moment)
+    def begin(later):
         begins = _onset(system, later, later.mode == STICK)
-        growth = jnp.max(begins.motion.length() * (later.mode == STICK)) / moment
-        wanted = jnp.clip(jnp.cbrt(6.0 * RELEASE_PATH / jnp.maximum(growth, 1e-9)), 1e-5, 1e-2)
-        return wanted, (moment, later, begins)
+        return jnp.max(begins.motion.length() * (later.mode == STICK)), begins
 
-    # A probe, then the moment that it asks for; in a loop, so that the program holds the motion once.
-    looks = jax.lax.scan(look, jnp.asarray(PROBE_TIME), None, length=2)[1]
-    moment, later, begins = jax.tree.map(lambda both: both[1], looks)
+    held_on = hold_on(system, state, begin)
+    moment, later, begins = held_on.moment, held_on.later, held_on.last
     loose = ((later.mode == STICK) & ~begins.held).at[index].set(True)
     moves, held = (loose | (later.mode != STICK))[:, None], system.forces(later)
     gained = jnp.where(moves, system.columns(begins.motion - held.motion), 0.0)
