@@ -163,7 +163,9 @@ def free_rotations(
     # The angular speed never exceeds what all energy about the freest axis would give.
     fastest = np.sqrt(spin.dot(momentum) / inertia.min(axis=1))
     stride = STEP / np.maximum(fastest, 1e-300)
-    count = np.minimum(np.floor(duration / stride[which]), MOST_STEPS).astype(int)
+    steps = duration / stride[which]
+    known = steps < MOST_STEPS  # neither too many, nor of a motion that is not known
+    count = np.floor(np.where(known, steps, 0.0)).astype(int)
     most = np.zeros(len(q), int)
     np.maximum.at(most, which, count)
     turned, part = np.zeros((4, len(duration))), (duration - count * stride[which]) / stride[which]
@@ -177,7 +179,7 @@ def free_rotations(
             change = (change + series[:, k][at]) * part[rows, None]
         turned[:, rows] = (series[:, 0][at] + (change + lost[at])).T
     mass, load = (Vec(*(one[which] for one in whole)) for whole in (moments, momentum))
-    turned = np.where(count < MOST_STEPS, turned / np.sqrt(np.sum(turned * turned, axis=0)), np.nan)
+    turned = np.where(known, turned / np.sqrt(np.sum(turned * turned, axis=0)), np.nan)
     turned = np.stack(product(q[which].T, turned))
     turn = Turn.of_quaternion(turned.T)
     spin = turn.to_lab(turn.to_body(Turn.of_quaternion(q[which]).to_lab(load)).over(mass))

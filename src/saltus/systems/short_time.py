@@ -71,7 +71,9 @@ class HeldOn(eqx.Module):
         return self.moment**2 * (first / 3.0 + last / 6.0)
 
 
-def hold_on(system: AbstractSystem, state: State, begin: Callable[[State], tuple[Array, Any]]) -> HeldOn:
+def hold_on(
+    system: AbstractSystem, state: State, begin: Callable[[State], tuple[Array, Any]], least: Array | float = 0.0
+) -> HeldOn:
     """What is torn loose is held for a moment more, while the acceleration that it would have grows.
 
     Args:
@@ -79,21 +81,23 @@ def hold_on(system: AbstractSystem, state: State, begin: Callable[[State], tuple
         state: The instant at which it loses its hold.
         begin: Size of the acceleration with which slip begins in a state where it is still held, and what else is told
             of it.
+        least: Speed of the slip that is to be reached, if it can be within a hundredth of a second [m/s].
     """
 
-    def look(moments, _):
-        moment, coming, gain_before = moments
+    def look(carry, n):
+        moment, gain_at_first = carry
         later = after_short_time(system, state, moment)
         gain, told = begin(later)
-        growth = jnp.maximum(gain - gain_before, 0.0) / jnp.maximum(moment, 1e-300)
-        evenly = jnp.sqrt(2.0 * RELEASE_PATH / jnp.maximum(gain, 1e-300))
-        wanted = jnp.minimum(jnp.cbrt(6.0 * RELEASE_PATH / jnp.maximum(growth, 1e-9)), evenly)
-        after = jnp.where(moment > 0.0, jnp.clip(wanted, 1e-5, 1e-2), coming)
-        return (after, after, gain), (moment, later, told)
+        at_first = jnp.where(n == 0, gain, gain_at_first)
+        growth = jnp.maximum((gain - at_first) / jnp.maximum(moment, 1e-300), 1e-9)
+        even = jnp.maximum(at_first, 1e-300)  # the acceleration as if it did not grow
+        wanted = jnp.minimum(jnp.cbrt(6.0 * RELEASE_PATH / growth), jnp.sqrt(2.0 * RELEASE_PATH / even))
+        wanted = jnp.maximum(wanted, jnp.minimum(jnp.sqrt(2.0 * least / growth), least / even))
+        coming = jnp.where(n == 0, PROBE_TIME, jnp.clip(wanted, 1e-5, 1e-2))
+        return (coming, at_first), (moment, later, told)
 
     # No time at all, a probe, then the moment that it asks for: in a loop, so that the program holds the motion once.
-    start = jnp.zeros(()), jnp.asarray(PROBE_TIME), jnp.zeros(())
-    moments, states, told = jax.lax.scan(look, start, None, length=3)[1]
+    moments, states, told = jax.lax.scan(look, (jnp.zeros(()), jnp.zeros(())), jnp.arange(3))[1]
     first, last = (jax.tree.map(lambda looks, n=n: looks[n], told) for n in (0, -1))
     return HeldOn(moments[-1], jax.tree.map(lambda looks: looks[-1], states), first, last)
 

@@ -206,7 +206,7 @@ def _with_slip(ball: BallOnRails, state: State, place: Place, slip: Array, spin:
 
 def _tear_loose(ball: BallOnRails, state: State, index) -> State:
     """The only contact slips, a moment after friction has ceased to hold it."""
-    held = hold_on(ball, state, functools.partial(_begin_slip, ball))
+    held = hold_on(ball, state, functools.partial(_begin_slip, ball), 4 * ball.near_stick * ball.speed)
     later, (first, last) = held.later, (held.first, held.last)
     gained = jax.tree.map(held.gained, first.gained, last.gained)
     # What is hardly accelerated is given a speed that does not count.
