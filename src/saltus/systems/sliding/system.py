@@ -428,8 +428,10 @@ class SlidingMasses(AbstractSystem):
         lost = float(after.ledger.lost - before.ledger.lost)
         data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
         if guard == "stop":
-            goes_on = ((after.mode != STICK) & (after.mode != before.mode)).any() or after.mode[index] != STICK
-            t, stops = _halt(self, before, np.asarray(index)) if goes_on else (after.t, _rest(self, before, after))
+            t, stops = after.t, np.asarray(_rest(self, before, after))
+            torn_loose = (before.mode == STICK) & (after.mode != STICK)
+            if not stops[index] or torn_loose.any():  # some have moved on for a moment since
+                t, stops = _halt(self, before, np.asarray(index))
             others = [str(i) for i in np.flatnonzero(np.asarray(stops)) if i != index]
             data |= {"t": float(t), "together_with": ",".join(others)}
         return data
