@@ -81,8 +81,9 @@ def replay(
         found.append(seen)
         if event is not None:
             (state, fired), at = _through(system, state, number, jnp.asarray(event.index)), jump
-            # Some jumps carry a motion on over its last moments, and their event is where those end.
-            event_times.append(fired if event.t == float(event.before.t) else state.t)
+            # Some jumps carry a motion on over its last moments, and their event is where those end; some further.
+            further = float(event.after.t) - event.t
+            event_times.append(fired if event.t == float(event.before.t) else state.t - further)
             after.append(state)
     return Replay(
         end=state,

@@ -17,8 +17,7 @@ from saltus.numerics.runge_kutta import RK4
 
 PROBE_TIME = 1e-4  # [s]; time over which the growth of the acceleration of slip is measured
 RELEASE_PATH = 1e-9  # [m]; what is torn loose moves as time cubed; let go earlier, it would be too stiff to follow
-BURSTS, BURST = 20, 15  # rounds of the search for the direction in which slip begins, at most their product
-SAME = 1e-13  # change of that direction in a round which is none
+NEWTON_STEPS = 8  # of the search for the direction in which slip begins
 
 
 def after_short_time(system: AbstractSystem, state: State, h) -> State:
@@ -88,6 +87,7 @@ def hold_on(
         moment, gain_at_first = carry
         later = after_short_time(system, state, moment)
         gain, told = begin(later)
+        gain = jax.lax.stop_gradient(gain)  # how long the moment is has no meaning of its own
         at_first = jnp.where(n == 0, gain, gain_at_first)
         growth = jnp.maximum((gain - at_first) / jnp.maximum(moment, 1e-300), 1e-9)
         even = jnp.maximum(at_first, 1e-300)  # the acceleration as if it did not grow
@@ -102,37 +102,34 @@ def hold_on(
     return HeldOn(moments[-1], jax.tree.map(lambda looks: looks[-1], states), first, last)
 
 
-def begin_slip(act: Callable[[Array], tuple[Array, Any]], guess: Array, scale: Array) -> tuple[Array, Array, Any]:
+def begin_slip(act: Callable[[Array], tuple[Array, Any]], guess: Array) -> tuple[Array, Array, Any]:
     """The direction in which slip begins: with friction against it, its acceleration is along it.
 
     Args:
         act: Acceleration of slip with friction against a direction, and what else is told of it.
         guess: A direction near it.
-        scale: How much friction changes each part of that acceleration, at least: longer steps of the iteration would
-            overshoot.
 
     Returns:
         The direction, the acceleration of slip, and what else is told there.
     """
 
-    def improve(carry):
-        way, _, _ = carry
+    def excess(unknown):
+        """What is left of the acceleration across the direction, and of the length of the direction over 1."""
+        way, along = unknown[:-1], unknown[-1]
         gain, told = act(way)
-        new = way + (gain - jnp.maximum(jnp.sum(gain * way), 0.0) * way) / scale
-        new = new / jnp.maximum(jnp.sqrt(jnp.sum(new * new)), 1e-300)
-        return new, (gain, told), jnp.max(jnp.abs(new - way)) > SAME
+        left = jnp.append(gain - along * way, 0.5 * (jnp.sum(way * way) - 1.0))
+        return left, (left, gain, told)
 
-    def if_it_changes(improve):
-        """Only as long as the direction changes; so derivatives of any kind go through."""
-        return lambda carry, _: (jax.lax.cond(carry[-1], improve, lambda carry: carry, carry), None)
+    def improve(carry, _):
+        unknown = carry[0]
+        slope, (left, gain, told) = jax.jacfwd(excess, has_aux=True)(unknown)
+        better = unknown - jnp.linalg.solve(slope, left)
+        return (jnp.where(jnp.isfinite(better).all(), better, unknown), gain, told), None
 
-    def improve_often(carry):
-        return jax.lax.scan(if_it_changes(improve), carry, None, length=BURST)[0]
-
-    nothing = jax.tree.map(lambda one: jnp.zeros(one.shape, one.dtype), jax.eval_shape(act, guess))
-    first = guess, nothing, jnp.asarray(True)
-    (way, (gain, told), _), _ = jax.lax.scan(if_it_changes(improve_often), first, None, length=BURSTS)
-    return way, gain, told
+    like = jax.eval_shape(act, guess)
+    nothing = jax.tree.map(lambda one: jnp.zeros(one.shape, one.dtype), like)
+    (unknown, gain, told), _ = jax.lax.scan(improve, (jnp.append(guess, 0.0), *nothing), None, length=NEWTON_STEPS)
+    return unknown[:-1], gain, told
 
 
 def _flatten(state: State) -> tuple[Array, Callable[[Array, Array], State]]:

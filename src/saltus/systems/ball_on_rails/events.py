@@ -263,10 +263,7 @@ def _begin_slip(ball: BallOnRails, state: State) -> tuple[Scalar, _Beginning]:
     force, torque = jnp.sum(held.reaction.force, 0), jnp.sum(held.reaction.spin_torque)
     slip, spin = _limit(ball, held).motion(-force, -torque)
     guess = slip if ball.point else jnp.append(slip, radius * spin)
-    # How much a force at the contact changes the slip, and a torque about its normal the speed of the rim.
-    rows = jnp.full(2, 3.5) if ball.point else jnp.stack([3.5, 3.5, 2.5 * (radius / ball.radius) ** 2])
-    scale = 4.0 * ball.law.capacity(jnp.sum(held.loads.load)) / ball.mass * rows
-    direction, gain, (acceleration, drag) = begin_slip(act, guess / size(guess), scale)
+    direction, gain, (acceleration, drag) = begin_slip(act, guess / size(guess))
     gained = jax.tree.map(jnp.subtract, acceleration, held.acceleration)
     return size(gain), _Beginning(direction, gain, gained, drag)
 
