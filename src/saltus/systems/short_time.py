@@ -17,6 +17,7 @@ from saltus.numerics.runge_kutta import RK4
 
 PROBE_TIME = 1e-4  # [s]; time over which the growth of the acceleration of slip is measured
 RELEASE_PATH = 1e-9  # [m]; what is torn loose moves as time cubed; let go earlier, it would be too stiff to follow
+LONGEST_MOMENT = 1e-2  # [s]
 NEWTON_STEPS = 8  # of the search for the direction in which slip begins
 
 
@@ -71,7 +72,11 @@ class HeldOn(eqx.Module):
 
 
 def hold_on(
-    system: AbstractSystem, state: State, begin: Callable[[State], tuple[Array, Any]], least: Array | float = 0.0
+    system: AbstractSystem,
+    state: State,
+    begin: Callable[[State], tuple[Array, Any]],
+    least: Array | float = 0.0,
+    longest: Array | float = LONGEST_MOMENT,
 ) -> HeldOn:
     """What is torn loose is held for a moment more, while the acceleration that it would have grows.
 
@@ -80,7 +85,8 @@ def hold_on(
         state: The instant at which it loses its hold.
         begin: Size of the acceleration with which slip begins in a state where it is still held, and what else is told
             of it.
-        least: Speed of the slip that is to be reached, if it can be within a hundredth of a second [m/s].
+        least: Speed of the slip that is to be reached, if it can be [m/s].
+        longest: How long the moment may be: nothing else must happen in it [s].
     """
 
     def look(carry, n):
@@ -93,7 +99,7 @@ def hold_on(
         even = jnp.maximum(at_first, 1e-300)  # the acceleration as if it did not grow
         wanted = jnp.minimum(jnp.cbrt(6.0 * RELEASE_PATH / growth), jnp.sqrt(2.0 * RELEASE_PATH / even))
         wanted = jnp.maximum(wanted, jnp.minimum(jnp.sqrt(2.0 * least / growth), least / even))
-        coming = jnp.where(n == 0, PROBE_TIME, jnp.clip(wanted, 1e-5, 1e-2))
+        coming = jnp.minimum(jnp.where(n == 0, PROBE_TIME, jnp.maximum(wanted, 0.1 * PROBE_TIME)), longest)
         return (coming, at_first), (moment, later, told)
 
     # No time at all, a probe, then the moment that it asks for: in a loop, so that the program holds the motion once.

@@ -32,7 +32,7 @@ from saltus.systems.ball_on_rails.stick import (
     sign_of,
     straight_modes,
 )
-from saltus.systems.short_time import begin_slip, hold_on
+from saltus.systems.short_time import LONGEST_MOMENT, begin_slip, hold_on
 
 if TYPE_CHECKING:
     from saltus.systems.ball_on_rails.system import BallOnRails
@@ -41,6 +41,7 @@ NEAR_REST = 1e-8  # speed over sqrt(g r) from which a stop is extrapolated: the 
 SINGULAR = 1e-6  # determinant of the loads at which the ball counts as jammed: they are a million weights
 
 AT_ONCE = 1e-12  # [s]
+SOON = 0.3  # share of the time to a landing within which a contact that tears loose is let go
 LANDS, SETTLES = range(2)  # how a ball comes down on both rails: at one landing, or after ever quicker ones
 
 LEFT_MESSAGE = "The ball left the rails at t = {t:.6g} s."
@@ -206,7 +207,9 @@ def _with_slip(ball: BallOnRails, state: State, place: Place, slip: Array, spin:
 
 def _tear_loose(ball: BallOnRails, state: State, index) -> State:
     """The only contact slips, a moment after friction has ceased to hold it."""
-    held = hold_on(ball, state, functools.partial(_begin_slip, ball), 4 * ball.near_stick * ball.speed)
+    lands_in = jnp.where(state.v.tilt < 0.0, state.q.tilt / jnp.maximum(-state.v.tilt, 1e-300), jnp.inf)
+    longest = jax.lax.stop_gradient(jnp.minimum(LONGEST_MOMENT, SOON * lands_in))
+    held = hold_on(ball, state, functools.partial(_begin_slip, ball), 4 * ball.near_stick * ball.speed, longest)
     later, (first, last) = held.later, (held.first, held.last)
     gained = jax.tree.map(held.gained, first.gained, last.gained)
     # What is hardly accelerated is given a speed that does not count.
