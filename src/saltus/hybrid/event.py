@@ -20,7 +20,7 @@ class Event:
         index: Which of the things that the guard watches.
         t: Time [s].
         before: State just before the jump, or a function that puts it together when it is asked for.
-        after: State just after, or such a function.
+        after: State just after, or such a function; a moment later where what sets in would be too slow to follow.
         data: What the system says of it (impulse, energy lost, ...).
         members: Whom of many members it concerns.
     """

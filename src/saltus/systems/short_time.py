@@ -62,12 +62,12 @@ class HeldOn(eqx.Module):
     first: Any
     last: Any
 
-    def gained(self, first: Array, last: Array) -> Array:
+    def velocity(self, first: Array, last: Array) -> Array:
         """Velocity gained by an acceleration that grows evenly from its first value to its last."""
         return 0.5 * self.moment * (first + last)
 
     def path(self, first: Array, last: Array) -> Array:
-        """The path that this leads."""
+        """The path that it leads over."""
         return self.moment**2 * (first / 3.0 + last / 6.0)
 
 

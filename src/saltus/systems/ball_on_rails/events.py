@@ -211,9 +211,9 @@ def _tear_loose(ball: BallOnRails, state: State, index) -> State:
     longest = jax.lax.stop_gradient(jnp.minimum(LONGEST_MOMENT, SOON * lands_in))
     held = hold_on(ball, state, functools.partial(_begin_slip, ball), 4 * ball.near_stick * ball.speed, longest)
     later, (first, last) = held.later, (held.first, held.last)
-    gained = jax.tree.map(held.gained, first.gained, last.gained)
+    gained = jax.tree.map(held.velocity, first.gained, last.gained)
     # What is hardly accelerated is given a speed that does not count.
-    fast = size(held.gained(first.gain, last.gain))
+    fast = size(held.velocity(first.gain, last.gain))
     short = jnp.maximum(2 * ball.near_stick * ball.speed - fast, 0.0) * last.direction
     spin = jnp.zeros(()) if ball.point else short[2] / creep.spot_radius(ball)
     moving = later.replace(v=jax.tree.map(jnp.add, later.v, gained))

@@ -45,9 +45,9 @@ class BallOnRails(AbstractSystem):
         slope: Inclination of the rails, x pointing downhill [rad].
         gravity: [m/s2].
         capture: How near to self-similar creep, as a share of the speed, before the motion goes on in closed form.
-        near_stick: Slip, over an ordinary speed, that counts as none. A run with a larger `rtol` takes that instead.
         secure: Whether no rail can be lost and nothing can jam, which makes a shorter program; found from the
             numbers (mu below tan and cot of half_angle) if left out. False for one program for all numbers.
+        near_stick: Slip, over an ordinary speed, that counts as none. A run with a larger `rtol` takes that instead.
 
     What the numbers exclude (`point`: spots; `secure`: losing a rail) is left out of the compiled program, so build a
     new ball rather than exchange its law.
@@ -72,8 +72,8 @@ class BallOnRails(AbstractSystem):
     point: bool = eqx.field(static=True)
     secure: bool = eqx.field(static=True)
 
-    def __init__(self, mass, radius, half_angle, law, slope=0.0, gravity=9.81, capture=1e-9, near_stick=1e-10,
-                 secure=None):  # fmt: skip
+    def __init__(self, mass, radius, half_angle, law, slope=0.0, gravity=9.81, capture=1e-9, secure=None,
+                 near_stick=1e-10):  # fmt: skip
         self.mass, self.radius, self.half_angle = numbers(mass), numbers(radius), numbers(half_angle)
         self.law, self.slope, self.gravity, self.capture = law, numbers(slope), numbers(gravity), numbers(capture)
         self.near_stick = numbers(near_stick)
