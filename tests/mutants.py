@@ -42,6 +42,24 @@ def mutant(base: dict, rng: random.Random, kept: tuple[str, ...] = ()) -> dict:
     return scenario
 
 
+# Numbers that decide which program is compiled where they are zero, or that have a largest value.
+SWITCHES = ("mu", "spot_radius", "half_angle", "table_friction", "restitution", "principal_inertia")
+
+
+def neighbour(base: dict, rng: random.Random) -> dict:
+    """A scenario with every number changed by up to a quarter; zeros, tolerances and switches stay.
+
+    Args:
+        base: The scenario that is changed.
+        rng: Where chance comes from.
+    """
+    scenario = copy.deepcopy(base)
+    scenario.setdefault("solve", {}).update(max_events=60, samples=101)
+    for holder, key in list(_numbers(scenario, (*STRUCTURE, *SWITCHES, "rtol", "atol", "step", "patience"))):
+        holder[key] = float(holder[key]) * 10.0 ** rng.uniform(-0.1, 0.1)
+    return scenario
+
+
 def _changed(value: float, rng: random.Random) -> float:
     choice = rng.random()
     if choice < 0.5:
