@@ -42,8 +42,9 @@ def mutant(base: dict, rng: random.Random, kept: tuple[str, ...] = ()) -> dict:
     return scenario
 
 
-# Numbers that decide which program is compiled where they are zero, or that have a largest value.
-SWITCHES = ("mu", "spot_radius", "half_angle", "table_friction", "restitution", "principal_inertia")
+# Keys of numbers that choose another program where they are zero (no friction, a point contact), and of bounded ones.
+SWITCHES = ("mu", "spot_radius", "half_angle", "table_friction")
+BOUNDED = ("restitution", "principal_inertia")
 
 
 def neighbour(base: dict, rng: random.Random) -> dict:
@@ -55,7 +56,7 @@ def neighbour(base: dict, rng: random.Random) -> dict:
     """
     scenario = copy.deepcopy(base)
     scenario.setdefault("solve", {}).update(max_events=60, samples=101)
-    for holder, key in list(_numbers(scenario, (*STRUCTURE, *SWITCHES, "rtol", "atol", "step", "patience"))):
+    for holder, key in list(_numbers(scenario, (*STRUCTURE, *SWITCHES, *BOUNDED, "rtol", "atol", "step", "patience"))):
         holder[key] = float(holder[key]) * 10.0 ** rng.uniform(-0.1, 0.1)
     return scenario
 

@@ -4,7 +4,7 @@ import copy
 import random
 
 import pytest
-from tests.mutants import faults, mutant, neighbour, run_mutant
+from tests.mutants import SWITCHES, faults, mutant, neighbour, run_mutant
 
 from saltus.scenarios import entries, load
 
@@ -58,8 +58,6 @@ BASES = {
     },
 }  # fmt: skip
 FEWER = {"bodies": 3, "ground_body": 3}  # their runs take longer
-# Where zero is another program (no friction, a point contact): changed in the long test only.
-SWITCHES = ("mu", "spot_radius", "half_angle", "table_friction")
 
 
 @pytest.mark.parametrize("kind", [pytest.param(k, marks=pytest.mark.slow if k == "ground_body" else ()) for k in BASES])
@@ -67,7 +65,7 @@ def test_any_numbers_end_with_a_named_outcome(kind):
     rng = random.Random(f"quick {kind}")
     wrong = {}
     for number in range(FEWER.get(kind, 16)):
-        scenario = mutant(BASES[kind], rng, SWITCHES)
+        scenario = mutant(BASES[kind], rng, SWITCHES)  # those are changed in the long test only
         if found := faults(scenario):
             wrong[number] = found, scenario
     assert not wrong

@@ -13,7 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from saltus import simulate
+from saltus.laws.friction import Coulomb
 from saltus.scenarios.kinds import model_of
+from saltus.systems import BallOnRails
 
 RAILS = {
     "kind": "rails", "mass": 0.9761065289992243, "radius": 0.6093512039354488, "half_angle": 0.3,
@@ -96,3 +99,19 @@ def test_the_load_of_a_spot_at_rest_does_not_depend_on_rounding():
 
     loads = [nudged(jnp.asarray(noise)) for noise in (0.0, 1e-17, -1e-17, 1e-15)]
     assert np.ptp(loads) < 1e-12 * loads[0]
+
+
+def test_a_point_contact_on_one_rail_tears_loose_where_its_friction_ends():
+    # A ball that rolls about its only rail without slip needs 2/7 of the part of its weight that is across the normal.
+    ball, half_angle, mu = BallOnRails(1.0, 0.5, 0.5, Coulomb(0.1), gravity=10.0, secure=False), 0.5, 0.1
+    blank = ball.blank()
+    modes = [ball.mode_names.index(name) for name in ("open", "stick")]
+    start = blank.replace(q=blank.q.replace(tilt=jnp.asarray(0.4)), mode=jnp.asarray(modes))
+    runs = [simulate(ball, start, 0.6, rtol=tolerance, atol=0.01 * tolerance) for tolerance in (1e-7, 1e-11)]
+    for ended in runs:
+        assert told(ended) == [("slips", 0)]
+        before = ended.events[0].before
+        lean, swing = half_angle - float(before.q.tilt), 0.5 * float(before.v.tilt) ** 2 / 10.0
+        assert 2 / 7 * np.sin(lean) / (np.cos(lean) - swing) == pytest.approx(mu, abs=1e-12)
+    coarse, fine = ([*map(np.ravel, jax.tree.leaves((ended.end.q, ended.end.v)))] for ended in runs)
+    np.testing.assert_allclose(np.concatenate(coarse), np.concatenate(fine), atol=1e-6)

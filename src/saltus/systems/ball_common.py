@@ -12,6 +12,7 @@ from saltus import checks
 from saltus.hybrid import Parts, Quantity, part
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.friction.base import VANISHING
+from saltus.programs.arrays import numbers
 
 AXES = ("x", "y", "z")
 POINT = 1e-15  # radius of a spot over that of its ball below which it is a point
@@ -56,7 +57,7 @@ def is_point(law: AbstractFrictionLaw, radius: Array) -> bool:
     return bool((spot <= (0.0 if ball is None else POINT * ball)).all())
 
 
-def atol_limit(near: float, gravity: Array, radius: Array) -> float:
+def atol_limit(near: float | Array, gravity: Array, radius: Array) -> float:
     """A tenth of the speed at which a ball is told to stop, as an error of its velocities.
 
     Args:
@@ -64,10 +65,16 @@ def atol_limit(near: float, gravity: Array, radius: Array) -> float:
         gravity: Acceleration of gravity [m s-2].
         radius: Its radius [m].
     """
-    pull, large = checks.concrete(gravity), checks.concrete(radius)
-    if pull is None or large is None:
+    speed, pull, large = (checks.concrete(number) for number in (near, gravity, radius))
+    if speed is None or pull is None or large is None:
         return math.inf
-    return float(0.1 * near * np.min(np.sqrt(pull * large)) / max(float(np.max(large)), 1.0))
+    return float(0.1 * float(speed) * np.min(np.sqrt(pull * large)) / max(float(np.max(large)), 1.0))
+
+
+def no_smaller(near: Array, least: float) -> Array:
+    """A speed at which something is told to stop, or the least that can be told."""
+    known = checks.concrete(near)
+    return jnp.maximum(near, least) if known is None else numbers(max(float(known), least))
 
 
 def spot_law(law: AbstractFrictionLaw) -> AbstractSpotLaw:

@@ -132,8 +132,7 @@ def begin_slip(act: Callable[[Array], tuple[Array, Any]], guess: Array) -> tuple
         better = unknown - jnp.linalg.solve(slope, left)
         return (jnp.where(jnp.isfinite(better).all(), better, unknown), gain, told), None
 
-    like = jax.eval_shape(act, guess)
-    nothing = jax.tree.map(lambda one: jnp.zeros(one.shape, one.dtype), like)
+    nothing = jax.tree.map(jnp.zeros_like, jax.eval_shape(act, guess))
     (unknown, gain, told), _ = jax.lax.scan(improve, (jnp.append(guess, 0.0), *nothing), None, length=NEWTON_STEPS)
     return unknown[:-1], gain, told
 

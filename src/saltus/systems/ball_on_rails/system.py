@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -20,7 +19,7 @@ from saltus.laws.friction import AbstractFrictionLaw
 from saltus.numerics.trees import choose
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
-from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, is_point
+from saltus.systems.ball_common import AXES, BALL_QUANTITIES, atol_limit, is_point, no_smaller
 from saltus.systems.ball_on_rails import creep, events, forces, stick
 from saltus.systems.ball_on_rails.forces import LEAN, Contacts, Place, RailLosses, RailMotion, RailPlace, Scalar
 from saltus.systems.ball_on_rails.stick import JAMMED, MODES, OPEN, REST, SLIP, STICK
@@ -112,14 +111,11 @@ class BallOnRails(AbstractSystem):
 
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip counts as none [m/s]."""
-        near = checks.concrete(self.near_stick)
-        return math.inf if near is None else atol_limit(float(near), self.gravity, self.radius)
+        return atol_limit(self.near_stick, self.gravity, self.radius)
 
     def with_tolerance(self, rtol: float) -> BallOnRails:
         """With slip that counts as none no smaller than the errors of the velocities that it is the difference of."""
-        known = checks.concrete(self.near_stick)
-        coarser = jnp.maximum(self.near_stick, rtol) if known is None else numbers(max(float(known), rtol))
-        return eqx.tree_at(lambda ball: ball.near_stick, self, coarser)
+        return eqx.tree_at(lambda ball: ball.near_stick, self, no_smaller(self.near_stick, rtol))
 
     def blank(self) -> State:
         """A state of the form that all have: the ball stands at the origin."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -23,7 +22,7 @@ from saltus.shapes.disc import Disc
 from saltus.shapes.solid import Solid
 from saltus.surfaces.base import AbstractSurface
 from saltus.surfaces.cover import Cover
-from saltus.systems.ball_common import atol_limit, is_point, size
+from saltus.systems.ball_common import atol_limit, is_point, no_smaller, size
 from saltus.systems.ground_body import begin, jumps, results
 from saltus.systems.ground_body.mechanics import (
     FLIGHT,
@@ -134,15 +133,11 @@ class BodyOnGround(AbstractSystem):
 
     def atol_limit(self) -> float:
         """A tenth of the speed at which slip and turning count as none [m s-1]."""
-        near = checks.concrete(self.precision)
-        return math.inf if near is None else atol_limit(float(near), self.gravity, self.solid.radius())
+        return atol_limit(self.precision, self.gravity, self.solid.radius())
 
     def with_tolerance(self, rtol: float) -> BodyOnGround:
         """With the precision that velocities of this relative error allow."""
-        known = checks.concrete(self.precision)
-        least = NOISE * rtol
-        coarser = jnp.maximum(self.precision, least) if known is None else number(max(float(known), least))
-        return eqx.tree_at(lambda system: system.precision, self, coarser)
+        return eqx.tree_at(lambda system: system.precision, self, no_smaller(self.precision, NOISE * rtol))
 
     @property
     def speed(self) -> Array:
