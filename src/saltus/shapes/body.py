@@ -183,7 +183,8 @@ def check_inertia(inertia) -> None:
     checks.positive("principal_inertia", inertia, advice)
     values = checks.concrete(inertia)
     if values is None:
-        checks.note(2.0 * jnp.max(inertia) <= jnp.sum(inertia) * (1.0 + 1e-12))
+        moments = numbers(inertia)
+        checks.note(2.0 * jnp.max(moments) <= jnp.sum(moments) * (1.0 + 1e-12))
     if values is not None and 2.0 * values.max() > values.sum() * (1.0 + 1e-12):
         raise ValueError(
             f"`principal_inertia` must satisfy the triangle inequality, got {values.tolist()}: the largest moment "

@@ -16,6 +16,7 @@ from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
+from saltus.laws.friction.limit import LEAST
 from saltus.numerics.trees import choose
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
@@ -292,9 +293,9 @@ class BallOnPlane(AbstractSystem):
         gain = self._slip_and_rim(self.rate(state).v)
         rim, spins = slip_and_rim[2], slip_and_rim[2] != 0.0
         off = gain[:2] - slip_and_rim[:2] * gain[2] / jnp.where(spins, rim, 1.0)
-        time = rim * self.mass / (self.capacity + 1e-300)
+        time = rim * self.mass / (self.capacity + LEAST)
         speed = jnp.sum(state.v.centre**2) + self.radius**2 * jnp.sum(_angular_velocity(state.v) ** 2)
-        share = jnp.sum(off * off) * time * time / (speed + 1e-300)
+        share = jnp.sum(off * off) * time * time / (speed + LEAST)
         undefined = jnp.where(spins & (self.capacity > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
 
@@ -419,7 +420,7 @@ def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
     """The last stretch before some speeds vanish together, which they do in a straight line."""
     rate = ball.rate(state)
     now, gain = speeds(state.v), speeds(rate.v)
-    left = -jnp.sum(now * now) / jnp.minimum(jnp.sum(now * gain), -1e-300)
+    left = -jnp.sum(now * now) / jnp.minimum(jnp.sum(now * gain), -LEAST)
     # A spot much smaller than the ball is slow to brake its spin.
     slow = 1.0 if ball.point else 1.0 + (ball.radius / ball.law.radius(ball.load)) ** 2
     longest = 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.capacity / ball.load + 1e-9, 1.0)

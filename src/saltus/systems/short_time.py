@@ -13,6 +13,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from saltus.hybrid import AbstractSystem, Rate, State
+from saltus.laws.friction.limit import LEAST
 from saltus.numerics.runge_kutta import RK4
 
 PROBE_TIME = 1e-4  # [s]; time over which the growth of the acceleration of slip is measured
@@ -45,6 +46,44 @@ def see_after_short_time(system: Any, state: State, h, wanted: Callable[[Any], A
 
     taken = RK4.with_looks(evaluate, state.t, y, jnp.asarray(h), np.ones(1))
     return state_at(state.t + h, taken.end), jax.tree.map(lambda looks: looks[0], taken.looks)
+
+
+@eqx.filter_custom_jvp
+def time_to_stop(speeds: Array, gain: Array, act: Callable[[Array], Array], longest: Array | float) -> Array:
+    """Time until speeds that friction brakes vanish together, as they do in a straight line [s].
+
+    Args:
+        speeds: Slip, speed of the rim and the like, in one unit.
+        gain: Their accelerations.
+        act: The accelerations that other speeds would have, which the derivative asks for.
+        longest: What it is at most: speeds that hardly fall, by rounding, do not vanish [s].
+    """
+    left = -jnp.sum(speeds * speeds) / jnp.minimum(jnp.sum(speeds * gain), -LEAST)
+    return jnp.clip(left, 0.0, longest)
+
+
+@time_to_stop.def_jvp
+def _differentiate_time_to_stop(primals, tangents) -> tuple[Array, Array | None]:
+    """The derivative by the speeds, w, for which only what outlasts the stretch to the stop counts.
+
+    Along the motion the time falls as time goes by: w . a = -1. Friction, and with it a, depends on the direction of
+    the speeds s alone, and the time is proportional to them; so a derivative of this equation by s is w A = 0, with
+    A = da/ds. A change of the speeds across their direction dies away before they vanish, and w leaves it out. That
+    is more than a nicety: explicit steps follow so stiff a motion within their tolerance, but their derivatives keep
+    such a change as it is.
+    """
+    speeds, gain, act, longest = primals
+    change = tangents[0]
+    left = time_to_stop(speeds, gain, act, longest)
+    if change is None:
+        return left, None
+    length = jnp.sqrt(jnp.sum(speeds * speeds))
+    ahead, limit, _ = begin_slip(lambda way: (act(way), ()), speeds / length)
+    way = jnp.linalg.solve(jax.jacfwd(act)(ahead).T - jnp.outer(ahead, limit), ahead)
+    way = -way / jnp.sum(way * gain)
+    straight = -speeds / jnp.sum(speeds * gain)
+    way = jnp.where(jnp.isfinite(way).all(), way, straight)
+    return left, jax.lax.stop_gradient(way) @ change
 
 
 class HeldOn(eqx.Module):
@@ -95,8 +134,8 @@ def hold_on(
         gain, told = begin(later)
         gain = jax.lax.stop_gradient(gain)  # how long the moment is has no meaning of its own
         at_first = jnp.where(n == 0, gain, gain_at_first)
-        growth = jnp.maximum((gain - at_first) / jnp.maximum(moment, 1e-300), 1e-9)
-        even = jnp.maximum(at_first, 1e-300)  # the acceleration as if it did not grow
+        growth = jnp.maximum((gain - at_first) / jnp.maximum(moment, LEAST), 1e-9)
+        even = jnp.maximum(at_first, LEAST)  # the acceleration as if it did not grow
         wanted = jnp.minimum(jnp.cbrt(6.0 * RELEASE_PATH / growth), jnp.sqrt(2.0 * RELEASE_PATH / even))
         wanted = jnp.maximum(wanted, jnp.minimum(jnp.sqrt(2.0 * least / growth), least / even))
         coming = jnp.minimum(jnp.where(n == 0, PROBE_TIME, jnp.maximum(wanted, 0.1 * PROBE_TIME)), longest)

@@ -19,6 +19,7 @@ else:
     Number = Float[ArrayLike, "..."]
     Tangent = Float[ArrayLike, "... 2"]
 
+LEAST = 1e-100  # stands for none in a denominator, in SI units: derivatives ask for its square, which is a number yet
 _HALVINGS = 52  # of the angle between slip and spin: down to rounding level
 
 
@@ -105,7 +106,7 @@ def _inverse(size: Number) -> Number:
 
 def _share(part: Number, whole: Number) -> Number:
     """`part / whole`; where there is nothing to share, 0 for no part and beyond all bounds for any."""
-    return part / jnp.where(whole > 0.0, whole, 1e-300)
+    return part / jnp.where(whole > 0.0, whole, LEAST)
 
 
 def _angle(pressure: Pressure, force: Number, torque: Number) -> Number:

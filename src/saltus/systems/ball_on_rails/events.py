@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.tree_util import Partial
 from jaxtyping import Array, Bool
 
 from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import Guard, State
 from saltus.hybrid.guard import StagedJump, once
 from saltus.hybrid.parts import shift
-from saltus.laws.friction import PointLimit, SpotLimit
+from saltus.laws.friction import PointLimit, Reaction, SpotLimit
+from saltus.laws.friction.limit import LEAST
 from saltus.numerics.trees import choose
 from saltus.systems.ball_common import size
 from saltus.systems.ball_on_rails import creep, forces
@@ -32,7 +34,7 @@ from saltus.systems.ball_on_rails.stick import (
     sign_of,
     straight_modes,
 )
-from saltus.systems.short_time import LONGEST_MOMENT, begin_slip, hold_on
+from saltus.systems.short_time import LONGEST_MOMENT, begin_slip, hold_on, time_to_stop
 
 if TYPE_CHECKING:
     from saltus.systems.ball_on_rails.system import BallOnRails
@@ -182,8 +184,7 @@ def _straight(ball: BallOnRails, state: State) -> State:
     one = -ball.mass * slip / own
     both = -ball.mass * (own * slip - other * slip[::-1]) / (own**2 - other**2)
     impulse = jnp.where(sticks, jnp.where(sticks.all(), both, one), 0.0)
-    pushed = forces.acceleration(ball, place, forces.along_rails(impulse))
-    pushed = pushed.replace(along=pushed.along - ball.gravity * jnp.sin(ball.slope))
+    pushed = forces.push(ball, place, forces.along_rails(impulse))
     return state.replace(v=jax.tree.map(jnp.add, v, pushed), mode=mode)
 
 
@@ -197,17 +198,19 @@ def _stick_on_one_rail(ball: BallOnRails, state: State) -> State:
 
 
 def _with_slip(ball: BallOnRails, state: State, place: Place, slip: Array, spin: Scalar) -> RailMotion:
-    """Velocities with this slip and spin added at the only contact."""
-    return RailMotion(
-        along=state.v.along + slip[0],
-        tilt=state.v.tilt - place.kept * slip[1] / ball.radius,
-        turning=state.v.turning + spin * place.normals[0],
+    """Velocities after an impulse at the only contact that adds this slip and spin."""
+    here = place.touches
+    impulse = Reaction(
+        jnp.where(here[:, None], ball.mass / coupling(ball)[0] * slip, 0.0),
+        jnp.where(here, ball.inertia * spin, 0.0),
+        jnp.zeros((2, 2)),
     )
+    return jax.tree.map(jnp.add, state.v, forces.push(ball, place, impulse))
 
 
 def _tear_loose(ball: BallOnRails, state: State, index) -> State:
     """The only contact slips, a moment after friction has ceased to hold it."""
-    lands_in = jnp.where(state.v.tilt < 0.0, state.q.tilt / jnp.maximum(-state.v.tilt, 1e-300), jnp.inf)
+    lands_in = jnp.where(state.v.tilt < 0.0, state.q.tilt / jnp.maximum(-state.v.tilt, LEAST), jnp.inf)
     longest = jax.lax.stop_gradient(jnp.minimum(LONGEST_MOMENT, SOON * lands_in))
     held = hold_on(ball, state, functools.partial(_begin_slip, ball), 4 * ball.near_stick * ball.speed, longest)
     later, (first, last) = held.later, (held.first, held.last)
@@ -244,24 +247,8 @@ class _Beginning(eqx.Module):
 def _begin_slip(ball: BallOnRails, state: State) -> tuple[Scalar, _Beginning]:
     """How the only contact would begin to slip, with the size of its acceleration."""
     held = ball.contacts(state)
-    place, radius = held.place, jnp.ones(()) if ball.point else creep.spot_radius(ball)
-
-    def slip_and_rim(q, v):
-        motion = ball.contacts_of(state.replace(q=q, v=v)).motion
-        slip = jnp.sum(motion.slip, 0)
-        return slip if ball.point else jnp.append(slip, radius * jnp.sum(motion.spin))
-
-    def act(direction):
-        slip = jnp.where(place.touches[:, None], direction[:2], 0.0)
-        spin = place.motion.spin if ball.point else jnp.where(place.touches, direction[2] / radius, 0.0)
-        motion = ContactMotion(slip, spin, place.motion.rolling)
-        loose = forces.contacts_under(ball, place, state.v, motion)
-        moving = RailPlace(state.v.along, state.v.tilt, jnp.zeros(()))
-        _, gain = jax.jvp(slip_and_rim, (state.q, state.v), (moving, loose.acceleration))
-        drag = -jnp.sum(loose.reaction.force * slip)
-        if not ball.point:
-            drag = drag - jnp.sum(loose.reaction.spin_torque * spin)
-        return gain, (loose.acceleration, drag)
+    act = functools.partial(_slip_gain, ball, state, jnp.argmax(held.place.touches))
+    radius = _rim_radius(ball)
 
     force, torque = jnp.sum(held.reaction.force, 0), jnp.sum(held.reaction.spin_torque)
     slip, spin = _limit(ball, held).motion(-force, -torque)
@@ -269,6 +256,39 @@ def _begin_slip(ball: BallOnRails, state: State) -> tuple[Scalar, _Beginning]:
     direction, gain, (acceleration, drag) = begin_slip(act, guess / size(guess))
     gained = jax.tree.map(jnp.subtract, acceleration, held.acceleration)
     return size(gain), _Beginning(direction, gain, gained, drag)
+
+
+def _rim_radius(ball: BallOnRails) -> Scalar:
+    """Radius of the spot; 1 m for a point, which has none."""
+    return jnp.ones(()) if ball.point else creep.spot_radius(ball)
+
+
+def _slip_and_rim(ball: BallOnRails, motion: ContactMotion) -> Array:
+    """Slip of each contact, with the speed of the rim of a spot."""
+    if ball.point:
+        return motion.slip
+    return jnp.concatenate([motion.slip, creep.spot_radius(ball) * motion.spin[:, None]], -1)
+
+
+def _slip_gain(ball: BallOnRails, state: State, index: Array, speeds: Array) -> tuple[Array, tuple[RailMotion, Scalar]]:
+    """Accelerations of slip and rim of a contact that moves in the direction of these speeds.
+
+    With them the acceleration of the ball, and the power that friction takes from these speeds [W].
+    """
+
+    def slip_and_rim(q, v):
+        return _slip_and_rim(ball, ball.contacts_of(state.replace(q=q, v=v)).motion)[index]
+
+    place = ball.contacts_of(state)
+    slip = place.motion.slip.at[index].set(speeds[:2])
+    spin = place.motion.spin if ball.point else place.motion.spin.at[index].set(speeds[2] / _rim_radius(ball))
+    loose = forces.contacts_under(ball, place, state.v, ContactMotion(slip, spin, place.motion.rolling))
+    moving = RailPlace(state.v.along, state.v.tilt, jnp.zeros(()))
+    _, gain = jax.jvp(slip_and_rim, (state.q, state.v), (moving, loose.acceleration))
+    drag = -jnp.sum(loose.reaction.force[index] * slip[index])
+    if not ball.point:
+        drag = drag - loose.reaction.spin_torque[index] * spin[index]
+    return gain, (loose.acceleration, drag)
 
 
 def _limit(ball: BallOnRails, contacts: Contacts) -> PointLimit | SpotLimit:
@@ -300,7 +320,7 @@ def _run_out(ball: BallOnRails, state: State, index, variant) -> tuple[State, Bo
     """The last stretch before a stop: velocities go straight to zero together."""
     rate = ball.rate(state)
     scaled, gain = ball.speeds(state.v), ball.speeds(rate.v)
-    left = -jnp.sum(scaled * scaled) / jnp.minimum(jnp.sum(scaled * gain), -1e-300)
+    left = -jnp.sum(scaled * scaled) / jnp.minimum(jnp.sum(scaled * gain), -LEAST)
     q, ledger = (shift(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
     return state.replace(t=state.t + left, q=q, ledger=ledger), jnp.asarray(True), ()
 
@@ -310,19 +330,21 @@ def _run_out_slip(ball: BallOnRails, state: State, index) -> State:
     rate = ball.rate(state)
 
     def slip_at(q, v):
-        motion = ball.contacts_of(state.replace(q=q, v=v)).motion
-        rim = 0.0 if ball.point else creep.spot_radius(ball) * motion.spin[index]
-        return jnp.append(motion.slip[index], rim)
+        return _slip_and_rim(ball, ball.contacts_of(state.replace(q=q, v=v)).motion)[index]
 
     slip, gain = jax.jvp(slip_at, (state.q, state.v), (rate.q, rate.v))
-    left = -jnp.sum(slip * slip) / jnp.minimum(jnp.sum(slip * gain), -1e-300)
-    left = jnp.minimum(left, 10 * ball.near_stick * ball.speed / (forces.grip(ball) * ball.gravity + 1e-300))
+    longest = 10 * ball.near_stick * ball.speed / (forces.grip(ball) * ball.gravity + LEAST)
+    left = time_to_stop(slip, gain, Partial(_gain_alone, ball, state, index), longest)
     return state.replace(
         t=state.t + left,
         q=shift(state.q, rate.q, left),
         v=shift(state.v, rate.v, left),
         ledger=shift(state.ledger, rate.ledger, 0.5 * left),
     )
+
+
+def _gain_alone(ball: BallOnRails, state: State, index, speeds: Array) -> Array:
+    return _slip_gain(ball, state, index, speeds)[0]
 
 
 def _come_to_rest(ball: BallOnRails, state: State, known: tuple) -> State:
@@ -363,11 +385,7 @@ class _Look:
 
     def slip_left(self, state: State) -> Array:
         """Slip (and rim speed of a spot) over that at which a contact counts as come to rest."""
-        motion = self.ball.contacts_of(state).motion
-        speeds = motion.slip
-        if not self.ball.point:
-            rim = creep.spot_radius(self.ball) * motion.spin
-            speeds = jnp.concatenate([motion.slip, rim[:, None]], -1)
+        speeds = _slip_and_rim(self.ball, self.ball.contacts_of(state).motion)
         return size(speeds) / self.ball.speed - self.ball.near_stick
 
     def grip_left(self, state: State) -> Scalar:
@@ -389,9 +407,9 @@ class _Look:
         about_x, rolling, about_z = state.v.turning
         # Slip relaxes in about the time in which friction would take away the rim speed.
         rim = creep.spot_radius(ball) * jnp.sin(ball.half_angle) * rolling
-        time = rim / (forces.grip(ball) * ball.gravity + 1e-300)
+        time = rim / (forces.grip(ball) * ball.gravity + LEAST)
         lateral = ball.radius**2 * (about_x**2 + about_z**2)
-        share = (jnp.sum(off * off) * time * time + lateral) / (jnp.sum(ball.speeds(state.v) ** 2) + 1e-300)
+        share = (jnp.sum(off * off) * time * time + lateral) / (jnp.sum(ball.speeds(state.v) ** 2) + LEAST)
         undefined = jnp.where((momentum == 0.0) | (forces.grip(ball) == 0.0), 1.0, 0.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(ball.capture))
 

@@ -240,13 +240,24 @@ def _fixed_point(function, load: Pair) -> Pair:
 
 def acceleration(ball: BallOnRails, place: Place, reaction: Reaction) -> RailMotion:
     """Acceleration of the ball for given friction."""
-    turning = moment(place.normals, reaction.force, reaction.spin_torque, reaction.rolling_moment, ball.radius)
-    along = ball.gravity * jnp.sin(ball.slope) + jnp.sum(reaction.force[:, 0]) / ball.mass
-    aside = place.kept * jnp.sum(reaction.force[:, 1]) / ball.mass
     lean = place.kept * place.lean[0]
-    rising = -(aside + ball.gravity * jnp.cos(ball.slope) * jnp.sin(lean)) / ball.radius
-    tilt = jnp.where(place.one_rail, rising, 0.0)
-    return RailMotion(along, tilt, jnp.sum(turning, 0) / ball.inertia)
+    sinks = -ball.gravity * jnp.cos(ball.slope) * jnp.sin(lean) / ball.radius
+    pushed = push(ball, place, reaction)
+    return pushed.replace(
+        along=ball.gravity * jnp.sin(ball.slope) + pushed.along,
+        tilt=pushed.tilt + jnp.where(place.one_rail, sinks, 0.0),
+    )
+
+
+def push(ball: BallOnRails, place: Place, reaction: Reaction) -> RailMotion:
+    """Acceleration by friction alone; or, by an impulse of it, the change of the velocities."""
+    turning = moment(place.normals, reaction.force, reaction.spin_torque, reaction.rolling_moment, ball.radius)
+    aside = place.kept * jnp.sum(reaction.force[:, 1]) / ball.mass
+    return RailMotion(
+        jnp.sum(reaction.force[:, 0]) / ball.mass,
+        jnp.where(place.one_rail, -aside / ball.radius, 0.0),
+        jnp.sum(turning, 0) / ball.inertia,
+    )
 
 
 def along_rails(force: Pair) -> Reaction:

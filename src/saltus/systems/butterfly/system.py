@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.tree_util import Partial
 from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Parts, Quantity, Rate, State, part
+from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw, PointLimit, Reaction
 from saltus.numerics.trees import choose
@@ -28,12 +31,14 @@ from saltus.systems.ball_common import (
 )
 from saltus.systems.butterfly.track import Demand, Track, demand, in_space, outline_in_space, track
 from saltus.systems.butterfly.turning import AbstractTurning
+from saltus.systems.short_time import begin_slip, hold_on, time_to_stop
 
 Scalar = Float[Array, ""]
 
 MODES = ("slip", "forward", "backward", "stick")
 SLIP, FORWARD, BACKWARD, STICK = range(4)
 NEAR_REST = 1e-9  # slip and rim speed over sqrt(g r) at which a spot is tested for sticking
+LONGEST_STRETCH = 1e-6  # [s]; before they vanish
 ROUNDING = 1e-12  # slip over sqrt(g r) that counts as none: slip sets in without acceleration, so rounding could end it
 _SWEEPS = 12  # for the load of a spot that grows with it: friction across the edges is a small part of it
 LIFT_MESSAGE = "The ball lifted off the plates at t = {t:.6g} s."
@@ -98,7 +103,7 @@ class Butterfly(AbstractSystem):
     Args:
         mass: Mass, > 0 [kg].
         radius: Radius of the ball, > 0 [m].
-        half_angle: Angle of the contact normals from the middle plane, in [0, pi/2) [rad].
+        half_angle: Angle of the contact normals from the middle plane, in [0, pi/2), but not 0 with spots [rad].
         profile: Outline of the plates.
         turning: Angle of the plates over time.
         law: Friction law of both contacts.
@@ -130,6 +135,12 @@ class Butterfly(AbstractSystem):
         checks.positive("radius", self.radius)
         checks.positive("gravity", self.gravity)
         checks.between("half_angle", self.half_angle, 0.0, float(np.nextafter(np.pi / 2, 0)), "It is in radians.")
+        upright = checks.concrete(self.half_angle)
+        if not self.point and upright is not None and (upright == 0.0).any():
+            raise ValueError(
+                "`half_angle` must be > 0 for contacts with a spot, got 0.0: the ball would not spin about them, and a "
+                "spot would be a point. Use a law of point contact, such as Coulomb(mu)."
+            )
         self.profile.check_ball(self.effective_radius)
 
     @property
@@ -181,8 +192,7 @@ class Butterfly(AbstractSystem):
 
     def contacts(self, state: State) -> ButterflyContacts:
         """Loads, friction and accelerations in the present mode."""
-        place = track(self.profile, state.q.angle, self.effective_radius)
-        plates = self.turning.at(state.t)
+        place, plates = self._track(state), self.turning.at(state.t)
         asked = demand(place, state.v.speed, plates, self.gravity)
         turning = state.v.turning - plates[1]
         slip = state.v.speed - self.effective_radius * turning
@@ -198,6 +208,9 @@ class Butterfly(AbstractSystem):
             load, reaction = choose(state.mode == STICK, resting, self._sliding_spot(asked, slip, turning))
         gain = self._gain(asked, reaction)
         return ButterflyContacts(place, asked, load, reaction, gain, slip, turning)
+
+    def _track(self, state: State) -> Track:
+        return track(self.profile, state.q.angle, self.effective_radius)
 
     def _sliding_spot(self, asked: Demand, slip: Scalar, turning: Scalar) -> tuple[Scalar, Reaction]:
         """Load of one spot, which friction across the edges changes, and its friction."""
@@ -271,18 +284,17 @@ class Butterfly(AbstractSystem):
         """Lift-off, slip that ends, rolling that slips."""
         lift = Guard("lift_off", self._load, ends="left_domain", message=LIFT_MESSAGE)
         slips = Guard("slips", self._grip_left, lambda s: s.mode == STICK, jump=self._tear_loose)
-        held = self._hold_or_reverse
         if self.point:
-            moving = Guard("slip_ends", self._signed_slip, self._slides, jump=held)
+            moving = Guard("slip_ends", self._signed_slip, self._slides, jump=self._hold_or_reverse)
         else:
-            moving = Guard("sticks", self._until_it_sticks, lambda s: s.mode == SLIP, singular=True, jump=held)
+            moving = Guard("sticks", self._until_it_sticks, lambda s: s.mode == SLIP, singular=True, jump=self._stick)
         return lift, slips, moving
 
     def _slides(self, state: State) -> Array:
         return (state.mode == FORWARD) | (state.mode == BACKWARD)
 
     def _load(self, state: State) -> Scalar:
-        place = track(self.profile, state.q.angle, self.effective_radius)
+        place = self._track(state)
         return demand(place, state.v.speed, self.turning.at(state.t), self.gravity).load / self.gravity
 
     def _signed_slip(self, state: State) -> Scalar:
@@ -291,9 +303,20 @@ class Butterfly(AbstractSystem):
 
     def _slip_and_rim(self, state: State) -> Float[Array, "2"]:
         turning = state.v.turning - self.turning.at(state.t)[1]
-        slip = state.v.speed - self.effective_radius * turning
-        load = self.mass * self.gravity * jnp.ones_like(slip)
-        return jnp.stack([slip, self.law.radius(load) * jnp.sin(self.half_angle) * turning])
+        return self._at_contact(state.v.speed, turning)
+
+    def _at_contact(self, speed: Scalar, turning: Scalar) -> Float[Array, "2"]:
+        """Slip and rim speed of a ball that moves and turns so relative to the plates; or their rates."""
+        return jnp.stack([speed - self.effective_radius * turning, self._rim() * turning])
+
+    def _rim(self) -> Scalar:
+        """Rim speed of a spot per angular velocity [m]."""
+        return self.law.radius(self.mass * self.gravity) * jnp.sin(self.half_angle)
+
+    def _motion_with(self, state: State, slip_and_rim: Float[Array, "2"]) -> TrackMotion:
+        """The motion of a ball with this slip and rim speed of its spots."""
+        turning = slip_and_rim[1] / self._rim()
+        return TrackMotion(slip_and_rim[0] + self.effective_radius * turning, self.turning.at(state.t)[1] + turning)
 
     def _slip_left(self, state: State) -> Scalar:
         return size(self._slip_and_rim(state)) / self.speed - NEAR_REST
@@ -313,27 +336,58 @@ class Butterfly(AbstractSystem):
         return limit.margin(now.reaction.force, now.reaction.spin_torque) / (self.mass * self.gravity)
 
     def _tear_loose(self, state: State, index) -> State:
-        now = self.contacts(state)
         if self.point:
-            return state.replace(mode=jnp.where(now.reaction.force[0] < 0.0, FORWARD, BACKWARD))
-        # Off along the normal of the limit surface, with a speed that does not count.
+            return state.replace(mode=jnp.where(self.contacts(state).reaction.force[0] < 0.0, FORWARD, BACKWARD))
+        held = hold_on(self, state, self._begin_slip, 4 * NEAR_REST * self.speed)
+        later, ((way, first, _), (_, last, drag)) = held.later, (held.first, held.last)
+        gained, path = held.velocity(first, last), held.path(first, last)
+        # What is hardly accelerated is given a speed that does not count.
+        gained = gained + jnp.maximum(2 * NEAR_REST * self.speed - size(gained), 0.0) * way
+        place = self._track(later)
+        ahead = self._motion_with(later, path).speed / place.arc
+        q, v = ProfilePlace(later.q.angle + ahead), self._motion_with(later, gained)
+        loose, lost = later.replace(q=q, v=v, mode=jnp.asarray(SLIP)), size(path) * drag
+        given = sum(self._energies(loose, self._track(loose))) - sum(self._energies(later, place)) + lost
+        ledger = PlateWork(later.ledger.friction + lost, later.ledger.plates + given)
+        return loose.replace(ledger=ledger)
+
+    def _begin_slip(self, state: State) -> tuple[Scalar, tuple[Array, Array, Scalar]]:
+        """How spots that stick would begin to slip: size of the acceleration; direction, acceleration, power lost.
+
+        The last is per speed.
+        """
+        now = self.contacts(state)
         slip, spin = self.law.limit(now.load).motion(-now.reaction.force, -now.reaction.spin_torque)
-        tiny = 2 * NEAR_REST * self.speed
-        turning = -tiny * spin / jnp.sin(self.half_angle)
-        rate = self.turning.at(state.t)[1]
-        v = TrackMotion(tiny * slip[0] + self.effective_radius * turning, rate + turning)
-        return state.replace(v=v, mode=jnp.asarray(SLIP))
+        guess = jnp.stack([slip[0], -self._rim() * spin / jnp.sin(self.half_angle)])
+        way, gain, lost = begin_slip(functools.partial(_slip_gain, self, state), guess / size(guess))
+        return size(gain), (way, gain, lost)
 
     def _hold_or_reverse(self, state: State, index=0) -> State:
         if not self.point:
-            still = self._still(state)
-            return choose(self._grip_left(still) > 0.0, still, state)
+            return self._hold(state)
         rate = self.turning.at(state.t)[1]
         speed = state.v.speed
         rolling = state.replace(v=TrackMotion(speed, rate + speed / self.effective_radius))
         force = self.contacts(rolling.replace(mode=jnp.asarray(STICK))).reaction.force[0]
         sliding = jnp.where(force < 0.0, FORWARD, BACKWARD)
         return rolling.replace(mode=jnp.where(self._grip_left(rolling) > 0.0, STICK, sliding))
+
+    def _hold(self, state: State) -> State:
+        """Spots that slip no more stick, if friction can hold the ball."""
+        still = self._still(state)
+        return choose(self._grip_left(still) > 0.0, still, state)
+
+    def _stick(self, state: State, index) -> State:
+        """The last stretch before slip and spin of the spots vanish."""
+        rate, speeds = self.rate(state), self._slip_and_rim(state)
+        gain = self._at_contact(rate.v.speed, rate.v.turning - self.turning.at(state.t)[2])
+        left = time_to_stop(speeds, gain, Partial(_gain_alone, self, state), LONGEST_STRETCH)
+        q, ledger = (shift(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
+        return self._hold(state.replace(t=state.t + left, q=q, ledger=ledger))
+
+    def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
+        """The instant: spots that stick do so after the last stretch, those that slip are let go a moment later."""
+        return {"t": float(np.asarray(after.t if guard == "sticks" else before.t))}
 
     # ---- results --------------------------------------------------------------------------------------
 
@@ -353,14 +407,26 @@ class Butterfly(AbstractSystem):
         """Labels of axes and contacts."""
         return {"axis": list(AXES), "contact": ["plate y>0", "plate y<0"]}
 
+    def _centre(self, state: State, place: Track) -> tuple[Array, Array]:
+        """Position and velocity of the centre, in space."""
+        angle, rate, _ = self.turning.at(state.t)
+        tangent, normal = place.outline.tangent, place.outline.normal
+        centre = place.along * tangent + place.outward * normal
+        velocity = (state.v.speed + rate * place.outward) * tangent - rate * place.along * normal
+        return in_space(centre, angle), in_space(velocity, angle)
+
+    def _energies(self, state: State, place: Track) -> tuple[Scalar, Scalar]:
+        """Kinetic and potential energy [J]."""
+        position, velocity = self._centre(state, place)
+        kinetic = 0.5 * self.mass * jnp.sum(velocity**2) + 0.5 * self.inertia * state.v.turning**2
+        return kinetic, self.mass * self.gravity * position[2]
+
     def observe(self, state: State) -> dict[str, Array]:
         """Everything worth showing of one state; vectors are in space, not turning with the plates."""
-        now = self.contacts(state)
-        angle, rate, _ = self.turning.at(state.t)
+        now, angle = self.contacts(state), self.turning.at(state.t)[0]
         tangent, normal = now.track.outline.tangent, now.track.outline.normal
-        centre = now.track.along * tangent + now.track.outward * normal
-        velocity = (state.v.speed + rate * now.track.outward) * tangent - rate * now.track.along * normal
-        position, velocity = in_space(centre, angle), in_space(velocity, angle)
+        position, velocity = self._centre(state, now.track)
+        kinetic, potential = self._energies(state, now.track)
         S = jnp.sin(self.half_angle)
         mirror = jnp.array([1.0, -1.0])
         e1 = in_space(tangent, angle)
@@ -372,7 +438,6 @@ class Butterfly(AbstractSystem):
         force = now.reaction.force[0] * e1 + (mirror * now.reaction.force[1])[:, None] * e2
         rolling = (now.reaction.rolling_moment[1] * jnp.ones(2))[:, None] * e2
         turning = state.v.turning
-        kinetic = 0.5 * self.mass * jnp.sum(velocity**2) + 0.5 * self.inertia * turning**2
         pressed = jnp.where(now.load > 0.0, now.load, 1.0)
         return {
             "position": position,
@@ -386,7 +451,7 @@ class Butterfly(AbstractSystem):
             "friction_torque": mirror * now.reaction.spin_torque,
             "rolling_moment": rolling,
             "kinetic_energy": kinetic,
-            "potential_energy": self.mass * self.gravity * position[2],
+            "potential_energy": potential,
             "dissipated_energy": state.ledger.friction,
             "outline": outline_in_space(self.profile, angle),
             "plate_angle": angle,
@@ -395,6 +460,19 @@ class Butterfly(AbstractSystem):
             "supplied_energy": state.ledger.plates,
             "mode": state.mode,
         }
+
+
+def _slip_gain(ball: Butterfly, state: State, speeds: Float[Array, "2"]) -> tuple[Float[Array, "2"], Scalar]:
+    """Accelerations of slip and rim with friction against the direction of these speeds; its power, per speed [N]."""
+    slow = NEAR_REST * ball.speed  # so slow that it does not change the load
+    moving = state.replace(v=ball._motion_with(state, slow * speeds / size(speeds)), mode=jnp.asarray(SLIP))
+    rate = ball.rate(moving)
+    gain = ball._at_contact(rate.v.speed, rate.v.turning - ball.turning.at(state.t)[2])
+    return gain, rate.ledger.friction / slow
+
+
+def _gain_alone(ball: Butterfly, state: State, speeds: Float[Array, "2"]) -> Float[Array, "2"]:
+    return _slip_gain(ball, state, speeds)[0]
 
 
 @brief_program

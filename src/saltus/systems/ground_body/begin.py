@@ -74,11 +74,11 @@ def _begin(
     With `flies` the height is known to be positive.
     """
     flying, closing = _place(system, position, velocity, quaternion, angular_velocity, height)
-    leaving = checks.concrete(closing)
+    leaving, gravity, radius = (checks.concrete(number) for number in (closing, system.gravity, system.solid.radius()))
     if flies:
         return flying
-    if leaving is not None:
-        slow = 1e-9 * math.sqrt(float(system.gravity) * float(system.solid.radius()))  # of `speed`, nothing compiled
+    if leaving is not None and gravity is not None and radius is not None:
+        slow = 1e-9 * math.sqrt(gravity * radius)  # of `speed`, nothing compiled
         if leaving > slow:
             return flying
         return _begin_with_impact(system, flying) if leaving < -slow else _begin_in_contact(system, flying)

@@ -9,11 +9,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.tree_util import Partial
 from jaxtyping import Array
 
 from saltus.hybrid import Rate, State
 from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
+from saltus.laws.friction.limit import LEAST
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
 from saltus.numerics.trees import choose
@@ -42,7 +44,7 @@ from saltus.systems.ground_body.mechanics import (
     wrench,
 )
 from saltus.systems.ground_body.state import GroundMotion
-from saltus.systems.short_time import see_after_short_time
+from saltus.systems.short_time import see_after_short_time, time_to_stop
 
 if TYPE_CHECKING:
     from saltus.systems.ground_body.system import BodyOnGround
@@ -53,6 +55,7 @@ NUDGE = 1e-12  # [s]; what sets off from rest does so with the velocity that it 
 # too slow for that is given the rest of the speed: all of it is an error that counts as none.
 LONGEST_NUDGE = 3e-3
 CLEARLY = 4.0
+LONGEST_STRETCH = 1e-6  # [s]; before slip or turning vanishes
 HAIR = 1e-13  # of its coordinates [m]; how deep a body that hardly falls may be when it lands
 # A contact that loses its grip slips as time cubed and is let go after so long a path: earlier it would be too stiff.
 RELEASE_PATH = 1e-9  # [m]; at least
@@ -111,7 +114,7 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
     slides, turns = slipless & ~held[1], turnless & ~held[3]
 
     def motion_with(slip, turn, radius):
-        rim_turn = slip[2] / jnp.maximum(radius, 1e-300)
+        rim_turn = slip[2] / jnp.maximum(radius, LEAST)
         spins, spin = (turns, turn[2]) if system.point else (slides, rim_turn)
         return Motion(
             jnp.where(slides, slip[:2], own.slip),
@@ -248,8 +251,8 @@ def _moment(system: BodyOnGround, state: State, now: Wrench, slides: Array, turn
     slip_gain = now.gain[1:3]
     turn_gain = system.solid.radius() * (now.gain[3:6] if system.point else now.gain[3:5])
     slower = jnp.minimum(
-        jnp.where(slides, jnp.maximum(size(slip_gain), 1e-300), jnp.inf),
-        jnp.where(turns, jnp.maximum(size(turn_gain), 1e-300), jnp.inf),
+        jnp.where(slides, jnp.maximum(size(slip_gain), LEAST), jnp.inf),
+        jnp.where(turns, jnp.maximum(size(turn_gain), LEAST), jnp.inf),
     )
     longest = LONGEST_NUDGE * jnp.sqrt(system.precision)
     return jnp.clip(CLEARLY * near(system, state.v) / slower, NUDGE, longest)
@@ -268,11 +271,11 @@ def _set_off(system: BodyOnGround, state: State, begins: Departure) -> State:
     """
     sight = look(system, state)
     least, radius = CLEARLY * near(system, state.v), system.solid.radius()
-    rim = jnp.zeros(()) if system.point else system.spot_radius(jnp.maximum(begins.load, 1e-300), sight.touch)
+    rim = jnp.zeros(()) if system.point else system.spot_radius(jnp.maximum(begins.load, LEAST), sight.touch)
     slipping, turning = _beginning(system, begins.gain, rim)
     slip = jnp.where(begins.slides, _unit(slipping) * jnp.maximum(begins.moment * size(slipping), least), 0.0)
     turn = jnp.where(begins.turns, _unit(turning) * jnp.maximum(begins.moment * size(turning), least / radius), 0.0)
-    spin = turn[2] + slip[2] / jnp.maximum(rim, 1e-300)
+    spin = turn[2] + slip[2] / jnp.maximum(rim, LEAST)
     wanted = jnp.concatenate([jnp.zeros(1), slip[:2], turn[:2], spin[None]])
     v = state.v.add(*hold(system, sight, begins.stopped, wanted))
     q = state.q.lift(-sight.touch.height)
@@ -419,7 +422,8 @@ def stop(system: BodyOnGround, state: State, index: Array, variant: Array) -> tu
     """Slip (and with a spot the spin), or else the turning, has come to its end."""
     seen = see(system, state)
     left = jnp.where(
-        variant == SLIP, *(time_left(system, seen.sight, seen.forces, of_slip) for of_slip in (True, False))
+        variant == SLIP,
+        *(time_left(system, seen.sight, seen.forces, state.mode, of_slip) for of_slip in (True, False)),
     )
     after = _run_out(state, system.rate_by(state, seen), left)
     sight, slow = look(system, after), 2.0 * near(system, after.v)
@@ -429,16 +433,30 @@ def stop(system: BodyOnGround, state: State, index: Array, variant: Array) -> tu
     return after, jnp.asarray(True), Contact.of(slipless=slipless, turnless=(variant == TURNING) | turnless)
 
 
-def time_left(system: BodyOnGround, sight: Sight, now: Wrench, of_slip: bool) -> Array:
+def time_left(system: BodyOnGround, sight: Sight, now: Wrench, mode: Array, of_slip: bool) -> Array:
     """Time until the slip, or else the turning, vanishes: its components do so together, in a straight line [s]."""
+    radius = jnp.zeros(()) if system.point else system.spot_radius(jnp.maximum(now.load, LEAST), sight.touch)
+    speeds = system.slip_and_rim(sight, now.load) if of_slip else system.turning(sight)
+    act = Partial(_gain_with, system, sight, mode, radius, of_slip)
+    return time_to_stop(speeds, _gain_of(system, now, radius, of_slip), act, LONGEST_STRETCH)
+
+
+def _gain_of(system: BodyOnGround, now: Wrench, radius: Array, of_slip: bool) -> Array:
+    """Accelerations of slip and rim, or else of the turning."""
+    slipping, turning = _beginning(system, now.gain, radius)
     if of_slip:
-        speed, gain = system.slip_and_rim(sight, now.load), now.gain[1:3]
-        if not system.point:
-            gain = jnp.append(gain, system.spot_radius(jnp.maximum(now.load, 1e-300), sight.touch) * now.gain[5])
+        return slipping[:2] if system.point else slipping
+    return turning if system.point else turning[:2]
+
+
+def _gain_with(system: BodyOnGround, sight: Sight, mode: Array, radius: Array, of_slip: bool, speeds: Array) -> Array:
+    """The same if slip and rim, or else the turning, had these speeds."""
+    own = sight.contact_motion
+    if of_slip:
+        motion = Motion(speeds[:2], own.rolling, own.spin if system.point else speeds[2] / radius)
     else:
-        speed, gain = system.turning(sight), now.gain[3:6] if system.point else now.gain[3:5]
-    left = -jnp.sum(speed * speed) / jnp.minimum(jnp.sum(speed * gain), -1e-300)
-    return jnp.clip(left, 0.0, 1e-6)
+        motion = Motion(own.slip, speeds[:2], speeds[2] if system.point else own.spin)
+    return _gain_of(system, wrench(system, sight, mode, motion), radius, of_slip)
 
 
 def _run_out(state: State, rate: Rate, left: Array) -> State:
@@ -515,7 +533,7 @@ def _try_moment(
     longer = jnp.maximum(jnp.cbrt(6.0 * path / growth), jnp.sqrt(2.0 * CLEARLY * near(system, state.v) / growth))
     longer = jnp.clip(longer, 1e-6, jnp.minimum(1e-2, longest))
     # No longer than the ground presses: what holds on to it beyond that would be pulled.
-    shorter = moment * pressed / jnp.maximum(pressed - now.load, 1e-300)
+    shorter = moment * pressed / jnp.maximum(pressed - now.load, LEAST)
     coming = jnp.where(now.load > 0.0, jnp.where(i == 1, longer, moment), shorter)
     coming = jnp.where(i == 0, jnp.minimum(PROBE, longest), coming)
     use = jnp.where(less[0], grip_use(system, kept, sight), turn_use(system, kept, sight))
@@ -533,9 +551,9 @@ def _time_of_change(system: BodyOnGround, sight: Sight, now: Wrench, less: tuple
         now: Its forces.
         less: Whether it has no slip, and whether it does not turn.
     """
-    slip = size(sight.slip) / jnp.maximum(size(now.gain[1:3]), 1e-300)
+    slip = size(sight.slip) / jnp.maximum(size(now.gain[1:3]), LEAST)
     gain = now.gain[3:6] if system.point else now.gain[3:5]
-    turning = size(system.turning(sight)) / jnp.maximum(size(gain), 1e-300)
+    turning = size(system.turning(sight)) / jnp.maximum(size(gain), LEAST)
     turns = ~less[1] & system.resisted
     return jnp.minimum(jnp.where(less[0], jnp.inf, slip), jnp.where(turns, turning, jnp.inf))
 

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 from saltus.contacts.ground import FacingMotion, GroundTouch, facing_motion, ground_touch
 from saltus.laws.friction import PointLimit
 from saltus.laws.friction.base import direction
+from saltus.laws.friction.limit import LEAST
 from saltus.numerics import rotation
 from saltus.numerics.components import Sym, Turn, Vec
 from saltus.systems.ball_common import size
@@ -286,10 +287,10 @@ def _ease_turning(
     across = jnp.eye(n) - jnp.outer(ahead, ahead)
     pull = jnp.maximum(load, 0.0) * system.resistance(jnp.ones(()), sight.touch)
     response = pull * mobility[3 : 3 + n, 3 : 3 + n]
-    most = jnp.sqrt(jnp.maximum(jnp.trace(response), 1e-300) / system.precision)
+    most = jnp.sqrt(jnp.maximum(jnp.trace(response), LEAST) / system.precision)
     # The moment over the turning; smooth where the bound begins to matter.
-    slow = most * speed / jnp.maximum(jnp.trace(response), 1e-300)
-    moment = jnp.maximum(1.0 - slow, 0.0) ** 2 / (most * jnp.maximum(speed, 1e-300))
+    slow = most * speed / jnp.maximum(jnp.trace(response), LEAST)
+    moment = jnp.maximum(1.0 - slow, 0.0) ** 2 / (most * jnp.maximum(speed, LEAST))
     matrix = jnp.eye(n) + moment * (across @ response @ across)
     aside = solve_backwards(matrix, (moment * (across @ gain[3 : 3 + n]))[:, None])[:, 0]
     turned = turning + speed * (across @ aside)
@@ -389,7 +390,7 @@ def hold(system: BodyOnGround, sight: Sight, held: Array, speeds: Array | None =
 
 def grip_use(system: BodyOnGround, now: Wrench, sight: Sight) -> Array:
     """Share of the friction that a contact without slip uses; it slips at 1."""
-    load = jnp.maximum(now.load, 1e-300)
+    load = jnp.maximum(now.load, LEAST)
     law = system.law_under(load, sight.touch)
     limit = PointLimit(law.capacity(load)) if system.point else law.limit(load)
     return limit.use(now.force, now.torque)
@@ -397,6 +398,6 @@ def grip_use(system: BodyOnGround, now: Wrench, sight: Sight) -> Array:
 
 def turn_use(system: BodyOnGround, now: Wrench, sight: Sight) -> Array:
     """Share of the resistance to rolling that a body which does not turn uses; it turns at 1."""
-    load = jnp.maximum(now.load, 1e-300)
+    load = jnp.maximum(now.load, LEAST)
     turned = jnp.append(now.moment, now.torque) if system.point else now.moment
-    return size(turned) / jnp.maximum(system.resistance(load, sight.touch) * load, 1e-300)
+    return size(turned) / jnp.maximum(system.resistance(load, sight.touch) * load, LEAST)

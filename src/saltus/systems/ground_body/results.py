@@ -122,7 +122,7 @@ def event_data(system: BodyOnGround, guard: str, index: int, before: State, afte
 
 @brief_program
 def _stop_time(system: BodyOnGround, before: State, of_slip: bool):
-    return before.t + jumps.time_left(system, *system.contact_and_forces(before), of_slip)
+    return before.t + jumps.time_left(system, *system.contact_and_forces(before), before.mode, of_slip)
 
 
 @brief_program

@@ -15,6 +15,7 @@ from saltus.contacts.ground import GroundTouch
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.hybrid.guard import StagedJump, once
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
+from saltus.laws.friction.limit import LEAST
 from saltus.laws.impact import AbstractImpactLaw
 from saltus.numerics import rotation
 from saltus.programs.arrays import numbers as number
@@ -173,8 +174,8 @@ class BodyOnGround(AbstractSystem):
     def hertz_radius(load: Array, touch: GroundTouch, modulus: Array) -> Array:
         """Radius of the circle with the area of Hertz's ellipse, nearly: from the geometric mean of the curvatures."""
         # Curvature of the body less that of the hollow, K = W^-1 - S = W^-1 (1 - W S).
-        product = touch.follow_determinant / jnp.maximum(touch.radii.determinant(), 1e-300)
-        return jnp.cbrt(0.75 * load / modulus * jax.lax.rsqrt(jnp.maximum(product, 1e-300)))
+        product = touch.follow_determinant / jnp.maximum(touch.radii.determinant(), LEAST)
+        return jnp.cbrt(0.75 * load / modulus * jax.lax.rsqrt(jnp.maximum(product, LEAST)))
 
     def spot_radius(self, load: Array, touch: GroundTouch) -> Array:
         """Radius of the contact spot [m]."""
@@ -185,7 +186,7 @@ class BodyOnGround(AbstractSystem):
         if self.point:
             return self.lever(touch)
         law = self.law_under(load, touch)
-        return self.lever(touch) + law.rolling_capacity(load) / jnp.maximum(load, 1e-300)
+        return self.lever(touch) + law.rolling_capacity(load) / jnp.maximum(load, LEAST)
 
     @property
     def has_friction(self) -> Array:
@@ -383,7 +384,7 @@ class BodyOnGround(AbstractSystem):
         """Slip and the speed of the spot's rim by spin, which vanish together [m s-1]; slip alone at a point."""
         if self.point:
             return sight.slip
-        radius = self.spot_radius(jnp.maximum(load, 1e-300), sight.touch)
+        radius = self.spot_radius(jnp.maximum(load, LEAST), sight.touch)
         return jnp.append(sight.slip, radius * sight.spin)
 
     def _grip_left(self, sight: Sight, now: Wrench) -> Array:
