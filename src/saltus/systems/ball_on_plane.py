@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.tree_util import Partial
 from jaxtyping import Array, Float
 
 from saltus import checks
@@ -29,6 +30,7 @@ from saltus.systems.ball_common import (
     size,
     spot_law,
 )
+from saltus.systems.short_time import time_to_stop
 
 Scalar = Float[Array, ""]
 
@@ -300,7 +302,7 @@ class BallOnPlane(AbstractSystem):
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
 
     def _rolls(self, state: State, index) -> State:
-        return self._begin_rolling(_run_out(self, state, self._slip_and_rim))
+        return self._begin_rolling(_run_out(self, state, self._slip_and_rim, _gain_of_slip))
 
     def _slips(self, state: State, index) -> State:
         return state.replace(mode=jnp.asarray(SLIP))
@@ -312,7 +314,7 @@ class BallOnPlane(AbstractSystem):
         return self._begin_rolling(_without_spin(state))
 
     def _rests(self, state: State, index) -> State:
-        return self._begin_rolling(_run_out(self, state, lambda v: v.centre))
+        return self._begin_rolling(_run_out(self, state, lambda v: v.centre, _gain_of_rolling))
 
     def _pivots(self, state: State, index) -> State:
         return self._is_kept_from_rolling(state)
@@ -416,21 +418,33 @@ def _settle(ball: BallOnPlane, state: State) -> State:
     return same_types(state, choose(ends, ball._begin_rolling(state), slips))
 
 
-def _run_out(ball: BallOnPlane, state: State, speeds) -> State:
-    """The last stretch before some speeds vanish together, which they do in a straight line."""
+def _run_out(ball: BallOnPlane, state: State, speeds, act) -> State:
+    """The last stretch before some speeds vanish together; `act(ball, state, speeds)` gives the rates of others."""
     rate = ball.rate(state)
-    now, gain = speeds(state.v), speeds(rate.v)
-    left = -jnp.sum(now * now) / jnp.minimum(jnp.sum(now * gain), -LEAST)
     # A spot much smaller than the ball is slow to brake its spin.
     slow = 1.0 if ball.point else 1.0 + (ball.radius / ball.law.radius(ball.load)) ** 2
     longest = 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.capacity / ball.load + 1e-9, 1.0)
-    left = jnp.clip(left, 0.0, slow * longest)
+    left = time_to_stop(speeds(state.v), speeds(rate.v), Partial(act, ball, state), slow * longest)
     return state.replace(
         t=state.t + left,
         q=state.q.replace(centre=state.q.centre + left * (rate.q.centre + 0.5 * left * rate.v.centre)),
         v=shift(state.v, rate.v, left),
         ledger=shift(state.ledger, rate.ledger, 0.5 * left),
     )
+
+
+def _gain_of_slip(ball: BallOnPlane, state: State, speeds: Array) -> Array:
+    """Accelerations of slip and rim where they have these speeds."""
+    v = state.v.replace(centre=state.v.centre + speeds[:2] - ball.motion(state.v).slip)
+    if not ball.point:
+        v = v.replace(spin=speeds[2] / ball.law.radius(ball.load))
+    return ball._slip_and_rim(ball.rate(state.replace(v=v)).v)
+
+
+def _gain_of_rolling(ball: BallOnPlane, state: State, speeds: Array) -> Array:
+    """Acceleration of the centre where the ball rolls with this velocity."""
+    rolling = jnp.stack([-speeds[1], speeds[0]]) / ball.radius
+    return ball.rate(state.replace(v=state.v.replace(centre=speeds, rolling=rolling))).v.centre
 
 
 def _without_spin(state: State) -> State:

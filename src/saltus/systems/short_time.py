@@ -79,10 +79,9 @@ def _differentiate_time_to_stop(primals, tangents) -> tuple[Array, Array | None]
         return left, None
     length = jnp.sqrt(jnp.sum(speeds * speeds))
     ahead, limit, _ = begin_slip(lambda way: (act(way), ()), speeds / length)
-    way = jnp.linalg.solve(jax.jacfwd(act)(ahead).T - jnp.outer(ahead, limit), ahead)
+    # By least squares: speeds that are always zero, such as that of the rim of a point, leave a row of zeros.
+    way = jnp.linalg.lstsq(jax.jacfwd(act)(ahead).T - jnp.outer(ahead, limit), ahead)[0]
     way = -way / jnp.sum(way * gain)
-    straight = -speeds / jnp.sum(speeds * gain)
-    way = jnp.where(jnp.isfinite(way).all(), way, straight)
     return left, jax.lax.stop_gradient(way) @ change
 
 

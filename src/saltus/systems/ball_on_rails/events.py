@@ -43,6 +43,7 @@ NEAR_REST = 1e-8  # speed over sqrt(g r) from which a stop is extrapolated: the 
 SINGULAR = 1e-6  # determinant of the loads at which the ball counts as jammed: they are a million weights
 
 AT_ONCE = 1e-12  # [s]
+LONGEST_STRETCH = 1e-4  # [s]; before everything stops
 SOON = 0.3  # share of the time to a landing within which a contact that tears loose is let go
 LANDS, SETTLES = range(2)  # how a ball comes down on both rails: at one landing, or after ever quicker ones
 
@@ -319,10 +320,16 @@ def _as_it_is(ball: BallOnRails, state: State, index, variant) -> tuple[State, B
 def _run_out(ball: BallOnRails, state: State, index, variant) -> tuple[State, Bool[Array, ""], tuple]:
     """The last stretch before a stop: velocities go straight to zero together."""
     rate = ball.rate(state)
-    scaled, gain = ball.speeds(state.v), ball.speeds(rate.v)
-    left = -jnp.sum(scaled * scaled) / jnp.minimum(jnp.sum(scaled * gain), -LEAST)
+    act = Partial(_gain_at, ball, state)
+    left = time_to_stop(ball.speeds(state.v), ball.speeds(rate.v), act, LONGEST_STRETCH)
     q, ledger = (shift(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
     return state.replace(t=state.t + left, q=q, ledger=ledger), jnp.asarray(True), ()
+
+
+def _gain_at(ball: BallOnRails, state: State, speeds: Array) -> Array:
+    """Accelerations of a ball that moves with these speeds."""
+    turning = speeds[1:] / ball.radius
+    return ball.speeds(ball.rate(state.replace(v=RailMotion(speeds[0], turning[0], turning[1:]))).v)
 
 
 def _run_out_slip(ball: BallOnRails, state: State, index) -> State:
