@@ -281,14 +281,17 @@ class Butterfly(AbstractSystem):
     # ---- events ---------------------------------------------------------------------------------------
 
     def guards(self) -> tuple[Guard, ...]:
-        """Lift-off, slip that ends, rolling that slips."""
+        """Lift-off, slip that ends or turns round, rolling that slips."""
         lift = Guard("lift_off", self._load, ends="left_domain", message=LIFT_MESSAGE)
         slips = Guard("slips", self._grip_left, lambda s: s.mode == STICK, jump=self._tear_loose)
         if self.point:
-            moving = Guard("slip_ends", self._signed_slip, self._slides, jump=self._hold_or_reverse)
-        else:
-            moving = Guard("sticks", self._until_it_sticks, lambda s: s.mode == SLIP, singular=True, jump=self._stick)
-        return lift, slips, moving
+            return lift, slips, Guard("slip_ends", self._signed_slip, self._slides, jump=self._hold_or_reverse)
+
+        def by_spots(name, value, jump):
+            return Guard(name, value, lambda s: s.mode == SLIP, singular=True, jump=jump)
+
+        sticks = by_spots("sticks", self._until_it_sticks, self._stick)
+        return lift, slips, sticks, by_spots("reverses", self._until_it_reverses, self._reverse)
 
     def _slides(self, state: State) -> Array:
         return (state.mode == FORWARD) | (state.mode == BACKWARD)
@@ -324,6 +327,10 @@ class Butterfly(AbstractSystem):
     def _until_it_sticks(self, state: State) -> Scalar:
         """Slip and rim speed that are left, unless friction cannot hold the ball: then they pass through zero."""
         return jnp.maximum(self._slip_left(state), -self._grip_left(self._still(state)))
+
+    def _until_it_reverses(self, state: State) -> Scalar:
+        """The same where friction cannot hold the ball."""
+        return jnp.maximum(self._slip_left(state), self._grip_left(self._still(state)))
 
     def _still(self, state: State) -> State:
         """The state with a ball that sticks to the plates by its spots."""
@@ -378,16 +385,18 @@ class Butterfly(AbstractSystem):
         return choose(self._grip_left(still) > 0.0, still, state)
 
     def _stick(self, state: State, index) -> State:
-        """The last stretch before slip and spin of the spots vanish."""
-        rate, speeds = self.rate(state), self._slip_and_rim(state)
-        gain = self._at_contact(rate.v.speed, rate.v.turning - self.turning.at(state.t)[2])
-        left = time_to_stop(speeds, gain, Partial(_gain_alone, self, state), LONGEST_STRETCH)
-        q, ledger = (shift(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
-        return self._hold(state.replace(t=state.t + left, q=q, ledger=ledger))
+        """Slip and spin of the spots have vanished, and friction holds the ball."""
+        return self._hold(_run_out(self, state))
+
+    def _reverse(self, state: State, index) -> State:
+        """Slip and spin of the spots have vanished, and begin again at once: friction cannot hold the ball."""
+        return self._tear_loose(self._still(_run_out(self, state)), index)
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """The instant: spots that stick do so after the last stretch, those that slip are let go a moment later."""
-        return {"t": float(np.asarray(after.t if guard == "sticks" else before.t))}
+        """The instant: a stop is after the last stretch, and what slips is let go a moment later."""
+        if guard == "sticks":
+            return {"t": float(after.t)}
+        return {"t": float(_stop_time(self, before))} if guard == "reverses" else {}
 
     # ---- results --------------------------------------------------------------------------------------
 
@@ -473,6 +482,20 @@ def _slip_gain(ball: Butterfly, state: State, speeds: Float[Array, "2"]) -> tupl
 
 def _gain_alone(ball: Butterfly, state: State, speeds: Float[Array, "2"]) -> Float[Array, "2"]:
     return _slip_gain(ball, state, speeds)[0]
+
+
+def _run_out(ball: Butterfly, state: State) -> State:
+    """The last stretch before slip and spin of the spots vanish."""
+    rate, speeds = ball.rate(state), ball._slip_and_rim(state)
+    gain = ball._at_contact(rate.v.speed, rate.v.turning - ball.turning.at(state.t)[2])
+    left = time_to_stop(speeds, gain, Partial(_gain_alone, ball, state), LONGEST_STRETCH)
+    q, ledger = (shift(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
+    return state.replace(t=state.t + left, q=q, ledger=ledger)
+
+
+@brief_program
+def _stop_time(ball: Butterfly, state: State) -> Scalar:
+    return _run_out(ball, state).t
 
 
 @brief_program
