@@ -8,11 +8,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.tree_util import Partial
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from saltus import checks
 from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import AbstractSystem, Guard, Parts, Quantity, Rate, State, part
+from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
@@ -30,12 +31,14 @@ from saltus.systems.ball_common import (
     size,
     spot_law,
 )
-from saltus.systems.short_time import time_to_stop
+from saltus.systems.short_time import begin_slip, time_to_stop
 
 Scalar = Float[Array, ""]
 
 MODES = ("slip", "spin_left", "spin_right", "roll", "pivot", "rest")
 SLIP, SPIN_LEFT, SPIN_RIGHT, ROLL, PIVOT, REST = range(6)
+CLEARLY = 4.0  # how many times as fast as what counts as none a motion is when it is told to have begun
+LONGEST_MOMENT = 1e-6  # [s]; but no later
 NEAR_REST = 1e-9  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
 LAST_MOMENT = 30.0  # of a pivot: with so many times that speed, the errors of slip decide on its direction
 _NEWTON_STEPS = 5
@@ -242,8 +245,9 @@ class BallOnPlane(AbstractSystem):
 
     def guards(self) -> tuple[Guard, ...]:
         """Slip that ends, rolling that slips, spin that ends, rest."""
+        rolls = StagedJump(self, _end_slip, _set_off)
         guards = [
-            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=self._rolls),
+            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=rolls),
             Guard("slips", self._grip_left, lambda s: s.mode == ROLL, jump=self._slips),
         ]
         if not self.point and not self.shifted:
@@ -254,10 +258,11 @@ class BallOnPlane(AbstractSystem):
         if self.shifted:
             guards += [
                 Guard("rests", self._rolling_left, lambda s: s.mode == ROLL, singular=True, jump=self._rests),
-                Guard("pivots", self._turning_left, lambda s: s.mode == SLIP, singular=True, jump=self._pivots),
+                Guard("pivots", self._turning_left, lambda s: s.mode == SLIP, singular=True,
+                      jump=StagedJump(self, _end_turning, _set_off)),
                 Guard("sets_off", self._pivot_left, lambda s: s.mode == PIVOT, jump=self._slips),
-                Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True, jump=self._rolls),
-            ]
+                Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True, jump=rolls),
+            ]  # fmt: skip
         return tuple(guards)
 
     def _slip_left(self, state: State) -> Scalar:
@@ -301,9 +306,6 @@ class BallOnPlane(AbstractSystem):
         undefined = jnp.where(spins & (self.capacity > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
 
-    def _rolls(self, state: State, index) -> State:
-        return self._begin_rolling(_run_out(self, state, self._slip_and_rim, _gain_of_slip))
-
     def _slips(self, state: State, index) -> State:
         return state.replace(mode=jnp.asarray(SLIP))
 
@@ -314,10 +316,7 @@ class BallOnPlane(AbstractSystem):
         return self._begin_rolling(_without_spin(state))
 
     def _rests(self, state: State, index) -> State:
-        return self._begin_rolling(_run_out(self, state, lambda v: v.centre, _gain_of_rolling))
-
-    def _pivots(self, state: State, index) -> State:
-        return self._is_kept_from_rolling(state)
+        return self._begin_rolling(_run_out(self, state, ROLLING))
 
     def _is_kept_from_rolling(self, state: State) -> State:
         """A ball that slips but does not roll pivots, if a shift of the pressure can keep it from rolling."""
@@ -327,6 +326,11 @@ class BallOnPlane(AbstractSystem):
 
     def _begin_rolling(self, state: State) -> State:
         """Slip and spin have ended: the ball rolls if friction can hold it, and rests if resistance can."""
+        rolls, held = self._try_rolling(state)
+        return choose(held, rolls, (state if self.point else _without_spin(state)).replace(mode=jnp.asarray(SLIP)))
+
+    def _try_rolling(self, state: State) -> tuple[State, Bool[Array, ""]]:
+        """The ball without slip and spin, rolling or at rest; and whether friction holds it so."""
         slip = self.motion(state.v).slip
         if not self.point:
             state = _without_spin(state)
@@ -337,8 +341,7 @@ class BallOnPlane(AbstractSystem):
         spinning = jnp.abs(rolls.v.spin) > 0.0
         stops = rolls.replace(v=jax.tree.map(jnp.zeros_like, rolls.v), mode=jnp.asarray(REST))
         rolls = choose(still & ~steep & ~spinning, stops, rolls)
-        held = size(self.rolling_reaction(self.motion(rolls.v)).force) <= self.capacity
-        return choose(held, rolls, state.replace(mode=jnp.asarray(SLIP)))
+        return rolls, size(self.rolling_reaction(self.motion(rolls.v)).force) <= self.capacity
 
     def _push(self, velocity: BallMotion, push: Float[Array, "2"]) -> BallMotion:
         """The motion after an impulse at the contact that changes the velocity of the centre by `push`."""
@@ -406,8 +409,9 @@ class BallOnPlane(AbstractSystem):
         }
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """The instant, after the last stretch."""
-        return {"t": float(after.t)}
+        """The instant, after the last stretch; what begins again at once is let go a moment later."""
+        again = guard in ENDING and int(after.mode) == SLIP
+        return {"t": float(_stop_time(self, before, ENDING[guard]) if again else after.t)}
 
 
 @brief_program
@@ -418,13 +422,41 @@ def _settle(ball: BallOnPlane, state: State) -> State:
     return same_types(state, choose(ends, ball._begin_rolling(state), slips))
 
 
-def _run_out(ball: BallOnPlane, state: State, speeds, act) -> State:
-    """The last stretch before some speeds vanish together; `act(ball, state, speeds)` gives the rates of others."""
+SLIPPING, TURNING, ROLLING = range(3)  # speeds that vanish together: of slip and rim, of turning, of the centre
+ENDING = {"rolls": SLIPPING, "pivot_ends": SLIPPING, "pivots": TURNING}
+
+
+def _speeds(ball: BallOnPlane, velocity: BallMotion, which: int) -> Array:
+    """The speeds of a motion that vanish together; or their rates [m/s]."""
+    if which == SLIPPING:
+        return ball._slip_and_rim(velocity)
+    return ball.radius * velocity.rolling if which == TURNING else velocity.centre
+
+
+def _with_speeds(ball: BallOnPlane, velocity: BallMotion, which: int, speeds: Array) -> BallMotion:
+    """The motion with other ones; turning that changes leaves the slip as it is, and rolling is without."""
+    slip = ball.motion(velocity).slip
+    if which == SLIPPING:
+        spin = velocity.spin if ball.point else speeds[2] / ball.law.radius(ball.load)
+        return velocity.replace(centre=velocity.centre + speeds[:2] - slip, spin=spin)
+    rolling = speeds / ball.radius if which == TURNING else jnp.stack([-speeds[1], speeds[0]]) / ball.radius
+    moved = BallMotion(jnp.zeros(2), rolling, velocity.spin)
+    return moved.replace(centre=(slip if which == TURNING else 0.0) - ball.motion(moved).slip)
+
+
+def _gain_with(ball: BallOnPlane, state: State, which: int, speeds: Array) -> Array:
+    """Accelerations of these speeds where they are these."""
+    return _speeds(ball, ball.rate(state.replace(v=_with_speeds(ball, state.v, which, speeds))).v, which)
+
+
+def _run_out(ball: BallOnPlane, state: State, which: int) -> State:
+    """The last stretch before some speeds vanish together."""
     rate = ball.rate(state)
     # A spot much smaller than the ball is slow to brake its spin.
     slow = 1.0 if ball.point else 1.0 + (ball.radius / ball.law.radius(ball.load)) ** 2
     longest = 100 * NEAR_REST * ball.speed / ball.gravity / jnp.minimum(ball.capacity / ball.load + 1e-9, 1.0)
-    left = time_to_stop(speeds(state.v), speeds(rate.v), Partial(act, ball, state), slow * longest)
+    now, gain = (_speeds(ball, motion, which) for motion in (state.v, rate.v))
+    left = time_to_stop(now, gain, Partial(_gain_with, ball, state, which), slow * longest)
     return state.replace(
         t=state.t + left,
         q=state.q.replace(centre=state.q.centre + left * (rate.q.centre + 0.5 * left * rate.v.centre)),
@@ -433,18 +465,46 @@ def _run_out(ball: BallOnPlane, state: State, speeds, act) -> State:
     )
 
 
-def _gain_of_slip(ball: BallOnPlane, state: State, speeds: Array) -> Array:
-    """Accelerations of slip and rim where they have these speeds."""
-    v = state.v.replace(centre=state.v.centre + speeds[:2] - ball.motion(state.v).slip)
-    if not ball.point:
-        v = v.replace(spin=speeds[2] / ball.law.radius(ball.load))
-    return ball._slip_and_rim(ball.rate(state.replace(v=v)).v)
+@brief_program
+def _stop_time(ball: BallOnPlane, state: State, which: int) -> Scalar:
+    return _run_out(ball, state, which).t
 
 
-def _gain_of_rolling(ball: BallOnPlane, state: State, speeds: Array) -> Array:
-    """Acceleration of the centre where the ball rolls with this velocity."""
-    rolling = jnp.stack([-speeds[1], speeds[0]]) / ball.radius
-    return ball.rate(state.replace(v=state.v.replace(centre=speeds, rolling=rolling))).v.centre
+def _end_slip(ball: BallOnPlane, state: State, index, variant) -> tuple[State, Bool[Array, ""], Array]:
+    """Slip and rim speed have vanished: the ball rolls, if friction can hold it."""
+    rolls, held = ball._try_rolling(_run_out(ball, state, SLIPPING))
+    return rolls.replace(mode=jnp.where(held, rolls.mode, SLIP)), ~held, jnp.asarray(SLIPPING)
+
+
+def _end_turning(ball: BallOnPlane, state: State, index, variant) -> tuple[State, Bool[Array, ""], Array]:
+    """A ball that slips turns no more: it pivots, if a shift of the pressure can keep it from rolling."""
+    ended = _run_out(ball, state, TURNING)
+    still = ended.replace(v=_with_speeds(ball, ended.v, TURNING, jnp.zeros(2)), mode=jnp.asarray(PIVOT))
+    held = ball._shift_left(still) > 0.0
+    return still.replace(mode=jnp.where(held, PIVOT, SLIP)), ~held, jnp.asarray(TURNING)
+
+
+def _set_off(ball: BallOnPlane, state: State, which: Array) -> State:
+    """What has vanished begins again at once; it is told a moment later, when it clearly moves."""
+    return jax.lax.cond(
+        which == SLIPPING, lambda: _begin_again(ball, state, SLIPPING), lambda: _begin_again(ball, state, TURNING)
+    )
+
+
+def _begin_again(ball: BallOnPlane, state: State, which: int) -> State:
+    def act(speeds):
+        return _gain_with(ball, state, which, speeds), ()
+
+    # Without friction against it, it would begin so.
+    free = _speeds(ball, ball.rate(state).v, which)
+    slow = NEAR_REST * ball.speed
+    way, gain, _ = begin_slip(act, free / jnp.maximum(size(free), LEAST))
+    moment = jax.lax.stop_gradient(jnp.minimum(CLEARLY * slow / jnp.maximum(size(gain), LEAST), LONGEST_MOMENT))
+    rate = ball.rate(state.replace(v=_with_speeds(ball, state.v, which, slow * way)))
+    short = jnp.maximum(2 * slow - moment * size(gain), 0.0)  # a speed that does not count
+    begun = _with_speeds(ball, state.v, which, short * way)
+    q, v, ledger = shift((state.q, begun, state.ledger), (rate.q, rate.v, rate.ledger), moment)
+    return State(state.t + moment, q, v, ledger, state.mode)
 
 
 def _without_spin(state: State) -> State:
