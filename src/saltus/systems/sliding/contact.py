@@ -24,6 +24,9 @@ PerRod = Float[Array, " r"]
 
 SLIP, PULLED, STICK, FREE, GONE = range(5)
 MODE_NAMES = ("slip", "pulled", "stick", "free", "gone")
+# [m/s]; friction turns a slower mass into its direction within no time, which steps follow but their derivatives do
+# not: they would keep, or magnify, what dies away.
+TURNS_AT_ONCE = 1e-7
 
 
 class RodLedger(Parts):
@@ -57,8 +60,9 @@ class Places(eqx.Module):
 
     @property
     def heading(self) -> Vec:
-        """Unit velocity of each mass; zero at rest."""
-        return self.velocity * self.velocity.inverse_length()
+        """Unit velocity of each mass; zero at rest. Derivatives take that of a slow mass as given (`TURNS_AT_ONCE`)."""
+        slow, way = self.speed < TURNS_AT_ONCE, self.velocity * self.velocity.inverse_length()
+        return way.map(lambda part: jnp.where(slow, jax.lax.stop_gradient(part), part))
 
     def along_surface(self, vectors: Vec) -> Vec:
         """The tangential parts of vectors."""

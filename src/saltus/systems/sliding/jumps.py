@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.tree_util import Partial
 from jaxtyping import Array, Bool
 
 from saltus import checks
 from saltus.hybrid import State
 from saltus.laws.friction.weakened import WeakenedFriction
 from saltus.numerics.trees import choose
-from saltus.systems.short_time import after_short_time, hold_on
-from saltus.systems.sliding.contact import FREE, GONE, PULLED, SLIP, STICK, constrained_change, rod_geometry
+from saltus.systems.short_time import after_short_time, hold_on, time_to_stop
+from saltus.systems.sliding.contact import (
+    FREE,
+    GONE,
+    PULLED,
+    SLIP,
+    STICK,
+    TURNS_AT_ONCE,
+    constrained_change,
+    rod_geometry,
+)
 from saltus.systems.sliding.stick import Onset, onset
 
 if TYPE_CHECKING:
@@ -44,10 +54,11 @@ def halt(system: SlidingMasses, state: State, index) -> tuple[State, Bool[Array,
     """The instant at which a mass has come to a stop, as if it were held from there on; and which stop with it."""
     where, now = system.places(state), system.forces(state)
     stops = _which_stop_with(system, state, index)
-    slowing = -now.motion.dot(where.heading)
-    rest = where.speed[index] / jnp.where(slowing[index] > 0.0, slowing[index], jnp.inf)
-
     v, a = system.columns(where.velocity), system.columns(now.motion)
+    slows = now.motion.dot(where.heading)[index] < 0.0
+    rest = time_to_stop(v[index], a[index], Partial(_gain_with, system, state, index), jnp.inf)
+    rest = jnp.where(slows, rest, 0.0)
+
     still = stops[:, None] | (state.mode == STICK)[:, None]
     q = state.q + jnp.where(still, 0.5 * rest * v, rest * v + 0.5 * rest**2 * a)
     v = jnp.where(still, 0.0, v + rest * a)
@@ -56,6 +67,13 @@ def halt(system: SlidingMasses, state: State, index) -> tuple[State, Bool[Array,
     stops = which_stop(system, after, system.places(after).speed < STOP_SPEED)
     v, mode = jnp.where(stops[:, None], 0.0, after.v), jnp.where(stops, STICK, after.mode)
     return State(after.t, after.q, v, after.ledger, mode), stops
+
+
+def _gain_with(system: SlidingMasses, state: State, index, velocity: Array) -> Array:
+    """Acceleration of a mass that is about to stop and moves in the direction of this velocity."""
+    slow = 10 * TURNS_AT_ONCE * velocity / jnp.sqrt(jnp.sum(velocity**2))
+    moving = eqx.tree_at(lambda s: s.v, state, state.v.at[index].set(slow))
+    return system.columns(system.forces(moving).motion)[index]
 
 
 def before_stop(system: SlidingMasses, state: State, index) -> State:
@@ -69,11 +87,11 @@ def before_stop(system: SlidingMasses, state: State, index) -> State:
         return state
     stops = _which_stop_with(system, state, index)[:, None]
 
-    def at_velocity(u) -> State:
-        return eqx.tree_at(lambda s: s.v, state, jnp.where(stops, STOP_SPEED * u, state.v))
+    def at_velocity(u, speed) -> State:
+        return eqx.tree_at(lambda s: s.v, state, jnp.where(stops, speed * u, state.v))
 
     def excess(u):
-        a = jnp.where(stops, system.columns(system.forces(at_velocity(u)).motion), 0.0)
+        a = jnp.where(stops, system.columns(system.forces(at_velocity(u, 10 * TURNS_AT_ONCE)).motion), 0.0)
         left = jnp.where(stops, u * jnp.sqrt(jnp.sum(a**2)) + a, u).ravel()
         return left, left
 
@@ -85,7 +103,7 @@ def before_stop(system: SlidingMasses, state: State, index) -> State:
     known = known / jnp.sqrt(jnp.sum(known**2))
     found = jax.lax.scan(improve, known, None, length=LIMIT_STEPS)[0]
     good = jnp.isfinite(found).all() & (jnp.max(jnp.abs(found - known)) < LIMIT_NEAR)
-    return choose(good, at_velocity(found), state)
+    return choose(good, at_velocity(found, STOP_SPEED), state)
 
 
 def _which_stop_with(system: SlidingMasses, state: State, index):
