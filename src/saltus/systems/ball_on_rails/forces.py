@@ -21,6 +21,7 @@ from saltus.hybrid import Parts, part
 from saltus.laws.friction import Reaction
 from saltus.laws.friction.base import direction
 from saltus.numerics.trees import choose
+from saltus.systems.ball_common import size
 
 if TYPE_CHECKING:
     from saltus.systems.ball_on_rails.system import BallOnRails
@@ -30,6 +31,7 @@ Pair = Float[Array, "2"]
 Vector = Float[Array, "3"]
 
 LEAN = np.array([-1.0, 1.0])  # towards which side the normal of each rail leans, in half angles
+TURNS_AT_ONCE = 1e2  # times as fast as what counts as none
 _NEWTON_STEPS = 6  # for a spot that grows with the load: quadratic convergence from a good guess
 
 
@@ -214,6 +216,15 @@ def contacts_under(
     if held is not None:
         reaction = choose(held[0], held[1](loads), reaction)
     return Contacts(place, loads, reaction, acceleration(ball, place, reaction))
+
+
+def known_direction(ball: BallOnRails, motion: ContactMotion) -> ContactMotion:
+    """The motion, whose derivatives are left out where it is so slow that friction turns it within no time."""
+    slow = size(motion.slip) + ball.radius * jnp.abs(motion.spin) < TURNS_AT_ONCE * ball.near_stick * ball.speed
+    given = jax.lax.stop_gradient(motion)
+    return ContactMotion(
+        jnp.where(slow[:, None], given.slip, motion.slip), jnp.where(slow, given.spin, motion.spin), motion.rolling
+    )
 
 
 def loads_of(ball: BallOnRails, place: Place, velocity: RailMotion, across: Pair) -> Loads:

@@ -177,12 +177,13 @@ class BallOnRails(AbstractSystem):
                 return straight
             return choose(place.one_rail, forces.rolling_on_one(self, place, state.v, loads), straight)
 
-        return forces.contacts_under(self, place, state.v, held=(~(state.mode == SLIP).any(), holding))
+        motion, held = forces.known_direction(self, place.motion), ~(state.mode == SLIP).any()
+        return forces.contacts_under(self, place, state.v, motion, (held, holding))
 
     def _spots(self, state: State, place: Place, forward: Scalar) -> Contacts:
         """Finite spots: sliding as they move, creeping on the ray, or at rest."""
         creeping = jax.tree.map(lambda x: forward * x, creep.ray_motion(self, state.q.creep_angle))
-        motion = choose(forward != 0.0, creeping, place.motion)
+        motion = choose(forward != 0.0, creeping, forces.known_direction(self, place.motion))
         sticks = (state.mode == STICK).any()
 
         def holding(loads):

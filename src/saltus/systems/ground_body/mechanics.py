@@ -36,6 +36,7 @@ SPOT_ROUNDS = 12  # of the radius of a spot that grows with the load: each round
 # Which rows each mode holds: normal, slip, slip, turning about e1, e2, turning about n.
 _POINT = [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]]
 _SPOT = [[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 0, 1, 1, 0], [1, 1, 1, 0, 0, 1], [1, 1, 1, 1, 1, 1]]
+TURNS_AT_ONCE = 1e2  # times as fast as what counts as none
 HELD = {True: np.array(_POINT, bool), False: np.array(_SPOT, bool)}
 
 
@@ -242,7 +243,7 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
     With the body's own as `motion` its direction is not eased (`_ease_turning`), which matters only where it slides.
     """
     held, known = held_rows(system, mode), motion is not None
-    motion = sight.contact_motion if motion is None else motion
+    motion = _known_direction(system, sight) if motion is None else motion
     mobility, free = row_mobility(system, sight), free_gain(system, sight)
 
     def under(load: Array) -> tuple[Array, Array]:
@@ -266,6 +267,16 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
 
     _, forces, stiffness = jax.lax.fori_loop(0, SPOT_ROUNDS, improve, (weight, jnp.zeros(6), jnp.zeros(())))
     return _wrench(system, sight, forces, stiffness, mobility, free)
+
+
+def _known_direction(system: BodyOnGround, sight: Sight) -> Motion:
+    """The body's own motion; derivatives leave out that of slip so slow that friction turns it within no time."""
+    own = sight.contact_motion
+    # The speed of the rim of a spot is at most that of the body's own.
+    speed = size(own.slip) if system.point else size(own.slip) + system.solid.radius() * jnp.abs(own.spin)
+    slow, given = speed < TURNS_AT_ONCE * system.precision * system.speed, jax.lax.stop_gradient(own)
+    spin = own.spin if system.point else jnp.where(slow, given.spin, own.spin)
+    return Motion(jnp.where(slow, given.slip, own.slip), own.rolling, spin)
 
 
 def _ease_turning(

@@ -24,9 +24,9 @@ PerRod = Float[Array, " r"]
 
 SLIP, PULLED, STICK, FREE, GONE = range(5)
 MODE_NAMES = ("slip", "pulled", "stick", "free", "gone")
-# [m/s]; friction turns a slower mass into its direction within no time, which steps follow but their derivatives do
-# not: they would keep, or magnify, what dies away.
-TURNS_AT_ONCE = 1e-7
+# [m/s]; below it a mass is brought to its stop in closed form, to second order. One that sets off is turned into its
+# direction by friction within no time; steps follow that, but their derivatives would magnify what dies away.
+STOP_SPEED = 1e-9
 
 
 class RodLedger(Parts):
@@ -60,8 +60,8 @@ class Places(eqx.Module):
 
     @property
     def heading(self) -> Vec:
-        """Unit velocity of each mass; zero at rest. Derivatives take that of a slow mass as given (`TURNS_AT_ONCE`)."""
-        slow, way = self.speed < TURNS_AT_ONCE, self.velocity * self.velocity.inverse_length()
+        """Unit velocity of each mass; zero at rest. Derivatives take that of a slow mass as given (`STOP_SPEED`)."""
+        slow, way = self.speed < STOP_SPEED, self.velocity * self.velocity.inverse_length()
         return way.map(lambda part: jnp.where(slow, jax.lax.stop_gradient(part), part))
 
     def along_surface(self, vectors: Vec) -> Vec:

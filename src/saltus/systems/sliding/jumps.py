@@ -22,7 +22,7 @@ from saltus.systems.sliding.contact import (
     PULLED,
     SLIP,
     STICK,
-    TURNS_AT_ONCE,
+    STOP_SPEED,
     constrained_change,
     rod_geometry,
 )
@@ -31,7 +31,7 @@ from saltus.systems.sliding.stick import Onset, onset
 if TYPE_CHECKING:
     from saltus.systems.sliding.system import SlidingMasses
 
-STOP_SPEED = 1e-9  # [m/s]; below it a mass is brought to its stop in closed form, to second order
+FASTER = 100.0  # times the stop speed, at which a mass about to stop is asked for its acceleration
 TOGETHER = 3.0  # masses slower than so many stop speeds stop together with the one that stops
 LIMIT_UP_TO = 16  # masses for which the direction just before a stop is solved for
 LIMIT_STEPS, LIMIT_NEAR = 8, 0.5  # of Newton's method, and how far it may lead from the direction at the stop speed
@@ -71,7 +71,7 @@ def halt(system: SlidingMasses, state: State, index) -> tuple[State, Bool[Array,
 
 def _gain_with(system: SlidingMasses, state: State, index, velocity: Array) -> Array:
     """Acceleration of a mass that is about to stop and moves in the direction of this velocity."""
-    slow = 10 * TURNS_AT_ONCE * velocity / jnp.sqrt(jnp.sum(velocity**2))
+    slow = FASTER * STOP_SPEED * velocity / jnp.sqrt(jnp.sum(velocity**2))
     moving = eqx.tree_at(lambda s: s.v, state, state.v.at[index].set(slow))
     return system.columns(system.forces(moving).motion)[index]
 
@@ -91,7 +91,7 @@ def before_stop(system: SlidingMasses, state: State, index) -> State:
         return eqx.tree_at(lambda s: s.v, state, jnp.where(stops, speed * u, state.v))
 
     def excess(u):
-        a = jnp.where(stops, system.columns(system.forces(at_velocity(u, 10 * TURNS_AT_ONCE)).motion), 0.0)
+        a = jnp.where(stops, system.columns(system.forces(at_velocity(u, FASTER * STOP_SPEED)).motion), 0.0)
         left = jnp.where(stops, u * jnp.sqrt(jnp.sum(a**2)) + a, u).ravel()
         return left, left
 
