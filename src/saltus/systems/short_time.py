@@ -19,6 +19,7 @@ from saltus.numerics.runge_kutta import RK4
 PROBE_TIME = 1e-4  # [s]; time over which the growth of the acceleration of slip is measured
 RELEASE_PATH = 1e-9  # [m]; what is torn loose moves as time cubed; let go earlier, it would be too stiff to follow
 LONGEST_MOMENT = 1e-2  # [s]
+TURNED = 1e-3  # how near to its last direction a motion must be
 NO_PART = 1e-8  # of the largest: singular values that count as zero
 NEWTON_STEPS = 8  # of the search for the direction in which slip begins
 
@@ -83,6 +84,9 @@ def _differentiate_time_to_stop(primals, tangents) -> tuple[Array, Array | None]
     # By least squares: what is always zero, such as the speed of the rim of a point, leaves a row of zeros.
     way = jnp.linalg.lstsq(jax.jacfwd(act)(ahead).T - jnp.outer(ahead, limit), ahead, rcond=NO_PART)[0]
     way = -way / jnp.sum(way * gain)
+    # Speeds that have not come to their last direction yet are better followed along the one they have.
+    there = jnp.isfinite(way).all() & (jnp.max(jnp.abs(ahead - speeds / length)) < TURNED)
+    way = jnp.where(there, way, -speeds / jnp.sum(speeds * gain))
     return left, jax.lax.stop_gradient(way) @ change
 
 

@@ -56,8 +56,8 @@ def halt(system: SlidingMasses, state: State, index) -> tuple[State, Bool[Array,
     stops = _which_stop_with(system, state, index)
     v, a = system.columns(where.velocity), system.columns(now.motion)
     slows = now.motion.dot(where.heading)[index] < 0.0
-    rest = time_to_stop(v[index], a[index], Partial(_gain_with, system, state, index), jnp.inf)
-    rest = jnp.where(slows, rest, 0.0)
+    those = (jnp.where(stops[:, None], part, 0.0).ravel() for part in (v, a))
+    rest = jnp.where(slows, time_to_stop(*those, Partial(_gain_with, system, state, stops), jnp.inf), 0.0)
 
     still = stops[:, None] | (state.mode == STICK)[:, None]
     q = state.q + jnp.where(still, 0.5 * rest * v, rest * v + 0.5 * rest**2 * a)
@@ -69,11 +69,12 @@ def halt(system: SlidingMasses, state: State, index) -> tuple[State, Bool[Array,
     return State(after.t, after.q, v, after.ledger, mode), stops
 
 
-def _gain_with(system: SlidingMasses, state: State, index, velocity: Array) -> Array:
-    """Acceleration of a mass that is about to stop and moves in the direction of this velocity."""
-    slow = FASTER * STOP_SPEED * velocity / jnp.sqrt(jnp.sum(velocity**2))
-    moving = eqx.tree_at(lambda s: s.v, state, state.v.at[index].set(slow))
-    return system.columns(system.forces(moving).motion)[index]
+def _gain_with(system: SlidingMasses, state: State, stops, velocities: Array) -> Array:
+    """Accelerations of masses that are about to stop and move in the direction of these velocities; zero of others."""
+    slow = FASTER * STOP_SPEED * velocities / jnp.sqrt(jnp.sum(velocities**2))
+    v = jnp.where(stops[:, None], slow.reshape(state.v.shape), state.v)
+    motion = system.columns(system.forces(eqx.tree_at(lambda s: s.v, state, v)).motion)
+    return jnp.where(stops[:, None], motion, 0.0).ravel()
 
 
 def before_stop(system: SlidingMasses, state: State, index) -> State:
