@@ -139,7 +139,7 @@ class Butterfly(AbstractSystem):
         if not self.point and upright is not None and (upright == 0.0).any():
             raise ValueError(
                 "`half_angle` must be > 0 for contacts with a spot, got 0.0: the ball would not spin about them, and a "
-                "spot would be a point. Use a law of point contact, such as Coulomb(mu)."
+                'spot would be a point. Use a law of point contact: Coulomb(mu), or model = "coulomb" in a scenario.'
             )
         self.profile.check_ball(self.effective_radius)
 
