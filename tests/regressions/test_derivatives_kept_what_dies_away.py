@@ -19,10 +19,11 @@ from saltus.scenarios import load
 from saltus.scenarios.kinds import model_of
 from saltus.scenarios.replace import replace_keys
 from saltus.shapes import Ellipsoid, Solid
-from saltus.surfaces import Paraboloid
-from saltus.systems import BallOnPlane, BodyOnGround
+from saltus.surfaces import Paraboloid, Plane
+from saltus.systems import BallOnPlane, BodyOnGround, SlidingMasses
 from saltus.systems.ground_body.mechanics import SLIDE
 from saltus.systems.short_time import time_to_stop
+from saltus.systems.sliding.jumps import halt
 
 G, SLOPE, RADIUS, MU, SPEED, SPIN, UNTIL = 9.81, 0.8, 0.2, 0.1, -1.0, 9.0, 2.0
 
@@ -76,9 +77,18 @@ def test_the_time_to_a_stop_leaves_out_what_dies_away():
         speeds = speeds / np.linalg.norm(speeds)
     ray = jnp.asarray(speeds)
     assert float(jnp.cross(ray, act(ray))) == pytest.approx(0.0, abs=1e-12)
-    found = jax.jacfwd(lambda s: time_to_stop(s, act(s), jax.tree_util.Partial(act), jnp.inf))(ray)
+    found = jax.jacfwd(lambda s: time_to_stop(s, act(s), jax.tree_util.Partial(lambda s: (act(s), ())), jnp.inf))(ray)
     wanted = [(stop_time(speeds + step) - stop_time(speeds - step)) / 2e-4 for step in 1e-4 * np.eye(2)]
     assert found == pytest.approx(np.array(wanted), rel=1e-4)
+
+
+def test_a_mass_stops_in_its_own_time_whatever_another_slow_one_does():
+    masses = SlidingMasses(Plane(-1.0, 0.0), masses=[1.0, 1.0], mu=0.1, gravity=G)
+    state = masses.start(position=[[0.0, 0.0], [5.0, 5.0]], velocity=[[-1.0, 0.0], [1.0, 0.0]])
+    speed = np.sqrt(2.0) * 1e-9
+    uphill_and_downhill = state.replace(v=1e-9 * state.v)
+    after, _ = halt(masses, uphill_and_downhill, 0)
+    assert float(after.t) == pytest.approx(speed / (1.1 * G * np.sqrt(0.5)), rel=1e-12)
 
 
 def test_derivatives_of_a_contact_that_no_longer_presses_are_numbers():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -444,9 +445,9 @@ def _with_speeds(ball: BallOnPlane, velocity: BallMotion, which: int, speeds: Ar
     return moved.replace(centre=(slip if which == TURNING else 0.0) - ball.motion(moved).slip)
 
 
-def _gain_with(ball: BallOnPlane, state: State, which: int, speeds: Array) -> Array:
-    """Accelerations of these speeds where they are these."""
-    return _speeds(ball, ball.rate(state.replace(v=_with_speeds(ball, state.v, which, speeds))).v, which)
+def _gain_with(ball: BallOnPlane, state: State, which: int, speeds: Array) -> tuple[Array, tuple]:
+    """Accelerations of a motion with these speeds."""
+    return _speeds(ball, ball.rate(state.replace(v=_with_speeds(ball, state.v, which, speeds))).v, which), ()
 
 
 def _run_out(ball: BallOnPlane, state: State, which: int) -> State:
@@ -485,20 +486,18 @@ def _end_turning(ball: BallOnPlane, state: State, index, variant) -> tuple[State
 
 
 def _set_off(ball: BallOnPlane, state: State, which: Array) -> State:
-    """What has vanished begins again at once; it is told a moment later, when it clearly moves."""
+    """What has vanished begins again at once: slip, or else turning."""
     return jax.lax.cond(
         which == SLIPPING, lambda: _begin_again(ball, state, SLIPPING), lambda: _begin_again(ball, state, TURNING)
     )
 
 
 def _begin_again(ball: BallOnPlane, state: State, which: int) -> State:
-    def act(speeds):
-        return _gain_with(ball, state, which, speeds), ()
-
+    """The state a moment later, when what has vanished clearly moves again."""
     # Without friction against it, it would begin so.
     free = _speeds(ball, ball.rate(state).v, which)
     slow = NEAR_REST * ball.speed
-    way, gain, _ = begin_slip(act, free / jnp.maximum(size(free), LEAST))
+    way, gain, _ = begin_slip(functools.partial(_gain_with, ball, state, which), free / jnp.maximum(size(free), LEAST))
     moment = jax.lax.stop_gradient(jnp.minimum(CLEARLY * slow / jnp.maximum(size(gain), LEAST), LONGEST_MOMENT))
     rate = ball.rate(state.replace(v=_with_speeds(ball, state.v, which, slow * way)))
     short = jnp.maximum(2 * slow - moment * size(gain), 0.0)  # a speed that does not count

@@ -51,13 +51,15 @@ def see_after_short_time(system: Any, state: State, h, wanted: Callable[[Any], A
 
 
 @eqx.filter_custom_jvp
-def time_to_stop(speeds: Array, gain: Array, act: Callable[[Array], Array], longest: Array | float) -> Array:
+def time_to_stop(
+    speeds: Array, gain: Array, act: Callable[[Array], tuple[Array, Any]], longest: Array | float
+) -> Array:
     """Time until speeds that friction brakes vanish together, as they do in a straight line [s].
 
     Args:
         speeds: Slip, speed of the rim and the like, in one unit.
         gain: Their accelerations.
-        act: The accelerations that other speeds would have, which the derivative asks for.
+        act: The accelerations that other speeds would have, as for `begin_slip`; the derivative asks for them.
         longest: What it is at most: speeds that hardly fall, by rounding, do not vanish [s].
     """
     left = -jnp.sum(speeds * speeds) / jnp.minimum(jnp.sum(speeds * gain), -LEAST)
@@ -80,13 +82,14 @@ def _differentiate_time_to_stop(primals, tangents) -> tuple[Array, Array | None]
     if change is None:
         return left, None
     length = jnp.sqrt(jnp.sum(speeds * speeds))
-    ahead, limit, _ = begin_slip(lambda way: (act(way), ()), speeds / length)
+    ahead, limit, _ = begin_slip(act, speeds / length)
+    turns = jax.jacfwd(act, has_aux=True)(ahead)[0]
     # By least squares: what is always zero, such as the speed of the rim of a point, leaves a row of zeros.
-    way = jnp.linalg.lstsq(jax.jacfwd(act)(ahead).T - jnp.outer(ahead, limit), ahead, rcond=NO_PART)[0]
+    way = jnp.linalg.lstsq(turns.T - jnp.outer(ahead, limit), ahead, rcond=NO_PART)[0]
     way = -way / jnp.sum(way * gain)
     # Speeds that have not come to their last direction yet are better followed along the one they have.
     there = jnp.isfinite(way).all() & (jnp.max(jnp.abs(ahead - speeds / length)) < TURNED)
-    way = jnp.where(there, way, -speeds / jnp.sum(speeds * gain))
+    way = jnp.where(there, way, -speeds / jnp.minimum(jnp.sum(speeds * gain), -LEAST))
     return left, jax.lax.stop_gradient(way) @ change
 
 

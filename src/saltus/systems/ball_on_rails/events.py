@@ -43,7 +43,6 @@ NEAR_REST = 1e-8  # speed over sqrt(g r) from which a stop is extrapolated: the 
 SINGULAR = 1e-6  # determinant of the loads at which the ball counts as jammed: they are a million weights
 
 AT_ONCE = 1e-12  # [s]
-LONGEST_STRETCH = 1e-4  # [s]; before everything stops
 SOON = 0.3  # share of the time to a landing within which a contact that tears loose is let go
 LANDS, SETTLES = range(2)  # how a ball comes down on both rails: at one landing, or after ever quicker ones
 
@@ -271,21 +270,26 @@ def _slip_and_rim(ball: BallOnRails, motion: ContactMotion) -> Array:
     return jnp.concatenate([motion.slip, creep.spot_radius(ball) * motion.spin[:, None]], -1)
 
 
+def _with_gain(ball: BallOnRails, state: State, index, acceleration: RailMotion) -> tuple[Array, Array]:
+    """Slip and rim speed of a contact, and how fast they change with this acceleration of the ball."""
+
+    def slip_and_rim(q, v):
+        return _slip_and_rim(ball, ball.contacts_of(state.replace(q=q, v=v)).motion)[index]
+
+    moving = RailPlace(state.v.along, state.v.tilt, jnp.zeros(()))
+    return jax.jvp(slip_and_rim, (state.q, state.v), (moving, acceleration))
+
+
 def _slip_gain(ball: BallOnRails, state: State, index: Array, speeds: Array) -> tuple[Array, tuple[RailMotion, Scalar]]:
     """Accelerations of slip and rim of a contact that moves in the direction of these speeds.
 
     With them the acceleration of the ball, and the power that friction takes from these speeds [W].
     """
-
-    def slip_and_rim(q, v):
-        return _slip_and_rim(ball, ball.contacts_of(state.replace(q=q, v=v)).motion)[index]
-
     place = ball.contacts_of(state)
     slip = place.motion.slip.at[index].set(speeds[:2])
     spin = place.motion.spin if ball.point else place.motion.spin.at[index].set(speeds[2] / _rim_radius(ball))
     loose = forces.contacts_under(ball, place, state.v, ContactMotion(slip, spin, place.motion.rolling))
-    moving = RailPlace(state.v.along, state.v.tilt, jnp.zeros(()))
-    _, gain = jax.jvp(slip_and_rim, (state.q, state.v), (moving, loose.acceleration))
+    _, gain = _with_gain(ball, state, index, loose.acceleration)
     drag = -jnp.sum(loose.reaction.force[index] * slip[index])
     if not ball.point:
         drag = drag - loose.reaction.spin_torque[index] * spin[index]
@@ -321,37 +325,29 @@ def _run_out(ball: BallOnRails, state: State, index, variant) -> tuple[State, Bo
     """The last stretch before a stop: velocities go straight to zero together."""
     rate = ball.rate(state)
     act = Partial(_gain_at, ball, state)
-    left = time_to_stop(ball.speeds(state.v), ball.speeds(rate.v), act, LONGEST_STRETCH)
+    left = time_to_stop(ball.speeds(state.v), ball.speeds(rate.v), act, jnp.inf)
     q, ledger = (shift(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
     return state.replace(t=state.t + left, q=q, ledger=ledger), jnp.asarray(True), ()
 
 
-def _gain_at(ball: BallOnRails, state: State, speeds: Array) -> Array:
+def _gain_at(ball: BallOnRails, state: State, speeds: Array) -> tuple[Array, tuple]:
     """Accelerations of a ball that moves with these speeds."""
     turning = speeds[1:] / ball.radius
-    return ball.speeds(ball.rate(state.replace(v=RailMotion(speeds[0], turning[0], turning[1:]))).v)
+    return ball.speeds(ball.rate(state.replace(v=RailMotion(speeds[0], turning[0], turning[1:]))).v), ()
 
 
 def _run_out_slip(ball: BallOnRails, state: State, index) -> State:
     """The last stretch before the slip of a contact vanishes."""
     rate = ball.rate(state)
-
-    def slip_at(q, v):
-        return _slip_and_rim(ball, ball.contacts_of(state.replace(q=q, v=v)).motion)[index]
-
-    slip, gain = jax.jvp(slip_at, (state.q, state.v), (rate.q, rate.v))
+    slip, gain = _with_gain(ball, state, index, rate.v)
     longest = 10 * ball.near_stick * ball.speed / (forces.grip(ball) * ball.gravity + LEAST)
-    left = time_to_stop(slip, gain, Partial(_gain_alone, ball, state, index), longest)
+    left = time_to_stop(slip, gain, Partial(_slip_gain, ball, state, index), longest)
     return state.replace(
         t=state.t + left,
         q=shift(state.q, rate.q, left),
         v=shift(state.v, rate.v, left),
         ledger=shift(state.ledger, rate.ledger, 0.5 * left),
     )
-
-
-def _gain_alone(ball: BallOnRails, state: State, index, speeds: Array) -> Array:
-    return _slip_gain(ball, state, index, speeds)[0]
 
 
 def _come_to_rest(ball: BallOnRails, state: State, known: tuple) -> State:

@@ -480,15 +480,11 @@ def _slip_gain(ball: Butterfly, state: State, speeds: Float[Array, "2"]) -> tupl
     return gain, rate.ledger.friction / slow
 
 
-def _gain_alone(ball: Butterfly, state: State, speeds: Float[Array, "2"]) -> Float[Array, "2"]:
-    return _slip_gain(ball, state, speeds)[0]
-
-
 def _run_out(ball: Butterfly, state: State) -> State:
     """The last stretch before slip and spin of the spots vanish."""
     rate, speeds = ball.rate(state), ball._slip_and_rim(state)
     gain = ball._at_contact(rate.v.speed, rate.v.turning - ball.turning.at(state.t)[2])
-    left = time_to_stop(speeds, gain, Partial(_gain_alone, ball, state), LONGEST_STRETCH)
+    left = time_to_stop(speeds, gain, Partial(_slip_gain, ball, state), LONGEST_STRETCH)
     q, ledger = (shift(*pair, 0.5 * left) for pair in ((state.q, rate.q), (state.ledger, rate.ledger)))
     return state.replace(t=state.t + left, q=q, ledger=ledger)
 

@@ -449,14 +449,14 @@ def _gain_of(system: BodyOnGround, now: Wrench, radius: Array, of_slip: bool) ->
     return turning if system.point else turning[:2]
 
 
-def _gain_with(system: BodyOnGround, sight: Sight, mode: Array, radius: Array, of_slip: bool, speeds: Array) -> Array:
+def _gain_with(system: BodyOnGround, sight: Sight, mode: Array, radius: Array, of_slip: bool, speeds: Array):
     """The same if slip and rim, or else the turning, had these speeds."""
     own = sight.contact_motion
     if of_slip:
         motion = Motion(speeds[:2], own.rolling, own.spin if system.point else speeds[2] / radius)
     else:
         motion = Motion(own.slip, speeds[:2], speeds[2] if system.point else own.spin)
-    return _gain_of(system, wrench(system, sight, mode, motion), radius, of_slip)
+    return _gain_of(system, wrench(system, sight, mode, motion), radius, of_slip), ()
 
 
 def _run_out(state: State, rate: Rate, left: Array) -> State:

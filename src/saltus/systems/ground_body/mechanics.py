@@ -272,7 +272,7 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
 def _known_direction(system: BodyOnGround, sight: Sight) -> Motion:
     """The body's own motion; derivatives leave out that of slip so slow that friction turns it within no time."""
     own = sight.contact_motion
-    # The speed of the rim of a spot is at most that of the body's own.
+    # A spot is smaller than the body: its rim is slower than this.
     speed = size(own.slip) if system.point else size(own.slip) + system.solid.radius() * jnp.abs(own.spin)
     slow, given = speed < TURNS_AT_ONCE * system.precision * system.speed, jax.lax.stop_gradient(own)
     spin = own.spin if system.point else jnp.where(slow, given.spin, own.spin)

@@ -55,9 +55,13 @@ def halt(system: SlidingMasses, state: State, index) -> tuple[State, Bool[Array,
     where, now = system.places(state), system.forces(state)
     stops = _which_stop_with(system, state, index)
     v, a = system.columns(where.velocity), system.columns(now.motion)
-    slows = now.motion.dot(where.heading)[index] < 0.0
-    those = (jnp.where(stops[:, None], part, 0.0).ravel() for part in (v, a))
-    rest = jnp.where(slows, time_to_stop(*those, Partial(_gain_with, system, state, stops), jnp.inf), 0.0)
+    slowing = -now.motion.dot(where.heading)
+    rest = where.speed[index] / jnp.where(slowing[index] > 0.0, slowing[index], jnp.inf)
+    # How the instant depends on numbers, all those tell that come to their stop together.
+    together = stops & (slowing > 0.0)
+    those = (jnp.where(together[:, None], part, 0.0).ravel() for part in (v, a))
+    joint = time_to_stop(*those, Partial(_gain_with, system, state, together), 1.0)
+    rest = jax.lax.stop_gradient(rest) + (joint - jax.lax.stop_gradient(joint))
 
     still = stops[:, None] | (state.mode == STICK)[:, None]
     q = state.q + jnp.where(still, 0.5 * rest * v, rest * v + 0.5 * rest**2 * a)
@@ -69,12 +73,12 @@ def halt(system: SlidingMasses, state: State, index) -> tuple[State, Bool[Array,
     return State(after.t, after.q, v, after.ledger, mode), stops
 
 
-def _gain_with(system: SlidingMasses, state: State, stops, velocities: Array) -> Array:
+def _gain_with(system: SlidingMasses, state: State, stops, velocities: Array) -> tuple[Array, tuple]:
     """Accelerations of masses that are about to stop and move in the direction of these velocities; zero of others."""
     slow = FASTER * STOP_SPEED * velocities / jnp.sqrt(jnp.sum(velocities**2))
     v = jnp.where(stops[:, None], slow.reshape(state.v.shape), state.v)
     motion = system.columns(system.forces(eqx.tree_at(lambda s: s.v, state, v)).motion)
-    return jnp.where(stops[:, None], motion, 0.0).ravel()
+    return jnp.where(stops[:, None], motion, 0.0).ravel(), ()
 
 
 def before_stop(system: SlidingMasses, state: State, index) -> State:
