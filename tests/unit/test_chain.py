@@ -7,7 +7,7 @@ import pytest
 import saltus as sl
 from saltus.errors import ScenarioError
 from saltus.laws.impact.engagement import ENGAGEMENTS, ChosenEngagement
-from saltus.numerics.tridiagonal import solve_tridiagonal
+from saltus.numerics.elimination import solve_tridiagonal
 from saltus.scenarios import entries, load
 from saltus.simulation import observe
 

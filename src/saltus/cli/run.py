@@ -41,6 +41,8 @@ def command(
     loaded = load(scenario, set or [], allow_python)
     with ahead.load_ahead(ahead.form_of(loaded.text), loaded.scenario.solve.samples):
         _check_files(out, plot, animate, html, force)
+        if not ahead.under_way():  # while the programs of an earlier run are loaded
+            import saltus.io.dataset  # noqa: F401
         facts = _run(loaded, Files(out, plot, animate, html), resume, quiet)
     if json:
         print_json(facts)
@@ -63,7 +65,7 @@ class Files(NamedTuple):
 
 def _run(loaded: LoadedScenario, files: Files, resume: bool, quiet: bool) -> dict[str, Any]:
     """Run a scenario and write what is wanted; the summary."""
-    from saltus.io import without_dask, write
+    from saltus.io import without_dask
 
     options = _checkpoint(loaded, files.out, resume)
     began = time.perf_counter()
@@ -74,6 +76,8 @@ def _run(loaded: LoadedScenario, files: Files, resume: bool, quiet: bool) -> dic
             dataset = run.to_dataset(times=loaded.scenario.solve.samples, attributes=attributes)
         total_time = time.perf_counter() - began
         if files.out is not None:
+            from saltus.io import write
+
             write(dataset, files.out)
         pictures.draw(dataset, files.plot, files.animate, bar, files.html)
         facts = summary.summary(dataset, loaded.name)

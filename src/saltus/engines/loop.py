@@ -37,7 +37,7 @@ from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.parts import as_numpy, refill
 from saltus.hybrid.state import known_state, same_types
 from saltus.hybrid.trajectory import Trajectory
-from saltus.programs import ahead, brief_program, plain_program, prepare, program
+from saltus.programs import ahead, brief_program, large_program, prepare, program
 
 Progress = Callable[[float, int], None]
 
@@ -247,8 +247,8 @@ def _advance(system, state, pace, until, memory: _Memory, stepper, control, capa
     return went, found
 
 
-_flow = plain_program(flow)
-_search = plain_program(search)
+_flow = large_program(flow)
+_search = large_program(search)
 _search_briefly = brief_program(search)
 _still_due = brief_program(still_due)
 _turn = brief_program(turn)

@@ -5,31 +5,26 @@ Nothing here imports JAX before states are evaluated, so that reading a stored r
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import functools
 import json
 import os
 import shutil
-import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
-from saltus.errors import MissingExtraError, ScenarioError
+from saltus.errors import ScenarioError
 from saltus.io import ground
 from saltus.io.events import event_table
-from saltus.io.files import atomic_write, check_writable
+from saltus.io.files import atomic_write, check_suffix, check_writable
 
 if TYPE_CHECKING:
     from saltus.hybrid import AbstractTrajectory, HybridSystem, Outcome, State
-
-NETCDF_SUFFIXES = (".nc", ".nc4", ".netcdf")
-SUFFIXES = (*NETCDF_SUFFIXES, ".zarr")
 
 _BLOCK = 256  # states that are observed together, always: another number of samples compiles nothing
 
@@ -166,15 +161,6 @@ def _attributes(system: HybridSystem, outcome: Outcome, more: Mapping[str, Any] 
     return attributes
 
 
-def check_suffix(path: str | Path) -> None:
-    """Refuse a name of a result file from which the format cannot be told, or whose writer is not installed."""
-    if Path(path).suffix not in SUFFIXES:
-        known = ", ".join(SUFFIXES)
-        raise ScenarioError(f"Cannot tell the format of {str(path)!r} from its name. Known endings: {known}.")
-    if Path(path).suffix == ".zarr":
-        _require_zarr()
-
-
 def write(dataset: xr.Dataset, path: str | Path) -> None:
     """Store a run as NetCDF (.nc) or Zarr (.zarr), whole or not at all."""
     check_suffix(path)
@@ -189,33 +175,6 @@ def write(dataset: xr.Dataset, path: str | Path) -> None:
                 if shutil.disk_usage(temporary.parent).free < dataset.nbytes:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
                 raise
-
-
-@contextlib.contextmanager
-def without_dask() -> Iterator[None]:
-    """Within it xarray finds no Dask, which it would load to ask of every array whether it is one of Dask's.
-
-    For processes in which all arrays are numpy's, such as that of `saltus run`.
-    """
-    if "dask" in sys.modules:
-        yield
-        return
-    nothing: Any = None  # how Python marks a module that cannot be imported
-    sys.modules["dask"] = nothing
-    _forget_dask()
-    try:
-        yield
-    finally:
-        del sys.modules["dask"]
-        _forget_dask()
-
-
-def _forget_dask() -> None:
-    """Have xarray look again whether there is Dask; where it remembers that otherwise, it does so at its next start."""
-    from xarray.namedarray import pycompat, utils
-
-    getattr(pycompat, "_cached_duck_array_modules", {}).pop("dask", None)
-    getattr(getattr(utils, "module_available", None), "cache_clear", lambda: None)()
 
 
 def _write_netcdf(dataset: xr.Dataset, path: Path) -> None:
@@ -251,13 +210,6 @@ def _load(path: Path) -> xr.Dataset:
         with xr.open_zarr(path, consolidated=False) as dataset:
             return dataset.load()
     return xr.load_dataset(path, engine="netcdf4")
-
-
-def _require_zarr() -> None:
-    try:
-        import zarr  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("Zarr is not installed. Use a .nc file, or: pip install 'saltus[zarr]'.") from error
 
 
 def mode_names(dataset: xr.Dataset) -> list[str]:

@@ -11,7 +11,10 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from saltus.errors import ScenarioError
+from saltus.errors import MissingExtraError, ScenarioError
+
+NETCDF_SUFFIXES = (".nc", ".nc4", ".netcdf")
+SUFFIXES = (*NETCDF_SUFFIXES, ".zarr")
 
 _unfinished: set[Path] = set()
 _replacing = threading.RLock()  # held while a finished file takes its place
@@ -106,3 +109,19 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def check_suffix(path: str | Path) -> None:
+    """Refuse a name of a result file from which the format cannot be told, or whose writer is not installed."""
+    if Path(path).suffix not in SUFFIXES:
+        known = ", ".join(SUFFIXES)
+        raise ScenarioError(f"Cannot tell the format of {str(path)!r} from its name. Known endings: {known}.")
+    if Path(path).suffix == ".zarr":
+        require_zarr()
+
+
+def require_zarr() -> None:
+    try:
+        import zarr  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("Zarr is not installed. Use a .nc file, or: pip install 'saltus[zarr]'.") from error

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from saltus.numerics.components import Vec
+from saltus.numerics.elimination import solve, solve_tridiagonal
 
 PerMass = Float[Array, " n"]
 PerRod = Float[Array, " r"]
@@ -257,7 +258,7 @@ class _Plan:
         return jnp.diag(diagonal).at[self.row, self.column].add(couplings)
 
     def _dense(self, diagonal, couplings, b):
-        return jnp.linalg.solve(self._matrix(diagonal, couplings), b)
+        return solve(self._matrix(diagonal, couplings), b)
 
     def _minimum_norm(self, diagonal, couplings, b):
         matrix = self._matrix(diagonal, couplings)
@@ -270,7 +271,7 @@ class _Plan:
         zero = jnp.zeros(self.size)
         below = zero.at[self.below_at].set(couplings[self.below])
         above = zero.at[self.above_at].set(couplings[self.above])
-        x = jax.lax.linalg.tridiagonal_solve(below, diagonal[self.order], above, b[self.order])
+        x = solve_tridiagonal(below, diagonal[self.order], above, b[self.order])
         return jnp.zeros_like(x).at[self.order].set(x)
 
     def _blocks(self, diagonal, couplings, b):
@@ -289,7 +290,7 @@ class _Plan:
         def eliminate(carry, block):
             upper_before, rhs_before = carry
             low, mid, up, right = block
-            solved = jnp.linalg.solve(mid - low @ upper_before, jnp.concatenate([up, right - low @ rhs_before], axis=1))
+            solved = solve(mid - low @ upper_before, jnp.concatenate([up, right - low @ rhs_before], axis=1))
             return (solved[:, :w], solved[:, w:]), (solved[:, :w], solved[:, w:])
 
         def substitute(x_after, block):

@@ -153,11 +153,12 @@ class Scenario(Model):
         Where the start takes time, `build` calls it before with a state of its form.
         """
         from saltus import simulation
-        from saltus.io import dataset
         from saltus.programs import ahead
 
         if ahead.samples() is not None:
             simulation.prepare(system, like, **self.options())
+            from saltus.io import dataset  # after it: xarray is loaded while programs are made
+
             dataset.prepare(system, like)
 
     def options(self) -> dict[str, Any]:

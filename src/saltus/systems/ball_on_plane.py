@@ -20,6 +20,7 @@ from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
 from saltus.laws.friction.limit import LEAST
+from saltus.numerics.elimination import solve
 from saltus.numerics.trees import choose
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
@@ -209,7 +210,7 @@ class BallOnPlane(AbstractSystem):
         def turning(shift):
             return self.acceleration(self.pivoting_reaction(motion, shift)).rolling
 
-        return -jnp.linalg.solve(jax.jacfwd(turning)(jnp.zeros(2)), turning(jnp.zeros(2)))
+        return -solve(jax.jacfwd(turning)(jnp.zeros(2)), turning(jnp.zeros(2)))
 
     def rolling_reaction(self, motion: ContactMotion) -> Reaction:
         """What keeps the ball rolling without slip."""
@@ -361,7 +362,7 @@ class BallOnPlane(AbstractSystem):
             return gain[:2] - ratio * turning * gain[2]
 
         def improve(ratio, _):
-            return ratio - jnp.linalg.solve(jax.jacfwd(drift)(ratio), drift(ratio)), None
+            return ratio - solve(jax.jacfwd(drift)(ratio), drift(ratio)), None
 
         ratio = slip_and_rim[:2] / jnp.abs(slip_and_rim[2])
         ratio = jax.lax.scan(improve, ratio, None, length=_NEWTON_STEPS)[0]

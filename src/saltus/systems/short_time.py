@@ -14,6 +14,7 @@ from jaxtyping import Array
 
 from saltus.hybrid import AbstractSystem, Rate, State
 from saltus.laws.friction.limit import LEAST
+from saltus.numerics.elimination import solve
 from saltus.numerics.runge_kutta import RK4
 
 PROBE_TIME = 1e-4  # [s]; time over which the growth of the acceleration of slip is measured
@@ -175,7 +176,7 @@ def begin_slip(act: Callable[[Array], tuple[Array, Any]], guess: Array) -> tuple
     def improve(carry, _):
         unknown = carry[0]
         slope, (left, gain, told) = jax.jacfwd(excess, has_aux=True)(unknown)
-        better = unknown - jnp.linalg.solve(slope, left)
+        better = unknown - solve(slope, left)
         return (jnp.where(jnp.isfinite(better).all(), better, unknown), gain, told), None
 
     nothing = jax.tree.map(jnp.zeros_like, jax.eval_shape(act, guess))

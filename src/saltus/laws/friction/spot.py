@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike
@@ -70,6 +71,7 @@ def _kernel_jvp(primals, tangents):
     return (F0, F2, K0, H), tuple(d * d_ratio for d in (d_F0, d_F2, d_K0, d_H))
 
 
+@eqx.filter_jit  # traced once for all programs that hold it: it is most of every rate, guard and jump
 def coupling(pressure: Pressure, slip_square: Array, rim_speed: Array) -> Coupling:
     """Exact coupling for the squared slip speed and the signed rim speed (spin times radius) [m/s].
 

@@ -16,6 +16,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
 from saltus.numerics.components import Vec, tangent_basis
+from saltus.numerics.elimination import solve
 from saltus.numerics.roots import bisect
 from saltus.numerics.runge_kutta import RK4
 from saltus.numerics.trees import choose
@@ -89,7 +90,7 @@ class _Contact(eqx.Module):
         the one direction that it then keeps.
         """
         plane, cross = self.mobility[:2, :2], self.mobility[:2, 2]
-        hold = -jnp.linalg.solve(plane, cross)
+        hold = -solve(plane, cross)
         sticks = jnp.sqrt(jnp.sum(hold * hold)) <= self.mu
         return jnp.where(sticks, jnp.concatenate([hold, jnp.ones(1)]), self.push(self._invariant_direction())), sticks
 

@@ -20,6 +20,7 @@ from saltus.contacts.ball_contact import ContactMotion, contact_motion, moment, 
 from saltus.hybrid import Parts, part
 from saltus.laws.friction import Reaction
 from saltus.laws.friction.base import direction
+from saltus.numerics.elimination import solve
 from saltus.numerics.trees import choose
 from saltus.systems.ball_common import size
 
@@ -244,7 +245,7 @@ def _fixed_point(function, load: Pair) -> Pair:
 
     def improve(load, _):
         slope = jax.jacfwd(function)(load) - jnp.eye(2)
-        return load - jnp.linalg.solve(slope, function(load) - load), None
+        return load - solve(slope, function(load) - load), None
 
     return jax.lax.scan(improve, load, None, length=_NEWTON_STEPS)[0]
 

@@ -24,7 +24,7 @@ LINKS = ("rod", "string")
 NOTHING = 1e-150  # mass of what is beyond the end of a chain: no sum feels it
 ROUGH = 0.2  # length of the edge link, in links, below which constant steps go by collocation
 
-FEW_LINKS = 20  # up to which the events of a chain are few
+FEW_LINKS = 40  # up to which the events of a chain are few
 
 
 class Balance(NamedTuple):

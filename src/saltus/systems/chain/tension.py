@@ -12,7 +12,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from saltus.numerics.tridiagonal import solve_tridiagonal
+from saltus.numerics.elimination import solve_tridiagonal
 
 
 class Pull(NamedTuple):

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool
 from saltus import checks
 from saltus.hybrid import State
 from saltus.laws.friction.weakened import WeakenedFriction
+from saltus.numerics.elimination import solve
 from saltus.numerics.trees import choose
 from saltus.systems.short_time import after_short_time, hold_on, time_to_stop
 from saltus.systems.sliding.contact import (
@@ -102,7 +103,7 @@ def before_stop(system: SlidingMasses, state: State, index) -> State:
 
     def improve(u, _):
         slope, left = jax.jacfwd(excess, has_aux=True)(u)
-        return u - jnp.linalg.solve(slope.reshape(u.size, u.size), left).reshape(u.shape), None
+        return u - solve(slope.reshape(u.size, u.size), left).reshape(u.shape), None
 
     known = jnp.where(stops, state.v, 0.0)
     known = known / jnp.sqrt(jnp.sum(known**2))

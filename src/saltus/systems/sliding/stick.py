@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -10,6 +12,7 @@ from jaxtyping import Array, Bool, Float
 from saltus.links import Rods
 from saltus.numerics import components
 from saltus.numerics.components import Vec
+from saltus.numerics.elimination import solve
 from saltus.numerics.trees import choose
 from saltus.systems.sliding.contact import SLIP, STICK, Forces, Places, forces, rod_geometry
 
@@ -89,13 +92,13 @@ def held_margin(where: Places, rods: Rods, mode, mass: PerMass, mu: PerMass, gra
     members = jnp.zeros(rods.n_masses, bool).at[rods.first].max(locked).at[rods.second].max(locked)
     direction = rod_geometry(rods, where.position).direction
 
-    def with_locked(h):
-        pull = rods.pull(jnp.where(locked, h, 0.0), direction)
-        reaction = now.normal_force - where.normal.dot(pull)
-        return _margin(mass, mu, gravity, reaction, now.load + where.along_surface(pull))
-
     def shared_margin(_):
-        return jnp.where(members, _largest_smallest(with_locked, members, jnp.max(mass) * gravity, len(rods)), margin)
+        # All that the forces in locked rods do is linear in them: what each does, in units of the largest weight.
+        pulls = jax.vmap(lambda forces: rods.pull(forces, direction))(jnp.diag(locked * jnp.max(mass) * gravity))
+        grip = _Grip(
+            now.normal_force, now.load, -where.normal.dot(pulls), where.along_surface(pulls), mu, mass * gravity
+        )
+        return jnp.where(members, _largest_smallest(grip, members), margin)
 
     return jax.lax.cond(locked.any(), shared_margin, lambda _: margin, None)
 
@@ -104,26 +107,55 @@ def _margin(mass, mu, gravity, normal_force, load: Vec) -> PerMass:
     return (mu * jnp.abs(normal_force) - load.length()) / (mass * gravity)
 
 
-def _largest_smallest(margins, members, unit, n: int):
-    """Largest over h of the smallest of the concave `margins(h)`: Newton on a smooth minimum that gets sharper."""
+class _Grip(NamedTuple):
+    """Reaction and load of each mass, their slopes by the force in each rod, and what friction makes of them."""
+
+    reaction: PerMass
+    load: Vec
+    reaction_slope: Float[Array, "r n"]
+    load_slope: Vec
+    mu: PerMass
+    weight: PerMass
+
+    def under(self, x: Float[Array, "... r"]) -> tuple[Array, Vec]:
+        """Reactions and loads with these forces in the rods."""
+        return self.reaction + x @ self.reaction_slope, self.load + self.load_slope.map(lambda part: x @ part)
+
+    def margins(self, x: Float[Array, "... r"]) -> Float[Array, "... n"]:
+        """How far each mass is from being torn loose, over its weight: a concave function."""
+        reaction, load = self.under(x)
+        return (self.mu * jnp.abs(reaction) - load.length()) / self.weight
+
+    def slope_and_bend(self, x: Float[Array, " r"], members, width) -> tuple[Array, Array]:
+        """Gradient and second derivatives of the smooth minimum of the margins, -width log sum exp(-margin / width)."""
+        reaction, load = self.under(x)
+        inverse = load.inverse_length()
+        share = jax.nn.softmax(jnp.where(members, -self.margins(x) / width, -jnp.inf))
+        along = (load * inverse).dot(self.load_slope)
+        slopes = (self.mu * jnp.sign(reaction) * self.reaction_slope - along) / self.weight
+        slope = slopes @ share
+        turned = share * inverse / self.weight
+        loads = sum((part * turned) @ part.T for part in self.load_slope)
+        bend = (along * turned) @ along.T - loads
+        return slope, bend - ((slopes * share) @ slopes.T - jnp.outer(slope, slope)) / width
+
+
+def _largest_smallest(grip: _Grip, members) -> Array:
+    """Largest over all forces in the rods of the smallest margin: Newton on a smooth minimum that gets sharper."""
+    n = len(grip.reaction_slope)
 
     def smooth_minimum(x, width):
-        values = jnp.where(members, margins(unit * x), jnp.inf)
-        return -width * jax.nn.logsumexp(-values / width)
-
-    def slope_twice(x, width):
-        slope = jax.grad(smooth_minimum)(x, width)
-        return slope, slope
+        return -width * jax.nn.logsumexp(jnp.where(members, -grip.margins(x) / width, -jnp.inf), axis=-1)
 
     def sharpen(x, width):
         def improve(x, _):
-            bend, slope = jax.jacfwd(slope_twice, has_aux=True)(x, width)
-            step = jnp.linalg.solve(bend - 1e-9 * jnp.eye(n), -slope)
+            slope, bend = grip.slope_and_bend(x, members, width)
+            step = solve(bend - 1e-9 * jnp.eye(n), -slope)
             tries = x + jnp.array([1.0, 0.3, 0.1, 0.01, 0.0])[:, None] * jnp.where(jnp.isfinite(step), step, 0.0)
-            values = jax.vmap(lambda x: smooth_minimum(x, width))(tries)
+            values = smooth_minimum(tries, width)
             return tries[jnp.argmax(jnp.where(jnp.isfinite(values), values, -jnp.inf))], None
 
         return jax.lax.scan(improve, x, None, length=6)[0], None
 
     x, _ = jax.lax.scan(sharpen, jnp.zeros(n), 0.1 * 0.3 ** jnp.arange(24.0))
-    return jnp.min(jnp.where(members, margins(unit * x), jnp.inf))
+    return jnp.min(jnp.where(members, grip.margins(x), jnp.inf))
