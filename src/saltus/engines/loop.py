@@ -200,7 +200,7 @@ def _capacity(numbers: int) -> int:
 
 
 def prepare_run(system, stepper, control, like: State) -> None:
-    """Have other threads make the programs of a run, in the order in which it comes to them: flow, search, sampling.
+    """Have other threads make the programs of a run, in the order in which it comes to them, sampling last.
 
     `like` is the start, or any state of its form: they can be made while the start is still computed.
     """
@@ -211,6 +211,7 @@ def prepare_run(system, stepper, control, like: State) -> None:
     # What takes longest first: an optimised search takes longer than the flow.
     for one in reversed(wanted) if system.eventful else wanted:
         prepare(*one)
+    _prepare_likely(system, like)
     samples = ahead.samples()
     if samples is not None:
         block, n_blocks = _blocks(samples, like.q.size)
@@ -355,6 +356,23 @@ def _after_stages(system, rules: tuple[Guard, ...], before: State, rule: Any, in
 def _second_stage(rules: tuple[Guard, ...]) -> int:
     """The first guard with a staged jump: all have the same second stage, and its program the name of that one."""
     return next(n for n, guard in enumerate(rules) if isinstance(guard.jump, StagedJump))
+
+
+def _prepare_likely(system: AbstractSystem, like: State) -> None:
+    """Have the jumps made ready to which nearly every run from such a state comes."""
+    rules = type(system).guards(system)
+    known = jax.tree.map(np.asarray, like)  # asked by NumPy, which compiles nothing
+    for number, rule in enumerate(rules):
+        if not rule.likely(known):
+            continue
+        first = begins_like(rules, rule.jump)
+        if first is None:
+            prepare(_jump, system, like, number, np.asarray(0))
+        else:
+            prepare(_begin_jump, system, like, first, np.asarray(0), np.asarray(0))
+            _prepare_stages(system, rules, like, rule.jump)
+        if system.eventful and rule.settle is not None:  # bounces that pile up are asked whether they are real
+            prepare(_turn, system, like, like, np.asarray(0))
 
 
 def _prepare_stages(system, rules: tuple[Guard, ...], state: State, rule: Any) -> None:

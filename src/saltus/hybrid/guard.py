@@ -20,6 +20,11 @@ def always(state: State) -> Array:
     return jnp.asarray(True)
 
 
+def never(state: State) -> bool:
+    """Of no state."""
+    return False
+
+
 def unchanged(state: State, index: Array) -> State:
     """The jump of an event that is only recorded: the motion goes on as it was."""
     return state
@@ -97,6 +102,8 @@ class Guard:
             event that is only recorded.
         settle: `settle(state, index)`: the state in which the motion goes on where events of this guard
             pile up without end (a ball that comes to rest).
+        likely: Whether nearly every run from this start comes to the event: a function of the state. Its jump is then
+            compiled while the run begins.
         to: For a system made of functions (`hybrid.system`, which also gives `function`, `jump`
             and `settle` other arguments, and takes names of modes as `armed`): the
             mode after the event, by its name, or a function that gives its number.
@@ -112,6 +119,7 @@ class Guard:
     winding: bool = False
     jump: Callable[..., Any] | None = dataclasses.field(default=None, kw_only=True)
     settle: Any = dataclasses.field(default=None, kw_only=True)
+    likely: Callable[[State], Any] = dataclasses.field(default=never, kw_only=True)
     to: str | Callable | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self):

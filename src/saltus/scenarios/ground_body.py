@@ -260,6 +260,7 @@ class GroundBodyScenario(Scenario):
     def build(self) -> tuple[BodyOnGround, State]:
         from saltus.surfaces import Terrain
         from saltus.systems import BodyOnGround
+        from saltus.systems.ground_body.system import NO_END
 
         body, friction = self.body, self.friction
         surface = self.surface.build()
@@ -272,11 +273,11 @@ class GroundBodyScenario(Scenario):
             rolling_friction=friction.rolling_friction,
             modulus=friction.modulus,
             settle_height=self.impact.settle_height,
-            patience=self.solve.patience if self.solve.until == "rest" else 1e12,
+            patience=self.solve.patience if self.solve.until == "rest" else NO_END,
             cover=self._cover(surface.grid) if self.ground and isinstance(surface, Terrain) else None,
         )
         run = system.with_tolerance(self.solve.rtol)
-        self.prepare(run, run.blank())
+        self.prepare(run, run.blank(flies=body.height is not None))
         start = system.start(
             body.position,
             velocity=body.velocity,

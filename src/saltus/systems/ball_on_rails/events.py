@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool
 
 from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import Guard, State
-from saltus.hybrid.guard import StagedJump, once
+from saltus.hybrid.guard import StagedJump, always, once
 from saltus.hybrid.parts import shift
 from saltus.laws.friction import PointLimit, Reaction, SpotLimit
 from saltus.laws.friction.limit import LEAST
@@ -85,7 +85,14 @@ def all_guards(ball: BallOnRails, contacts: Callable[[State], Contacts] | None =
     if not ball.secure:
         guards += [
             Guard("rail_lost", lambda s: look(s).loads.margin, both_slide, jump=after(_lose_rail)),
-            Guard("landing", lambda s: s.q.tilt, one_rail, jump=staged(_land, LANDS), settle=staged(_land, SETTLES)),
+            Guard(
+                "landing",
+                lambda s: s.q.tilt,
+                one_rail,
+                jump=staged(_land, LANDS),
+                settle=staged(_land, SETTLES),
+                likely=always,
+            ),
             Guard("leaves", look.share_of_load, one_rail, "left_domain", LEFT_MESSAGE),
             Guard("jams", look.room_left, slides_or_jammed, "jammed", JAM_MESSAGE),
         ]

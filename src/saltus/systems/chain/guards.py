@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.hybrid import Guard, State
-from saltus.hybrid.guard import once
+from saltus.hybrid.guard import never, once
 from saltus.systems.chain import jumps, strings
 from saltus.systems.chain.state import LOOSE, UNTOLD, Regime
 
@@ -32,16 +32,30 @@ def guards(chain: Chain) -> tuple[Guard, ...]:
 
     pushes = ("slack", strings.release) if chain.strings else ("compression", jumps.note_compression)
     listed = [
-        Guard("crossing", view.left_to_cross, view.more_follow, jump=after(jumps.cross)),
-        Guard("exit", view.left_to_cross, view.last_follows, ends, off, jump=after(jumps.cross, last=True)),
-        Guard(pushes[0], view.link_tension, view.tension_watched, jump=after(pushes[1])),
+        Guard("crossing", view.left_to_cross, view.more_follow, jump=after(jumps.cross), likely=view.slides),
+        Guard(
+            "exit",
+            view.left_to_cross,
+            view.last_follows,
+            ends,
+            off,
+            jump=after(jumps.cross, last=True),
+            likely=view.slides,
+        ),
+        Guard(
+            pushes[0],
+            view.link_tension,
+            view.tension_watched,
+            jump=after(pushes[1]),
+            likely=view.slides if chain.strings else never,
+        ),
         Guard("under_table", view.clearance, view.not_yet_under, jump=after(jumps.note_under_table)),
         Guard("lift_off", view.edge_force, view.edge_watched, jump=after(jumps.note_lift_off)),
         Guard("slip", view.grip, view.margin_of_hold, jump=after(jumps.slip)),
         Guard("stick", view.table_speed, view.may_stick, jump=after(jumps.stick)),
     ]
     if chain.strings:
-        listed.append(Guard("taut", view.slack_left, view.hangs_loose, jump=after(strings.tighten)))
+        listed.append(Guard("taut", view.slack_left, view.hangs_loose, jump=after(strings.tighten), likely=view.slides))
     if chain.ends_off_table:
         held = "The table part is held for ever: the swing of the first link ends at t = {t:.9g} s without a slip."
         listed.append(Guard("held", view.swing, view.swings, "at_rest", held))

@@ -59,11 +59,13 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
     return state
 
 
-def blank(system: BodyOnGround) -> State:
+def blank(system: BodyOnGround, flies: bool) -> State:
     """See `BodyOnGround.blank`."""
     zero, vector = numbers(0.0), numbers(np.zeros(3))
     place = GroundPlace(vector, numbers(np.zeros(4)), numbers(np.zeros(2 * system.solid.n_pieces)))
-    return State(zero, place, GroundMotion(vector, vector), GroundLedger(zero, zero), numbers(FLIGHT, int))
+    return State(
+        zero, place, GroundMotion(vector, vector), GroundLedger(zero, zero), numbers(FLIGHT if flies else SLIDE, int)
+    )
 
 
 def _begin(

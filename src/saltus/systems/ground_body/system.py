@@ -51,6 +51,7 @@ SINGLE = 1e-6  # how much more than the ground a body must curve
 FLAT = 1e4  # radius of curvature over the radius of a disc from which on it counts as lying on its face
 NOISE = 10.0  # slip and turning that count as none, over the error of a step
 RIM = 1e-6  # margin of the surface that counts as its border
+NO_END = 1e12  # [s]; of the patience with a body that need not come to rest
 
 
 class BodyOnGround(AbstractSystem):
@@ -107,7 +108,7 @@ class BodyOnGround(AbstractSystem):
         rolling_friction=0.0,
         modulus=None,
         settle_height=1e-10,
-        patience=1e12,
+        patience=NO_END,
         precision=1e-9,
         cover: Cover | None = None,
     ):
@@ -210,9 +211,9 @@ class BodyOnGround(AbstractSystem):
         """
         return begin.start(self, position, velocity, quaternion, angular_velocity, height)
 
-    def blank(self) -> State:
-        """A state of the form that all have, whose numbers mean nothing."""
-        return begin.blank(self)
+    def blank(self, flies: bool = True) -> State:
+        """A state of the form that all have, in flight or sliding, whose numbers mean nothing."""
+        return begin.blank(self, flies)
 
     def contact_and_forces(self, state: State) -> tuple[Sight, Wrench]:
         """The contact and its forces, as if the body touched the ground."""
@@ -309,12 +310,13 @@ class BodyOnGround(AbstractSystem):
                 jump=stage(jumps.touch_down, jumps.LANDS),
                 settle=stage(jumps.touch_down, jumps.PILES_UP),
                 winding=True,
+                likely=lambda s: s.mode == FLIGHT,
             ),
             by_force("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jumps.lift_off),
         ]
         slip = [
             by_force("grips", self._slip_left, lambda s: slips(s) & self.has_friction, singular=True,
-                     jump=stage(jumps.stop, jumps.SLIP)),
+                     jump=stage(jumps.stop, jumps.SLIP), likely=lambda s: slips(s) and float(self.patience) < NO_END),
             by_force("slips", self._grip_left, lambda s: s.mode == ROLL, jump=stage(jumps.release, jumps.SLIP)),
         ]  # fmt: skip
         turning = [
