@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from saltus.numerics import tournament
-from saltus.programs import brief_program, program
+from saltus.programs import brief_program, plain_program
 from saltus.systems.gas.arena import LEAVE, LOST, RUNNING, TOLD, Arena, Fluid, Terms, partner_of, put, read, row_of
 from saltus.systems.gas.flight import CLOCK, move_row, settle_row
 from saltus.systems.gas.forecast import forecast
@@ -49,7 +49,7 @@ def _advance(
     return eqx.tree_at(lambda f: (f.rows, f.due), fluid, (rows, fluid.due - back)), passed
 
 
-advance = program(_advance)
+advance = plain_program(_advance)
 advance_briefly = brief_program(_advance)  # for few contacts: half as long to compile, four times as slow
 
 
