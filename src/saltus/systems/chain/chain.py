@@ -235,21 +235,7 @@ class Chain(AbstractSystem):
             state: The chain.
             stuck: Whether the table part is held; the regime's own word if None.
         """
-        place, velocity, regime = state.q, state.v, state.mode
-        edge = Edge.of(place, velocity)
-        held: Array = regime.stuck if stuck is None else stuck
-        along, across = units(place.angle)
-        carrying = jnp.where(self.taut(regime)[:, None], along, 0.0)
-        on_table = regime.hanging < self.links
-        directions = edge_last(carrying, jnp.where(on_table, edge.direction, 0.0), regime.hanging)
-        table = jnp.where(on_table, self.table_mass(regime.hanging), 1.0)
-        capstan = self.capstan(edge.angle)
-        compliance = jnp.where(held, 0.0, 1.0 / (capstan * table))
-        drag = jnp.where(held, 0.0, self.table_friction * self.gravity)
-        pull = Pull(compliance, self.gravity * edge.direction[0] + edge.centrifugal + drag)
-        demand = self.lengths(place) * velocity.angle**2
-        tension = forces(directions, demand, pull, self.mass, regime.hanging)
-        return Balance(place, velocity, regime, edge, along, across, directions, tension, table, capstan)
+        return _balance(self, state, stuck)
 
     @property
     def eventful(self) -> bool:
@@ -258,7 +244,10 @@ class Chain(AbstractSystem):
 
     def rate(self, state: State) -> Rate:
         """Time derivatives of angles, lengths and edge particle, and the power of friction."""
-        now = self.balance(state)
+        return self.rate_under(self.balance(state))
+
+    def rate_under(self, now: Balance) -> Rate:
+        """The same, where the forces are known."""
         place, velocity, regime = now.place, now.velocity, now.regime
         down = jnp.array([1.0, 0.0]) * self.gravity
         acceleration = down + velocity_changes(now.directions, now.tension, self.mass, regime.hanging)
@@ -379,3 +368,23 @@ def _not_less(name: str, value: Any, other_name: str, other: Any) -> None:
         checks.note(jnp.asarray(value) >= other)
     if high is not None and low is not None and high < low:
         raise ValueError(f"`{name}` must be >= `{other_name}` = {float(low):g}, got {float(high):g}.")
+
+
+@eqx.filter_jit  # traced once for all programs of a chain
+def _balance(chain: Chain, state: State, stuck: Array | None) -> Balance:
+    """See `Chain.balance`."""
+    place, velocity, regime = state.q, state.v, state.mode
+    edge = Edge.of(place, velocity)
+    held: Array = regime.stuck if stuck is None else stuck
+    along, across = units(place.angle)
+    carrying = jnp.where(chain.taut(regime)[:, None], along, 0.0)
+    on_table = regime.hanging < chain.links
+    directions = edge_last(carrying, jnp.where(on_table, edge.direction, 0.0), regime.hanging)
+    table = jnp.where(on_table, chain.table_mass(regime.hanging), 1.0)
+    capstan = chain.capstan(edge.angle)
+    compliance = jnp.where(held, 0.0, 1.0 / (capstan * table))
+    drag = jnp.where(held, 0.0, chain.table_friction * chain.gravity)
+    pull = Pull(compliance, chain.gravity * edge.direction[0] + edge.centrifugal + drag)
+    demand = chain.lengths(place) * velocity.angle**2
+    tension = forces(directions, demand, pull, chain.mass, regime.hanging)
+    return Balance(place, velocity, regime, edge, along, across, directions, tension, table, capstan)

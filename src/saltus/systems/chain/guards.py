@@ -49,7 +49,9 @@ def guards(chain: Chain) -> tuple[Guard, ...]:
             jump=after(pushes[1]),
             likely=view.slides if chain.strings else never,
         ),
-        Guard("under_table", view.clearance, view.not_yet_under, jump=after(jumps.note_under_table)),
+        Guard(
+            "under_table", view.clearance, view.not_yet_under, jump=after(jumps.note_under_table), likely=view.slides
+        ),
         Guard("lift_off", view.edge_force, view.edge_watched, jump=after(jumps.note_lift_off)),
         Guard("slip", view.grip, view.margin_of_hold, jump=after(jumps.slip)),
         Guard("stick", view.table_speed, view.may_stick, jump=after(jumps.stick)),

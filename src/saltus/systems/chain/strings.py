@@ -137,10 +137,9 @@ def _tensile(chain: Chain, state: State, undecided: Bool[Array, " n"]) -> State:
     weight = chain.weight
 
     def wrong(loose):
-        trial = _with_loose(state, loose)
-        tension = chain.balance(trial).tension
-        lengthening = chain.rate(trial).v.length
-        pushes = (loose == PULLS) & (tension[:-1] < -PUSHES * weight)
+        now = chain.balance(_with_loose(state, loose))
+        lengthening = chain.rate_under(now).v.length
+        pushes = (loose == PULLS) & (now.tension[:-1] < -PUSHES * weight)
         lengthens = (loose > 0) & (lengthening > PUSHES * chain.gravity)
         return undecided & (pushes | lengthens)
 
@@ -149,11 +148,12 @@ def _tensile(chain: Chain, state: State, undecided: Bool[Array, " n"]) -> State:
         return bad.any() & (count < 20 * chain.n_links)
 
     def change_first(carry):
+        """Change the first link that is wrong; the first turn only asks which are: so the program holds that once."""
         loose, bad, count = carry
         first = jnp.argmax(bad)
-        loose = loose.at[first].set(jnp.where(loose[first] == PULLS, UNTOLD, PULLS))
+        changed = loose.at[first].set(jnp.where(loose[first] == PULLS, UNTOLD, PULLS))
+        loose = jnp.where(count < 0, loose, changed)
         return loose, wrong(loose), count + 1
 
-    loose = state.mode.loose
-    loose, _, _ = lax.while_loop(ongoing, change_first, (loose, wrong(loose), 0))
-    return _with_loose(state, loose)
+    begin = state.mode.loose, jnp.ones(chain.n_links, bool), -1
+    return _with_loose(state, lax.while_loop(ongoing, change_first, begin)[0])
