@@ -7,21 +7,8 @@ import pytest
 import saltus as sl
 from saltus.errors import ScenarioError
 from saltus.laws.impact.engagement import ENGAGEMENTS, ChosenEngagement
-from saltus.numerics.elimination import solve_tridiagonal
 from saltus.scenarios import entries, load
 from saltus.simulation import observe
-
-import jax.numpy as jnp  # isort: skip
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 40])
-def test_tridiagonal_solution(n):
-    random = np.random.default_rng(n)
-    lower, upper, right = (random.uniform(-1, 1, n) for _ in range(3))
-    lower[0] = upper[-1] = 0.0
-    matrix = np.diag(np.full(n, 3.0)) + np.diag(lower[1:], -1) + np.diag(upper[:-1], 1)
-    found = solve_tridiagonal(*(jnp.asarray(x) for x in (lower, np.full(n, 3.0), upper, right)))
-    np.testing.assert_allclose(matrix @ np.asarray(found), right, atol=1e-14)
 
 
 @eqx.filter_jit

@@ -28,6 +28,12 @@ masses = [
 rods = [{between = [0, 1], stiffness = 100.0, damping = 1.0}]
 solve = {until = 1.0, samples = 50}
 """
+CHAIN = """
+kind = "chain"
+links = 2
+overhang = 0.5
+solve = {until = "off", samples = 50}
+"""
 
 
 def form(state):
@@ -35,7 +41,8 @@ def form(state):
 
 
 @pytest.mark.parametrize(
-    "name", ["bowl", "triangle-saddle", "alpine-block", "alpine-raft", "plane-spin-down", "rails-to-rest"]
+    "name",
+    ["bowl", "triangle-saddle", "alpine-block", "alpine-raft", "plane-spin-down", "rails-to-rest", "rolling-coin"],
 )
 def test_a_blank_state_has_the_form_of_the_start(name):
     system: Any
@@ -67,7 +74,10 @@ print(*sorted({name.partition("-")[0] for name in set(ready) & set(called)}))
 """
 
 
-@pytest.mark.parametrize(("text", "wanted"), [(MASS, {"flow", "search"}), (RAFT, {"march"})])
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [(MASS, {"flow", "search"}), (RAFT, {"march"}), (CHAIN, {"flow", "search", "apply_jump"})],
+)
 def test_a_run_calls_the_programs_that_were_made_ready_while_its_start_was_computed(text, wanted, tmp_path):
     run = subprocess.run(
         [sys.executable, "-c", LISTED, text],
