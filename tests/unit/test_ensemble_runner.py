@@ -256,7 +256,8 @@ def test_a_killed_ensemble_of_real_runs_is_resumed_bit_by_bit(tmp_path):
         return subprocess.Popen([*map(str, words), *options], cwd=tmp_path, env=environment(), stderr=subprocess.PIPE)
 
     plain, killed = tmp_path / "plain.zarr", tmp_path / "killed.zarr"
-    options = ("--samples", "4000", "--workers", "2", "--chunk", "25", "-q")  # enough that workers are worth starting
+    # So many that workers are worth starting on a fast machine, too.
+    options = ("--samples", "12000", "--workers", "2", "--chunk", "75", "-q")
     process = command(killed, *options)
     until = time.monotonic() + 200
     while time.monotonic() < until and not children(process.pid):
@@ -268,7 +269,10 @@ def test_a_killed_ensemble_of_real_runs_is_resumed_bit_by_bit(tmp_path):
     process.kill()
     process.communicate()
     assert 0 < len(Store(killed).pending()) < 160
-    for process in (command(killed, *options, "--resume"), command(plain, "--samples", "4000", "--workers", "1", "-q")):
+    for process in (
+        command(killed, *options, "--resume"),
+        command(plain, "--samples", "12000", "--workers", "1", "-q"),
+    ):
         _, told = process.communicate(timeout=300)
         assert process.returncode == 0, told
     assert bits(killed) == bits(plain)
