@@ -235,6 +235,7 @@ def simulate(
         check_fit(engine, system, options)
     # Asked of the class: equinox builds a module for every method that is asked of an instance, which takes 50 us.
     system = type(system).with_tolerance(system, engine.rtol or 0.0)
+    start = type(system).begin_run(system, start)
     began = time.perf_counter()
     trajectory = engine.run(system, start, float(until), progress)
     return Run(system, trajectory, time.perf_counter() - began, engine.rtol)

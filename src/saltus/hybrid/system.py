@@ -77,6 +77,10 @@ class HybridSystem(eqx.Module):
         """The system as it is run with this relative tolerance: what it takes for a stop must be above the errors."""
         return self
 
+    def begin_run(self, start: State) -> State:
+        """The start as a run of this system takes it: what its tolerance does not tell from a stop has stopped."""
+        return start
+
     @property
     def others_go_on(self) -> bool:
         """Whether a part that leaves the domain is gone (mode "gone") while the rest moves on."""

@@ -278,7 +278,7 @@ class GroundBodyScenario(Scenario):
         )
         run = system.with_tolerance(self.solve.rtol)
         self.prepare(run, run.blank(flies=body.height is not None))
-        start = system.start(
+        start = run.start(
             body.position,
             velocity=body.velocity,
             quaternion=body.quaternion,

@@ -54,6 +54,7 @@ class RailsScenario(Scenario):
             flat = BallOnPlane(self.mass, self.radius, self.friction.build(), self.slope, self.gravity)
             return flat, flat.start([start.velocity, 0.0], start.angular_velocity, [start.position, 0.0])
         ball = BallOnRails(self.mass, self.radius, self.half_angle, self.friction.build(), self.slope, self.gravity)
+        ball = ball.with_tolerance(self.solve.rtol)
         self.prepare(ball, ball.blank())
         return ball, ball.start(start.velocity, start.angular_velocity, start.position)
 

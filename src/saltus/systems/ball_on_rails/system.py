@@ -117,6 +117,14 @@ class BallOnRails(AbstractSystem):
         """With slip that counts as none no smaller than the errors of the velocities that it is the difference of."""
         return eqx.tree_at(lambda ball: ball.near_stick, self, no_smaller(self.near_stick, rtol))
 
+    def begin_run(self, start: State) -> State:
+        """A ball on points that hardly turns about the track is held from turning, as `start` has it."""
+        if not (self.point and (np.asarray(start.mode) == SLIP).all()):
+            return start
+        near_stick, gravity, radius = (float(number) for number in (self.near_stick, self.gravity, self.radius))
+        turning = abs(float(np.asarray(start.v.turning)[0])) * radius
+        return _seat(self, start)[0] if turning <= near_stick * np.sqrt(gravity * radius) else start
+
     def blank(self) -> State:
         """A state of the form that all have: the ball stands at the origin."""
         zero, vector = numbers(0.0), numbers([0.0, 0.0, 0.0])

@@ -22,7 +22,7 @@ from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.ball_common import size
 from saltus.systems.ground_body import jumps
-from saltus.systems.ground_body.mechanics import FLIGHT, REST, SLIDE, active_piece, look, see
+from saltus.systems.ground_body.mechanics import FLIGHT, REST, SKID, SLIDE, active_piece, look, see
 from saltus.systems.ground_body.state import GroundLedger, GroundMotion, GroundPlace
 
 if TYPE_CHECKING:
@@ -139,13 +139,21 @@ def _begin_in_contact(system: BodyOnGround, flying: State) -> State:
     return _begin_standing(system, flying, *less) if bool(stands) else sliding
 
 
+def stop_what_is_slow(system: BodyOnGround, start: State) -> State:
+    """See `BodyOnGround.begin_run`."""
+    if int(np.asarray(start.mode)) not in (SLIDE, SKID):
+        return start
+    _, stands, *less = _begin_sliding(system, start)
+    return _begin_standing(system, start, *less) if bool(stands) else start
+
+
 @brief_program
 def _begin_sliding(system: BodyOnGround, flying: State) -> tuple[State, Array, Array, Array]:
     """A body that begins in contact and slides; whether it does not; and whether it has no slip, and does not turn."""
     lying = flying.replace(mode=jnp.asarray(SLIDE))
     seen = see(system, lying)
     sight, now = seen.sight, seen.forces
-    slow = 1e-9 * system.speed
+    slow = jumps.near(system, flying.v)  # as in the guards of these speeds: one that began below zero would not fire
     slipless = (size(system.slip_and_rim(sight, jumps.weight(system))) <= slow) & system.has_friction
     turnless = (size(system.turning(sight)) * system.solid.radius() <= slow) & system.resisted
     presses = now.load > 0.0

@@ -141,6 +141,10 @@ class BodyOnGround(AbstractSystem):
         """With the precision that velocities of this relative error allow."""
         return eqx.tree_at(lambda system: system.precision, self, no_smaller(self.precision, NOISE * rtol))
 
+    def begin_run(self, start: State) -> State:
+        """A body that slides slower than can be told grips the ground, or else its turning has stopped."""
+        return begin.stop_what_is_slow(self, start)
+
     @property
     def speed(self) -> Array:
         """An ordinary speed of this body, by which small ones are measured [m s-1]."""
