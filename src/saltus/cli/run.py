@@ -41,7 +41,8 @@ def command(
     loaded = load(scenario, set or [], allow_python)
     with ahead.load_ahead(ahead.form_of(loaded.text), loaded.scenario.solve.samples):
         _check_files(out, plot, animate, html, force)
-        if not ahead.under_way():  # while the programs of an earlier run are loaded
+        if not ahead.under_way():
+            # xarray, while another thread loads the programs of the last run; a first run loads it while it makes them.
             import saltus.io.dataset  # noqa: F401
         facts = _run(loaded, Files(out, plot, animate, html), resume, quiet)
     if json:

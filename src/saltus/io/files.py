@@ -13,8 +13,7 @@ from pathlib import Path
 
 from saltus.errors import MissingExtraError, ScenarioError
 
-NETCDF_SUFFIXES = (".nc", ".nc4", ".netcdf")
-SUFFIXES = (*NETCDF_SUFFIXES, ".zarr")
+SUFFIXES = (".nc", ".nc4", ".netcdf", ".zarr")  # of results
 
 _unfinished: set[Path] = set()
 _replacing = threading.RLock()  # held while a finished file takes its place
@@ -117,10 +116,10 @@ def check_suffix(path: str | Path) -> None:
         known = ", ".join(SUFFIXES)
         raise ScenarioError(f"Cannot tell the format of {str(path)!r} from its name. Known endings: {known}.")
     if Path(path).suffix == ".zarr":
-        require_zarr()
+        _require_zarr()
 
 
-def require_zarr() -> None:
+def _require_zarr() -> None:
     try:
         import zarr  # noqa: F401
     except ImportError as error:
