@@ -84,7 +84,7 @@ def held_margin(where: Places, rods: Rods, mode, mass: PerMass, mu: PerMass, gra
     some force in it keeps them all, so they share the largest possible smallest margin. In
     networks of more than 64 rods these forces are taken as zero, which may let go too early.
     """
-    margin = _margin(mass, mu, gravity, now.normal_force, now.load)
+    margin = _margin(mu, mass * gravity, now.normal_force, now.load)
     if len(rods) < 2 or len(rods) > SHARED_UP_TO:
         return margin
     held = mode == STICK
@@ -103,8 +103,8 @@ def held_margin(where: Places, rods: Rods, mode, mass: PerMass, mu: PerMass, gra
     return jax.lax.cond(locked.any(), shared_margin, lambda _: margin, None)
 
 
-def _margin(mass, mu, gravity, normal_force, load: Vec) -> PerMass:
-    return (mu * jnp.abs(normal_force) - load.length()) / (mass * gravity)
+def _margin(mu, weight, normal_force, load: Vec) -> PerMass:
+    return (mu * jnp.abs(normal_force) - load.length()) / weight
 
 
 class _Grip(NamedTuple):
@@ -123,8 +123,7 @@ class _Grip(NamedTuple):
 
     def margins(self, x: Float[Array, "... r"]) -> Float[Array, "... n"]:
         """How far each mass is from being torn loose, over its weight: a concave function."""
-        reaction, load = self.under(x)
-        return (self.mu * jnp.abs(reaction) - load.length()) / self.weight
+        return _margin(self.mu, self.weight, *self.under(x))
 
     def slope_and_bend(self, x: Float[Array, " r"], members, width) -> tuple[Array, Array]:
         """Gradient and second derivatives of the smooth minimum of the margins, -width log sum exp(-margin / width)."""
