@@ -102,6 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     interrupt.install()
     gc.set_threshold(*RARELY)
+    # Threads of OpenBLAS spin while they wait for work, and matrices are small here.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     sys.exit(call(arguments))
 

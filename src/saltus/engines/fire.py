@@ -57,6 +57,12 @@ def begins_like(guards: Sequence[Guard], rule: Any) -> int | None:
     return next(alike, None) if isinstance(rule, StagedJump) else None
 
 
+def jumps_like(guards: Sequence[Guard], number: int) -> int:
+    """Number of the first guard with the same jump as this one: one program serves both."""
+    own = guards[number].jump
+    return number if own is None else next(n for n, guard in enumerate(guards) if guard.jump is own)
+
+
 def apply_settle(system: AbstractSystem, state: State, number: int, index) -> State | None:
     """The state that follows when events of a guard pile up; None if nothing is known."""
     after = settle_of(system, system.guards()[number])(state, index)

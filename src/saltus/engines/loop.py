@@ -22,6 +22,7 @@ from saltus.engines.fire import (
     begin_jump,
     begins_like,
     finish_jump,
+    jumps_like,
     may_settle,
     still_due,
     turn,
@@ -333,7 +334,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
 def _after_jump(system, rules: tuple[Guard, ...], before: State, number: int, index) -> State:
     """The state after the jump of a guard."""
     staged = _after_stages(system, rules, before, rules[number].jump, index)
-    return _jump(system, before, number, index) if staged is None else staged
+    return _jump(system, before, jumps_like(rules, number), index) if staged is None else staged
 
 
 def _after_settling(system, rules: tuple[Guard, ...], before: State, number: int, index) -> State | None:
@@ -367,7 +368,7 @@ def _prepare_likely(system: AbstractSystem, like: State) -> None:
             continue
         first = begins_like(rules, rule.jump)
         if first is None:
-            prepare(_jump, system, like, number, np.asarray(0))
+            prepare(_jump, system, like, jumps_like(rules, number), np.asarray(0))
         else:
             prepare(_begin_jump, system, like, first, np.asarray(0), np.asarray(0))
             _prepare_stages(system, rules, like, rule.jump)

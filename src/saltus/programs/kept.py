@@ -45,9 +45,10 @@ HASH = 40  # characters of the digest that names a file
 MANY_ROUNDS = "simplify-while-loops,while-loop-constant-sinking,reshape-mover,while-loop-invariant-code-motion"
 FEWER_ROUNDS = {"xla_disable_hlo_passes": MANY_ROUNDS}
 # The loops of large formulas gain nothing from the dearer passes of LLVM, which take a quarter of the time to compile.
-PLAINER = {**FEWER_ROUNDS, "xla_backend_optimization_level": 1}
+# In one module: cut into several for as many threads, it takes a fifteenth longer where all cores are busy anyway.
+PLAINER = {**FEWER_ROUNDS, "xla_backend_optimization_level": 1, "xla_cpu_parallel_codegen_split_count": 1}
 # Machine code without optimisation: compiled in a third of the time, and two to three times as slow.
-BRIEF = {**FEWER_ROUNDS, "xla_backend_optimization_level": 0}
+BRIEF = {**PLAINER, "xla_backend_optimization_level": 0}
 
 
 class Program:

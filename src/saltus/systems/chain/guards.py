@@ -30,18 +30,11 @@ def guards(chain: Chain) -> tuple[Guard, ...]:
     def after(jump, **options):
         return functools.partial(jump, chain, **options)
 
+    crosses = after(jumps.cross)  # one program for all particles, the last included
     pushes = ("slack", strings.release) if chain.strings else ("compression", jumps.note_compression)
     listed = [
-        Guard("crossing", view.left_to_cross, view.more_follow, jump=after(jumps.cross), likely=view.slides),
-        Guard(
-            "exit",
-            view.left_to_cross,
-            view.last_follows,
-            ends,
-            off,
-            jump=after(jumps.cross, last=True),
-            likely=view.slides,
-        ),
+        Guard("crossing", view.left_to_cross, view.more_follow, jump=crosses, likely=view.slides),
+        Guard("exit", view.left_to_cross, view.last_follows, ends, off, jump=crosses, likely=view.slides),
         Guard(
             pushes[0],
             view.link_tension,

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.hybrid import State
-from saltus.laws.impact.engagement import FrozenEngagement
+from saltus.laws.impact.engagement import Engagement, FrozenEngagement
+from saltus.numerics.trees import choose
 from saltus.systems.chain import strings
 from saltus.systems.chain.edge import Edge
 from saltus.systems.chain.state import LOOSE, PULLS, UNTOLD, Losses, Motion, Regime, units
@@ -47,11 +48,8 @@ class Crossing(eqx.Module):
     loss: Array
 
     @staticmethod
-    def of(chain: Chain, state: State, last: bool = False) -> Crossing:
-        """The jerk of the particle that is at the edge in this state.
-
-        Nothing is left on the table behind the `last` one. All laws agree then.
-        """
+    def of(chain: Chain, state: State) -> Crossing:
+        """The jerk of the particle that is at the edge in this state."""
         place, velocity, regime = state.q, state.v, state.mode
         edge = Edge.of(place, velocity)
         along, _ = units(place.angle)
@@ -61,9 +59,7 @@ class Crossing(eqx.Module):
             directions = strings.cut_at_folds(directions, regime.hanging)
         unit_impulses, mobility = transmit(directions, chain.mass, regime.hanging)
         mass = chain.mass[regime.hanging + 1]
-        table = chain.table_mass(regime.hanging + 1)
-        law = FrozenEngagement() if last else chain.engagement
-        scaled = law(edge.angle, table / mass, mass * mobility, chain.edge_friction)
+        scaled = _engage(chain, edge.angle, chain.table_mass(regime.hanging + 1) / mass, mass * mobility)
         impulse = mass * edge.speed * scaled.impulse
         return Crossing(
             angle=edge.angle,
@@ -76,10 +72,20 @@ class Crossing(eqx.Module):
         )
 
 
-def cross(chain: Chain, state: State, index: Array, last: bool = False) -> State:
+def _engage(chain: Chain, angle: Array, table_mass: Array, response: Array) -> Engagement:
+    """The scaled jump of a crossing, by the chain's law; behind the last particle all laws agree, and the plainest does.
+
+    The arguments are those of `AbstractEngagement`.
+    """
+    last = table_mass == 0.0
+    lawful = chain.engagement(angle, jnp.where(last, 1.0, table_mass), response, chain.edge_friction)
+    return choose(last, FrozenEngagement()(angle, table_mass, response), lawful)
+
+
+def cross(chain: Chain, state: State, index: Array) -> State:
     """The next particle leaves the table, and its link is jerked taut."""
     place, velocity, regime = state.q, state.v, state.mode
-    jerk = Crossing.of(chain, state, last)
+    jerk = Crossing.of(chain, state)
     k = regime.hanging
     changes = velocity_changes(jerk.directions, jerk.impulses, chain.mass, k)
     along, across = units(place.angle)

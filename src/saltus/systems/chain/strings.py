@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import TYPE_CHECKING
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
@@ -55,14 +59,15 @@ def tighten(chain: Chain, state: State, index: Array) -> State:
     )
     velocity = velocity.replace(length=jnp.where(turned, -velocity.length, velocity.length))
     regime = regime.replace(loose=regime.loose.at[index].set(PULLS))
-    after, stretching, pulled = _jolt(chain, place, velocity, regime, index, folds=True)
     # Two folded links can throw each other for ever, ever less. The rest of such a row is one jolt for both.
-    whole, none_stretching, whole_pulled = _jolt(chain, place, velocity, regime, index, folds=False)
+    jolt = functools.partial(_jolt, chain, place, velocity, regime, index)
+    both = jax.vmap(jolt)(np.array([True, False]))
+    folded, whole = (jax.tree.map(operator.itemgetter(n), both) for n in (0, 1))
     taut = chain.taut(regime) & (jnp.arange(chain.n_links) != index)
-    faint = jnp.max(jnp.where(taut, -stretching, 0.0)) < FAINT * _speed_scale(chain)
-    after = choose(faint, whole, after)
-    stretching = jnp.where(faint, none_stretching, stretching).at[index].set(0.0)
-    still = regime.stuck & (jnp.where(faint, whole_pulled, pulled) == 0.0)
+    faint = jnp.max(jnp.where(taut, -folded[1], 0.0)) < FAINT * _speed_scale(chain)
+    after, stretching, pulled = choose(faint, whole, folded)
+    stretching = stretching.at[index].set(0.0)
+    still = regime.stuck & (pulled == 0.0)
     regime = regime.replace(stuck=still, unmoved=regime.unmoved & still)
     place = place.replace(length=place.length.at[index].set(chain.length[index]))
     jolted = state.replace(q=place, v=after, mode=regime)
@@ -75,7 +80,7 @@ def _speed_scale(chain: Chain) -> Float[Array, ""]:
     return jnp.sqrt(chain.gravity * jnp.mean(chain.length))
 
 
-def _jolt(chain: Chain, place: Motion, velocity: Motion, regime: Regime, index: Array, folds: bool):
+def _jolt(chain: Chain, place: Motion, velocity: Motion, regime: Regime, index: Array, folds: Array):
     """Velocities after the impulse that stops link `index`, how fast each link lengthens, and the edge's impulse.
 
     Args:
@@ -92,8 +97,7 @@ def _jolt(chain: Chain, place: Motion, velocity: Motion, regime: Regime, index: 
     carrying = jnp.where(chain.taut(regime)[:, None], along, 0.0)
     on_table = k < chain.links
     directions = edge_last(carrying, jnp.where(on_table, edge.direction, 0.0), k)
-    if folds:
-        directions = cut_at_folds(directions, index)
+    directions = jnp.where(folds, cut_at_folds(directions, index), directions)
     table = jnp.where(on_table, chain.table_mass(k), 1.0)
     closing = jnp.where(jnp.arange(chain.n_links) == index, velocity.length, 0.0)
     pull = Pull(1.0 / (chain.capstan(edge.angle) * table), jnp.zeros(()))
