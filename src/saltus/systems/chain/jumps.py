@@ -73,9 +73,9 @@ class Crossing(eqx.Module):
 
 
 def _engage(chain: Chain, angle: Array, table_mass: Array, response: Array) -> Engagement:
-    """The scaled jump of a crossing, by the chain's law; behind the last particle all laws agree, and the plainest does.
+    """The scaled jump of a crossing by the chain's law; the arguments are those of `AbstractEngagement`.
 
-    The arguments are those of `AbstractEngagement`.
+    With nothing left on the table behind the particle all laws agree, and the plainest is asked.
     """
     last = table_mass == 0.0
     lawful = chain.engagement(angle, jnp.where(last, 1.0, table_mass), response, chain.edge_friction)
