@@ -242,23 +242,31 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
 
     With the body's own as `motion` its direction is not eased (`_ease_turning`), which matters only where it slides.
     """
-    held, known = held_rows(system, mode), motion is not None
+    held, eases = held_rows(system, mode), motion is None and system.resisted and not system.load_matters
     motion = _known_direction(system, sight) if motion is None else motion
     mobility, free = row_mobility(system, sight), free_gain(system, sight)
 
+    def slide(share: Array) -> tuple[Array, Array]:
+        """A body that slides is held along the normal only: all forces are shares of the one there."""
+        response = mobility[0] @ share
+        return -free[0] / response * share, response
+
+    def slide_eased(share: Array) -> tuple[Array, Array]:
+        forces, _ = slide(share)
+        gain = free + jnp.sum(mobility * forces, axis=1)
+        eased = _ease_turning(system, sight, motion, forces[0], gain, mobility)
+        return slide(shares(system, eased, sight, jnp.ones(())))
+
     def under(load: Array) -> tuple[Array, Array]:
-        return _solve(system, sight, held, shares(system, motion, sight, load), mobility, free)
+        return jax.lax.cond(
+            mode == SLIDE,
+            slide_eased if eases else slide,
+            lambda share: _solve(system, sight, held, share, mobility, free),
+            shares(system, motion, sight, load),
+        )
 
     if not system.load_matters:
-        forces, stiffness = under(jnp.ones(()))
-        if system.resisted and not known:
-            gain = free + jnp.sum(mobility * forces, axis=1)
-            eased = shares(system, _ease_turning(system, sight, motion, forces[0], gain, mobility), sight, jnp.ones(()))
-            # A body that slides is held along the normal only: all forces are shares of the one there.
-            response = mobility[0] @ eased
-            forces = jnp.where(mode == SLIDE, -free[0] / response * eased, forces)
-            stiffness = jnp.where(mode == SLIDE, response, stiffness)
-        return _wrench(system, sight, forces, stiffness, mobility, free)
+        return _wrench(system, sight, *under(jnp.ones(())), mobility, free)
     weight = system.solid.mass * system.gravity
 
     def improve(_, carry):
