@@ -23,7 +23,6 @@ from saltus.engines.fire import (
     begins_like,
     finish_jump,
     jumps_like,
-    may_settle,
     still_due,
     turn,
 )
@@ -296,14 +295,9 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         memory.pile_up, limit = PileUp.with_event(pile_up, _as_numpy(which), _as_numpy(before.t), sinks)
         piles = not math.isnan(limit)
         if piles:
-            # Asked first: a program that gives nothing cannot be kept.
-            known = may_settle(system, before, number)
-            settled = (
-                _after_settling(system, rules, at_time(before, limit), number, np.asarray(index)) if known else None
-            )
-            if settled is None:
+            if rule.settle is None:
                 return Outcome("accumulation", _piling_up(rule, index, float(limit), before, sinks)), before
-            after = settled
+            after = _after_settling(system, rules, at_time(before, limit), number, np.asarray(index))
         else:
             if not events:
                 _prepare_stages(system, rules, before, rule.jump)
@@ -337,7 +331,7 @@ def _after_jump(system, rules: tuple[Guard, ...], before: State, number: int, in
     return _jump(system, before, jumps_like(rules, number), index) if staged is None else staged
 
 
-def _after_settling(system, rules: tuple[Guard, ...], before: State, number: int, index) -> State | None:
+def _after_settling(system, rules: tuple[Guard, ...], before: State, number: int, index) -> State:
     """The state that follows where events of a guard pile up."""
     staged = _after_stages(system, rules, before, rules[number].settle, index)
     return _settle(system, before, number, index) if staged is None else staged
