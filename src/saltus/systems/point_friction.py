@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Coulomb
@@ -29,16 +28,4 @@ def point_law(law: AbstractFrictionLaw | None, mu, n: int) -> AbstractFrictionLa
             f"{type(law).__name__} is no friction of a point that is proportional to the load, as masses on rods need. "
             "Give one such as Coulomb(0.2); a law of your own says so by its property `proportional`."
         )
-    if type(law) is not Coulomb:
-        return law
-    if law.mu.shape not in ((), (n,)):
-        raise ValueError(f"`law` must have one `mu` or {n}, one per mass, got {law.mu.size}.")
-    return Coulomb(jnp.broadcast_to(law.mu, (n,)))
-
-
-def coefficient(law: AbstractFrictionLaw) -> Float[Array, "..."]:
-    """The friction coefficient of Coulomb's law, for who sets it; systems ask the law for its forces [-]."""
-    mu = getattr(law, "mu", None)
-    if mu is None:
-        raise AttributeError(f"{type(law).__name__} has no coefficient `mu`: ask for its `capacity` and its `grip`.")
-    return mu
+    return law.for_masses(n)

@@ -17,7 +17,7 @@ from saltus.links.springs import ElasticRods
 from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
-from saltus.systems.point_friction import coefficient, point_law
+from saltus.systems.point_friction import point_law
 from saltus.systems.raft import step as one
 from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
 from saltus.systems.sliding.contact import GONE, MODE_NAMES, SLIP, STICK, RodLedger
@@ -135,7 +135,7 @@ class Raft(AbstractSteppedSystem):
     @property
     def mu(self) -> Float[Array, " n"]:
         """Friction coefficients of Coulomb's law [-]."""
-        return coefficient(self.law)
+        return self.law.coefficient()
 
     def grip(self, speed: Float[Array, " n"]) -> Float[Array, " n"]:
         """Friction per reaction of each mass at its speed; of one at rest, the most that holds it [-]."""

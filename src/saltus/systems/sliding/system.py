@@ -23,7 +23,7 @@ from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
 from saltus.surfaces.terrain import Terrain
-from saltus.systems.point_friction import coefficient, point_law
+from saltus.systems.point_friction import point_law
 from saltus.systems.sliding import begin, jumps
 from saltus.systems.sliding.contact import (
     FREE,
@@ -188,7 +188,7 @@ class SlidingMasses(AbstractSystem):
     @property
     def mu(self) -> Float[Array, " n"]:
         """Friction coefficients of Coulomb's law [-]."""
-        return coefficient(self.law)
+        return self.law.coefficient()
 
     def grip_at_rest(self) -> Float[Array, " n"]:
         """Largest friction force at rest per reaction [-]."""
