@@ -13,13 +13,13 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import SearchResult
-from saltus.engines.flat import FlatSystem, pack
+from saltus.engines.flat import FlatSystem
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import EPS
 from saltus.hybrid import AbstractSystem, Guard, State
 from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.parts import as_array
-from saltus.hybrid.state import same_types
+from saltus.hybrid.state import pack, same_types
 from saltus.hybrid.system import jump_of
 from saltus.numerics.loops import in_pieces
 from saltus.numerics.trees import choose

@@ -35,7 +35,7 @@ from saltus.engines.trial import Pace, Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
 from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.parts import as_numpy, refill
-from saltus.hybrid.state import known_state, same_types
+from saltus.hybrid.state import pack_known, same_types, unpack
 from saltus.hybrid.trajectory import Trajectory
 from saltus.programs import ahead, brief_program, large_program, prepare, program
 
@@ -154,7 +154,7 @@ def run(
     """Flow, jump, flow on, from `start` to time `until`."""
     start = _with_types(start)
     end_time = min(until, FOREVER)
-    vector = _vector(start)
+    vector = pack_known(start)
     capacity = _capacity(vector.size)
     record = _Record([], [], [])
     record.add(start.t, vector, start.mode)
@@ -244,7 +244,7 @@ def _advance(system, state, pace, until, memory: _Memory, stepper, control, capa
     _leave_out_passages(system, went.state, found, memory)
     memory.signs = found.signs
     if not found.sunk.any():
-        record.add(found.state.t, _vector(found.state), found.state.mode)
+        record.add(found.state.t, pack_known(found.state), found.state.mode)
     return went, found
 
 
@@ -306,7 +306,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
             if due.any() and not sinks:
                 _prepare_still_due(system, state, due, memory)
             after = _after_jump(system, rules, before, number, np.asarray(index))
-        vector = _vector(after)
+        vector = pack_known(after)
         if not np.isfinite(vector).all():
             return Outcome("not_finite", _undefined_text(float(before.t), f"the state after {rule.name!r} is")), before
         seems = found.unsure[which] and not piles and bool(_turn(system, before, after, _as_numpy(which)).rises)
@@ -402,11 +402,6 @@ def _with_types(start: State) -> State:
 def _as_numpy(array: Any) -> Any:
     """Numbers as NumPy has them: programs take them as they are, and Python reads them five times as fast."""
     return np.asarray(array)
-
-
-def _vector(state: State) -> np.ndarray:
-    """The flowing parts of a state in one vector."""
-    return np.concatenate([as_numpy(part).ravel() for part in (state.q, state.v, state.ledger)])
 
 
 def _numbers(states: State) -> int:
@@ -520,16 +515,9 @@ def _piling_up(rule: Guard, index: int, limit: float, state: State, sinks: bool)
 def _trajectory(system, start, record: _Record, events, outcome, stepper, control) -> Trajectory:
     """The trajectory of a run: states at the ends of its steps, and how to move on from them or take them again."""
     vectors = np.concatenate(record.vectors)
-    nq, nv = start.q.size, start.v.size
-    count = len(vectors)
     times = np.concatenate(record.times)
-    knots = known_state(  # stays on the host, as numpy arrays
-        times,
-        refill(start.q, vectors[:, :nq].reshape(count, *start.q.shape)),
-        refill(start.v, vectors[:, nq : nq + nv].reshape(count, *start.v.shape)),
-        refill(start.ledger, vectors[:, nq + nv :]),
-        refill(start.mode, np.concatenate(record.modes)),
-    )
+    # They stay on the host, as NumPy arrays.
+    knots = unpack(start, times, vectors, refill(start.mode, np.concatenate(record.modes)))
 
     def flow(states: State, times) -> State:
         return _move_on(system, stepper, control, states, np.asarray(times))

@@ -15,9 +15,10 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from saltus.engines.fire import apply_jump
-from saltus.engines.flat import FlatSystem, pack
+from saltus.engines.flat import FlatSystem
 from saltus.engines.step_control import AbstractSteps, Stepper
 from saltus.hybrid import AbstractSystem, Event, State
+from saltus.hybrid.state import pack
 
 SIZES = (32, 256)  # steps that are compiled together; longer ways go by powers of two
 

@@ -13,6 +13,7 @@ import numpy as np
 from saltus.engines.flat import FlatSystem, Watch
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.parts import as_array, refill
+from saltus.hybrid.state import pack_known
 from saltus.numerics.scalars import (
     CannotScalariseError,
     Node,
@@ -81,7 +82,7 @@ class ScalarSystem:
             nodes = as_inputs(s, leaf, f"leaf {k}") if varies else as_constants(s, leaf)
             self.parameters += list(nodes.ravel()) if varies else []
             given.append(nodes)
-        vector = np.concatenate([np.ravel(np.asarray(part)) for part in (state.q, state.v, state.ledger)])
+        vector = pack_known(state)
         y = as_inputs(s, vector, "y")
         self.y: list[Node] = list(y)
         self.t = s.input("t", float)
