@@ -137,7 +137,7 @@ class _SearchArrays:
         due, sunk = np.array(told.due), np.array(told.sunk)
         plain = (np.asarray(x) for x in (told.owner, told.element))
         return _SearchArrays(
-            told.state, bool(_as_numpy(told.event)), due, np.asarray(told.unsure), sunk, told.signs, *plain
+            told.state, bool(as_numpy(told.event)), due, np.asarray(told.unsure), sunk, told.signs, *plain
         )
 
 
@@ -160,7 +160,7 @@ def run(
     record.add(start.t, vector, start.mode)
     events: list[Event] = []
     memory = _Memory.empty(sum(guard_sizes(system, start)))
-    state, pace, t_segment = start, Pace.unknown(np.zeros(())), float(_as_numpy(start.t))
+    state, pace, t_segment = start, Pace.unknown(np.zeros(())), float(as_numpy(start.t))
     budget = Budget(until, max_steps, t_segment)
     if not np.isfinite(vector).all():
         undefined = Outcome("not_finite", _undefined_text(t_segment, "the start is"))
@@ -170,13 +170,13 @@ def run(
             system, state, pace, np.asarray(end_time), memory, stepper, control, capacity, record
         )  # fmt: skip
         state, pace = found.state if found else went.state, went.pace
-        t = float(_as_numpy(state.t))
+        t = float(as_numpy(state.t))
         if progress is not None:
             progress(t, len(events))
         if found is not None and (found.event or found.sunk.any()):
             count = len(events)
             outcome, state = _fire(system, found, events, memory, record)
-            t = float(_as_numpy(state.t))
+            t = float(as_numpy(state.t))
             if len(events) > count:
                 pace = type(control).after_jump(control, pace, t - t_segment)
                 t_segment = t
@@ -230,7 +230,7 @@ def _advance(system, state, pace, until, memory: _Memory, stepper, control, capa
         Where the flow went, and what was found in the doubtful step; None if there was none.
     """
     went = _flow(system, state, pace, until, memory.signs, stepper, control, capacity)
-    count, steps, status = (int(_as_numpy(x)) for x in (went.count, went.steps, went.status))
+    count, steps, status = (int(as_numpy(x)) for x in (went.count, went.steps, went.status))
     memory.signs = went.signs
     record.add(np.asarray(went.times)[:count], np.asarray(went.vectors)[:count], state.mode)
     record.steps += steps
@@ -272,9 +272,9 @@ def _leave_out_passages(system, start: State, found: _SearchArrays, memory: _Mem
         return
     fired = np.array(found.signs.fired)
     for which in np.flatnonzero(found.sunk).tolist():
-        passed = bool(_turn(system, *memory.last[which], _as_numpy(which)).passes)
+        passed = bool(_turn(system, *memory.last[which], as_numpy(which)).passes)
         found.sunk[which], fired[which] = not passed, not passed
-    found.signs = Signs.known(_as_numpy(found.signs.last), fired)
+    found.signs = Signs.known(as_numpy(found.signs.last), fired)
     if found.sunk.any():
         found.state = start
 
@@ -292,7 +292,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         rule, before = rules[number], state
         pile_up = memory.pile_up or _no_events(memory.count)
         # Asked of the class, as in `_event`.
-        memory.pile_up, limit = PileUp.with_event(pile_up, _as_numpy(which), _as_numpy(before.t), sinks)
+        memory.pile_up, limit = PileUp.with_event(pile_up, as_numpy(which), as_numpy(before.t), sinks)
         piles = not math.isnan(limit)
         if piles:
             if rule.settle is None:
@@ -309,10 +309,10 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         vector = pack_known(after)
         if not np.isfinite(vector).all():
             return Outcome("not_finite", _undefined_text(float(before.t), f"the state after {rule.name!r} is")), before
-        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, _as_numpy(which)).rises)
+        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, as_numpy(which)).rises)
         if not seems:
             name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
-            events.append(_event(system, name, index, float(_as_numpy(moment)), before, after))
+            events.append(_event(system, name, index, float(as_numpy(moment)), before, after))
             record.add_jump(number, after, vector)
             state, memory.last[which] = after, (before, after)
             if rule.ends is not None:
@@ -320,7 +320,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         if due.any() and not sinks:
             due = np.array(_still_due(system, state, due))
         if not due.any():
-            memory.signs = Signs.known(np.where(went, 0.0, _as_numpy(memory.signs.last)), fired)
+            memory.signs = Signs.known(np.where(went, 0.0, as_numpy(memory.signs.last)), fired)
             return None, state
         which = int(np.argmax(due))
 
@@ -399,11 +399,6 @@ def _with_types(start: State) -> State:
     return start if known else same_types(start, start)
 
 
-def _as_numpy(array: Any) -> Any:
-    """Numbers as NumPy has them: programs take them as they are, and Python reads them five times as fast."""
-    return np.asarray(array)
-
-
 def _numbers(states: State) -> int:
     """How many numbers flow in these states."""
     return states.q.size + states.v.size + states.ledger.size
@@ -435,7 +430,7 @@ def _limit_of_approach(system: AbstractSystem, state: State, name: str, index) -
 
 def _ending(system, went: Flow, until: float, state: State, t: float, memory) -> Outcome | None:
     """The outcome of a segment that ended without an event, at time t; None if it goes on."""
-    status = Status(int(_as_numpy(went.status)))
+    status = Status(int(as_numpy(went.status)))
     if status is Status.over:
         number, element = (int(x[int(went.over)]) for x in FlatSystem(system, state).guard_numbers())
         return _outcome_of(system.guards()[number], element, t)

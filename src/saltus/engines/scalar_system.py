@@ -68,7 +68,6 @@ class ScalarSystem:
         moving = [k for k in velocities if not self.rate[k].equals(0)]
         self.accelerations = moving if any(guard.singular for guard in self.guards) else []
         self.flowing = [k for k, node in enumerate(self.rate) if not node.equals(0)]
-        self.used = [k for k, node in enumerate(self.y) if node in set(self._everything)]
         self.autonomous = self.t not in set(self._everything)
 
     def _write(self, s: Scalars, system: AbstractSystem, state: State, varying, mode, watch: Watch) -> None:
