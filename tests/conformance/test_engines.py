@@ -113,21 +113,21 @@ def _lanes(lanes):
 
 def _together(method, control):
     def all_runs():
-        plan = batch.Plan(stepper(method), control, _height, 256, 100_000)
+        settings = batch.BatchSettings(stepper(method), control, _height, 256, 100_000)
         systems = eqx.filter(_stacked(SYSTEMS), eqx.is_array)
         shared = eqx.filter(SYSTEMS[0], eqx.is_array, inverse=True)
-        yield from _lanes(batch.run(systems, shared, jax.tree.map(np.asarray, _stacked(STARTS)), UNTIL, plan))
+        yield from _lanes(batch.run(systems, shared, jax.tree.map(np.asarray, _stacked(STARTS)), UNTIL, settings))
 
     return all_runs
 
 
 def _by_mode():
-    plan = batch.Plan(stepper("dopri8"), steps_of(1e-10, 1e-12, None, 0.0), _height, 256, 100_000)
+    settings = batch.BatchSettings(stepper("dopri8"), steps_of(1e-10, 1e-12, None, 0.0), _height, 256, 100_000)
     wrapped = _stacked([PlaygroundByMode(system) for system in SYSTEMS])
     systems, shared = eqx.partition(wrapped, eqx.is_array)
-    assert batch.goes_apart(shared, plan)
+    assert batch.goes_apart(shared, settings)
     starts = jax.tree.map(np.asarray, _stacked([PlaygroundByMode.wrap(start) for start in STARTS]))
-    for one in _lanes(batch.run(systems, shared, starts, UNTIL, plan)):
+    for one in _lanes(batch.run(systems, shared, starts, UNTIL, settings)):
         yield dataclasses.replace(one, state=PlaygroundByMode.unwrap(one.state))
 
 

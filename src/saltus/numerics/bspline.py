@@ -1,4 +1,8 @@
-"""Cubic B-splines on a regular grid: coefficients through given values, and local evaluation."""
+"""Cubic B-splines on a regular grid: coefficients through given values, and local evaluation.
+
+The elimination is written by hand: SciPy would have to be imported for it, which takes longer than a short run, and the
+evaluation is a program of JAX in any case.
+"""
 
 from __future__ import annotations
 

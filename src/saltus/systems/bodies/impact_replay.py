@@ -103,7 +103,7 @@ def _pair(one: Body, two: Body, image: Array) -> Pair:
 
 
 def _late(gap: Array, rate: Array) -> Array:
-    """Time by which the contact is later: none in value, but not so its derivative."""
+    """Change of the time of contact: zero, as the gap is, with the derivative of the gap's zero by other numbers."""
     return -gap / jax.lax.stop_gradient(rate)
 
 
