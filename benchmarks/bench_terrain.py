@@ -103,11 +103,11 @@ def ensemble(report: Report) -> None:
     for name, surface in surfaces():
         system = sl.systems.SlidingMasses(surface, [1.0], [], mu=0.1)
         start = jax.jit(jax.vmap(system.state))(q, v)
-        plan = batch.Plan(stepper("dopri8"), control, outputs.watch(outputs.peaks(system)), 64, 100_000)
+        settings = batch.BatchSettings(stepper("dopri8"), control, outputs.watch(outputs.peaks(system)), 64, 100_000)
         same = jax.tree.map(lambda x: None, system)
 
-        def run(same=same, system=system, start=start, plan=plan):
-            return batch.run(same, system, start, 2.0, plan)
+        def run(same=same, system=system, start=start, settings=settings):
+            return batch.run(same, system, start, 2.0, settings)
 
         run()
         wall, lanes = best_of(run, 5)

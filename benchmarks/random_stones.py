@@ -151,11 +151,11 @@ def run_group(group: int, first: int, last: int, every: int) -> tuple[list[str],
     varying, shared, start = build(vectors, surface)
     own = stone(vectors[0], surface)
     _, stepper, control = parts_for(own[0], Options(rtol=RTOL, atol=ATOL), 0.0)
-    plan = batch.Plan(stepper, control, outputs.watch(()), 4096, 100_000)
+    settings = batch.BatchSettings(stepper, control, outputs.watch(()), 4096, 100_000)
     goes, watcher = np.arange(TOGETHER) < count, Watcher(varying, shared, start)
-    looked = batch.run(varying, shared, start, np.inf, plan, goes=goes, look=watcher.look, every=every)
+    looked = batch.run(varying, shared, start, np.inf, settings, goes=goes, after_steps=watcher.look, every=every)
     began = time.process_time()
-    again = batch.run(varying, shared, start, np.inf, plan, goes=goes)
+    again = batch.run(varying, shared, start, np.inf, settings, goes=goes)
     took = time.process_time() - began
     outcomes = ends_of(looked, shared)[:count]
     fall = np.maximum(watcher.first - watcher.energy, 1e-3 * np.abs(watcher.first))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -27,14 +29,13 @@ class BouncingBall(AbstractSystem):
         return Rate(jnp.where(flying, state.v, 0.0), fall * jnp.ones_like(state.v), state.ledger)
 
     def guards(self):
-        return (Guard("floor", lambda s: s.q[0], lambda s: s.mode == 0),)
+        settle = self.rest if self.settles else None
+        return (Guard("floor", lambda s: s.q[0], lambda s: s.mode == 0, jump=self.bounce, settle=settle),)
 
-    def jump(self, state, guard, index):
+    def bounce(self, state, index):
         return State(state.t, jnp.zeros_like(state.q), -self.restitution * state.v, state.ledger, state.mode)
 
-    def settle(self, state, guard, index):
-        if not self.settles:
-            return None
+    def rest(self, state, index):
         return State(state.t, jnp.zeros_like(state.q), jnp.zeros_like(state.v), state.ledger, 1)
 
     def quantities(self):
@@ -185,6 +186,55 @@ class Playground(AbstractSystem):
 
     def observe(self, state):
         return {"height": state.q[:BALLS]}
+
+
+class PlaygroundByMode(AbstractSystem):
+    """A playground whose runs go one by one, each mode in its own part of the program (`AbstractSystem.apart`).
+
+    Every event leads from one of two modes, which are alike, to the other; the modes of the balls lie in the ledger.
+    """
+
+    kind: ClassVar[str] = "playground_by_mode"
+    mode_names: ClassVar[tuple[str, ...]] = ("tick", "tock")
+    inner: Playground
+
+    @property
+    def apart(self):
+        return ((0,), (1,))
+
+    @staticmethod
+    def wrap(state):
+        """The state of a playground, as this system has it."""
+        return State(state.t, state.q, state.v, jnp.append(state.ledger, state.mode), jnp.asarray(0))
+
+    @staticmethod
+    def unwrap(state):
+        """The state of the playground."""
+        return State(state.t, state.q, state.v, state.ledger[:1], state.ledger[1:].astype(int))
+
+    def rate(self, state):
+        rate = self.inner.rate(self.unwrap(state))
+        return Rate(rate.q, rate.v, jnp.append(rate.ledger, jnp.zeros(BALLS)))
+
+    def _next_mode(self, jump, state, index):
+        return self.wrap(jump(self.unwrap(state), index)).replace(mode=1 - state.mode)
+
+    def guards(self):
+        def around(guard):
+            def of_inner(function):
+                return lambda state: function(self.unwrap(state))
+
+            jumps = {name: getattr(guard, name) for name in ("jump", "settle")}
+            given = {name: jump and functools.partial(self._next_mode, jump) for name, jump in jumps.items()}
+            return dataclasses.replace(guard, function=of_inner(guard.function), armed=of_inner(guard.armed), **given)
+
+        return tuple(around(guard) for guard in self.inner.guards())
+
+    def quantities(self):
+        return self.inner.quantities()
+
+    def observe(self, state):
+        return self.inner.observe(self.unwrap(state))
 
 
 def playground(**numbers) -> Playground:

@@ -5,11 +5,11 @@ Importing it switches JAX to double precision, and changes nothing else; `saltus
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from saltus import _jax_settings
 from saltus._jax_settings import configure
+from saltus._late import late
 
 if TYPE_CHECKING:
     from saltus import (
@@ -43,8 +43,12 @@ __version__ = "0.1.0"
 _MODULES = ("calibration", "contacts", "diagnostics", "dynamics", "engines", "ensembles", "gas", "hybrid",
             "io", "laws", "links", "numerics", "papers", "scenarios", "shapes", "surfaces", "systems",
             "validation", "views")  # fmt: skip
-_NAMES = {"simulate": "saltus.simulation", "Run": "saltus.simulation", "ensemble": "saltus.ensembles.execute.runner",
-          "calibrate": "saltus.calibration", "ScenarioError": "saltus.errors"}  # fmt: skip
+_NAMES = {
+    "saltus.simulation": ("simulate", "Run"),
+    "saltus.ensembles.execute.runner": ("ensemble",),
+    "saltus.calibration": ("calibrate",),
+    "saltus.errors": ("ScenarioError",),
+}
 
 _jax_settings.enable_double_precision()
 
@@ -54,14 +58,7 @@ __all__ = [
     "scenarios", "shapes", "simulate", "surfaces", "systems", "validation", "views",
 ]  # fmt: skip
 
-
-def __getattr__(name: str):
-    """Load what is asked for, so that `import saltus` alone stays quick."""
-    if name in _MODULES:
-        return importlib.import_module(f"saltus.{name}")
-    if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
-    raise AttributeError(f"module 'saltus' has no attribute {name!r}")
+__getattr__ = late(__name__, {**dict.fromkeys(_MODULES, ()), **_NAMES})[0]
 
 
 def __dir__() -> list[str]:

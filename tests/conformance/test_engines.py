@@ -1,4 +1,7 @@
-"""Every driver gives the same events and the same end: one run and many, adaptive and constant steps, the kernel."""
+"""Every driver gives the same events and the same end.
+
+One run and many, adaptive and constant steps, the kernel, runs that go by mode, and runs of bounded length.
+"""
 
 import dataclasses
 import math
@@ -8,10 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.toys import FLIES, FLIES_HARD, playground, playground_start
+from tests.toys import FLIES, FLIES_HARD, PlaygroundByMode, playground, playground_start
 
 from saltus.engines import EventDriven, FixedStep, batch
 from saltus.engines.batch_constant import run_lanes
+from saltus.engines.bounded import simulate_bounded
 from saltus.engines.step_control import ConstantSteps, steps_of
 from saltus.engines.steppers import stepper
 from saltus.engines.trial import Status
@@ -62,6 +66,9 @@ CASES = {
     "long_rest": Case({"marks": [1e3, 3.0, 1e3]}, {}, 4.0, "finished", 1, 3.0),
     "start_below_the_floor": Case({}, {"height": [-1.0], "mode": [FLIES]}, 0.5, "finished", 0, 0.0),
 }
+# A bounded run does not know what follows where events pile up, and has to say that it is not complete.
+NOT_COMPLETE = "not complete"
+PILE_UP = {name for name in CASES if name.startswith(("row", "no_restitution", "shaken"))}
 SYSTEMS = [playground(**case.numbers) for case in CASES.values()]
 STARTS = [playground_start(**case.start) for case in CASES.values()]
 UNTIL = np.array([case.until for case in CASES.values()])
@@ -106,12 +113,35 @@ def _lanes(lanes):
 
 def _together(method, control):
     def all_runs():
-        plan = batch.Plan(stepper(method), control, _height, 256, 100_000)
+        settings = batch.BatchSettings(stepper(method), control, _height, 256, 100_000)
         systems = eqx.filter(_stacked(SYSTEMS), eqx.is_array)
         shared = eqx.filter(SYSTEMS[0], eqx.is_array, inverse=True)
-        yield from _lanes(batch.run(systems, shared, jax.tree.map(np.asarray, _stacked(STARTS)), UNTIL, plan))
+        yield from _lanes(batch.run(systems, shared, jax.tree.map(np.asarray, _stacked(STARTS)), UNTIL, settings))
 
     return all_runs
+
+
+def _by_mode():
+    settings = batch.BatchSettings(stepper("dopri8"), steps_of(1e-10, 1e-12, None, 0.0), _height, 256, 100_000)
+    wrapped = _stacked([PlaygroundByMode(system) for system in SYSTEMS])
+    systems, shared = eqx.partition(wrapped, eqx.is_array)
+    assert batch.goes_apart(shared, settings)
+    starts = jax.tree.map(np.asarray, _stacked([PlaygroundByMode.wrap(start) for start in STARTS]))
+    for one in _lanes(batch.run(systems, shared, starts, UNTIL, settings)):
+        yield dataclasses.replace(one, state=PlaygroundByMode.unwrap(one.state))
+
+
+@eqx.filter_jit
+def _bounded_run(system, start, until):
+    return simulate_bounded(system, start, until, max_events=48, max_steps=256)
+
+
+def _bounded():
+    for system, start, until in zip(SYSTEMS, STARTS, UNTIL, strict=True):
+        run = _bounded_run(system, start, jnp.asarray(until))
+        by, events = int(run.ended_by), int(run.n_events)
+        outcome = (system.guards()[by].ends or "") if by >= 0 else "finished" if run.complete else NOT_COMPLETE
+        yield Ended(outcome, events, float(run.event_times[events - 1]) if events else 0.0, run.end)
 
 
 def _by_kernel():
@@ -130,6 +160,8 @@ DRIVERS = {
     "many runs, constant steps, restored": _together(
         "rk4", ConstantSteps(jnp.asarray(STEP), jnp.asarray(0.0), project=True)
     ),
+    "many runs, by mode": _by_mode,
+    "one run, bounded": _bounded,
     "kernel, interpreted": _by_kernel,
 }
 
@@ -153,6 +185,10 @@ def alone():
 @pytest.mark.parametrize("name", CASES)
 def test_every_driver_ends_as_it_is_known(ended, name):
     case, found = CASES[name], ended[name]
+    if found.outcome == NOT_COMPLETE:
+        assert name in PILE_UP and found.events > 0
+        assert found.last <= float(found.state.t) <= case.last + case.close  # it stays where it knows no further
+        return
     assert found.outcome == case.outcome
     assert found.events == case.events or case.events < 0
     assert found.last == pytest.approx(case.last, abs=case.close)
@@ -161,6 +197,8 @@ def test_every_driver_ends_as_it_is_known(ended, name):
 @pytest.mark.parametrize("name", CASES)
 def test_every_driver_ends_where_a_single_run_does(ended, alone, name):
     found, wanted = ended[name], alone[name]
+    if found.outcome == NOT_COMPLETE:
+        return
     assert (np.asarray(found.state.mode) == np.asarray(wanted.state.mode)).all()
     assert found.outcome == wanted.outcome
     # The motion is a polynomial of second degree, which every method follows; the shaken floor ends a row earlier or

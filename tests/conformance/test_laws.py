@@ -9,6 +9,7 @@ import pytest
 from saltus.laws import friction, impact
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.impact import AbstractImpactLaw, engagement
+from saltus.laws.impact.base import AbstractRoughImpactLaw
 from saltus.laws.impact.engagement import AbstractEngagement
 
 SPOT = {"rolling_shift": 0.3, "sliding_shift": 0.2}
@@ -124,6 +125,16 @@ def test_friction_tends_to_what_rest_bears(law):
 
 
 @every(FRICTION)
+def test_the_coefficient_can_be_replaced(law):
+    other = law.with_coefficient(jnp.asarray(0.1))
+    assert float(other.coefficient()) == 0.1 and float(law.coefficient()) == 0.4
+    assert float(other.capacity(LOAD)) == pytest.approx(0.1 * float(LOAD), rel=1e-15)
+    assert jax.tree.structure(other) == jax.tree.structure(law)  # so that one program serves both
+    if isinstance(law, AbstractSpotLaw):
+        assert float(law.with_radius(jnp.asarray(0.5)).radius(LOAD)) == 0.5
+
+
+@every(FRICTION)
 def test_friction_is_the_same_one_by_one_and_has_derivatives(law):
     found = reactions(law, SLIP, SPIN, ROLLING)
     plain = law.reaction(jnp.asarray(SLIP[20]), jnp.asarray(SPIN[20]), LOAD, jnp.asarray(ROLLING[20]))
@@ -168,6 +179,26 @@ def test_an_impact_parts_the_bodies_and_gains_no_energy(law):
     if type(law).__name__ not in GAINS:
         assert gain.max() < 1e-9
     assert (np.asarray(impulses(law, -VELOCITY, NORMAL, MOBILITY)) == 0.0).all()
+
+
+@every(IMPACT)
+def test_a_lossless_impact_conserves_the_energy_and_others_tell_that_they_may_not(law):
+    found = np.asarray(impulses(law, VELOCITY, NORMAL, MOBILITY))
+    after = VELOCITY + np.einsum("nij,nj->ni", MOBILITY, found)
+    gain = 0.5 * np.sum(found * (VELOCITY + after), axis=1)
+    assert law.lossless == bool((np.abs(gain) < 1e-13).all())
+
+
+@every(IMPACT)
+def test_the_coefficients_of_a_rough_impact_can_be_replaced(law):
+    numbers = jnp.asarray(0.2), jnp.asarray(0.1)
+    if isinstance(law, AbstractRoughImpactLaw):
+        other = law.with_coefficients(*numbers)
+        assert (float(other.lasting_restitution()), float(other.lasting_friction())) == (0.2, 0.1)
+        assert jax.tree.structure(other) == jax.tree.structure(law)
+    else:
+        with pytest.raises(TypeError, match="has no `restitution` and `mu`"):
+            law.with_coefficients(*numbers)
 
 
 @every(IMPACT)

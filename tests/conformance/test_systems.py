@@ -1,12 +1,14 @@
 """One suite over every exported system: add an example here and all of it applies."""
 
 import functools
+import inspect
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from tests import own
 
 import saltus as sl
 from saltus.engines.choice import ENGINES
@@ -25,6 +27,11 @@ def _raft():
     return raft, raft.start([[0.0, 0.0], [1.0, 0.0]], [[3.0, 0.0], [2.0, 0.5]]), 0.3
 
 
+def _functions():
+    mass = own.stick_slip()
+    return mass, mass.start(), 8.0
+
+
 EXAMPLES = {
     "BallOnPlane": _ready("plane-spin-down", 0.3),
     "BallOnRails": _ready("rails-to-rest", 0.3),
@@ -32,11 +39,13 @@ EXAMPLES = {
     "Butterfly": _ready("butterfly-slip", 0.2),
     "ButterflyPlan": _ready("butterfly-plan", 0.5),
     "Chain": _ready("chain", 3.0),
+    "FunctionSystem": _functions,
     "Raft": _raft,
     "RigidBodies": _ready("ellipsoids", 1.0),
     "SlidingMasses": _ready("bowl", 2.0),
 }
-RUN_QUICKLY = ("BallOnPlane", "Raft", "SlidingMasses")  # of the others the programs take long to compile
+# Of the others the programs take long to compile.
+RUN_QUICKLY = ("BallOnPlane", "FunctionSystem", "Raft", "SlidingMasses")
 
 
 def _each(quick):
@@ -59,8 +68,9 @@ def run_of(name):
 
 
 def test_every_exported_system_is_an_example():
-    exported = (getattr(sl.systems, name) for name in sl.systems.__all__)
-    assert {one.__name__ for one in exported if issubclass(one, HybridSystem)} == set(EXAMPLES)
+    exported = (getattr(place, name) for place in (sl.systems, sl.hybrid) for name in place.__all__)
+    systems = (one for one in exported if inspect.isclass(one) and issubclass(one, HybridSystem))
+    assert {one.__name__ for one in systems if not inspect.isabstract(one)} == set(EXAMPLES)
 
 
 @every
@@ -100,7 +110,7 @@ def test_the_energy_closes(name):
         assert sl.diagnostics.energy_balance(data).relative < 1e-8
 
 
-@_each(("SlidingMasses",))
+@_each(("FunctionSystem", "SlidingMasses"))
 def test_a_replay_is_the_run(name):
     run = run_of(name)
     try:
@@ -113,7 +123,7 @@ def test_a_replay_is_the_run(name):
     np.testing.assert_allclose(again.event_times, [event.t for event in run.events], rtol=0, atol=1e-9)
 
 
-@_each(())
+@_each(("FunctionSystem",))
 def test_many_runs_at_once_end_as_one_does(name):
     system, start, until = example(name)
     if not isinstance(system, AbstractSystem):

@@ -177,11 +177,8 @@ def _compilations() -> int:
 
 def test_chattering_at_one_instant_ends_instead_of_hanging():
     class Stubborn(BouncingBall):
-        def jump(self, state, guard, index):
+        def bounce(self, state, index):
             return State(state.t, jnp.full_like(state.q, 1e-300), state.v, state.ledger, state.mode)
 
-        def settle(self, state, guard, index):
-            return None
-
-    run = EventDriven().run(Stubborn(jnp.asarray(0.5), jnp.asarray(G)), State.of(q=[1.0], v=[0.0]), 10.0)
+    run = EventDriven().run(Stubborn(jnp.asarray(0.5), jnp.asarray(G), settles=False), State.of(q=[1.0], v=[0.0]), 10.0)
     assert run.outcome.name == "accumulation"

@@ -52,7 +52,7 @@ def test_balls_of_a_batch_bounce_at_the_exact_times(without_optimisations):
     start = State(np.zeros(N), heights[:, None], np.zeros((N, 1)), np.zeros((N, 0)), np.zeros(N, int))
     control = steps_of(1e-10, 1e-12, None, 0.0)
     lanes = batch.run(
-        varying, shared, start, np.full(N, UNTIL), batch.Plan(stepper("dopri8"), control, _height, 64, 10**5)
+        varying, shared, start, np.full(N, UNTIL), batch.BatchSettings(stepper("dopri8"), control, _height, 64, 10**5)
     )
     exact = [_bounced(*values) for values in zip(heights, restitution, strict=True)]
     # Polynomial motion: rounding alone is left, some 1e-15 per bounce.

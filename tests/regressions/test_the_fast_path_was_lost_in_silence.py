@@ -98,11 +98,11 @@ def test_a_batch_says_once_which_system_runs_slower_and_why():
     system = Tall(jnp.asarray(0.5), jnp.asarray(9.81))
     start = State(np.zeros(2), np.ones((2, 1)), np.zeros((2, 1)), np.zeros((2, 0)), np.zeros(2, int))
     control = steps_of(0.0, 0.0, 0.01, 0.0)
-    plan = batch.Plan(stepper("rk4"), control, _nothing, 64, 10_000)
+    settings = batch.BatchSettings(stepper("rk4"), control, _nothing, 64, 10_000)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         for _ in range(2):
-            lanes = batch.run(eqx.filter(system, False), system, start, 0.3, plan)
+            lanes = batch.run(eqx.filter(system, False), system, start, 0.3, settings)
     ours = [str(one.message) for one in told if one.category is SlowPathWarning]
     assert len(ours) == 1 and ours[0].startswith("Tall runs without the fast path") and "eigh" in ours[0]
     np.testing.assert_allclose(lanes.state.q[:, 0], 1.0 - 0.5 * 9.81 * 0.09, rtol=1e-12)

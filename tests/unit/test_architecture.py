@@ -40,6 +40,31 @@ def test_what_the_tree_names_exists():
     assert [name for name in named() if not (SOURCE / name).exists()] == []
 
 
+def descriptions():
+    """For each line of the tree that names folders, these and what is said of them."""
+    entries = []
+    for line in tree().splitlines():
+        if re.match(r"  \S", line):
+            entries.append((line[:23].split(), line[23:]))
+        elif entries:
+            entries[-1] = (entries[-1][0], f"{entries[-1][1]} {line.strip()}".strip())
+    return [(names, told) for names, told in entries if all(name.endswith("/") for name in names)]
+
+
+def modules_told(told):
+    """The words of a description that name modules: with an underscore, with an explanation, or in a bare list."""
+    told = re.sub(r"`[^`]*`", "", told)
+    listed = told.split(", ") if re.fullmatch(r"[a-z_]+(, [a-z_]+)*", told) else []
+    explained = re.findall(r"(?:^|, |; )([a-z_]+)(?= \(|: )", told)
+    return {*listed, *explained, *re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", told)}
+
+
+@pytest.mark.parametrize(("names", "told"), descriptions(), ids=[names[0] for names, _ in descriptions()])
+def test_the_modules_that_a_folder_is_said_to_hold_exist(names, told):
+    there = {path.stem for name in names for path in (SOURCE / name).rglob("*")}
+    assert sorted(modules_told(told) - there) == []
+
+
 def test_every_package_is_named_in_the_tree():
     words = set(re.findall(r"\w+", tree()))
     packages = {path.parent.relative_to(SOURCE) for path in SOURCE.rglob("__init__.py")} - {Path(".")}

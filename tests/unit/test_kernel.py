@@ -198,10 +198,10 @@ def test_balls_of_a_batch_bounce_as_in_single_runs(engine):
     fixed = isinstance(engine, FixedStep)
     constant = ConstantSteps(jnp.asarray(STEP), jnp.asarray(0.0), project=fixed and engine.project)
     control = constant if fixed else steps_of(1e-10, 1e-12, None, 0.0)
-    plan = batch.Plan(stepper("rk4" if fixed else "dopri8"), control, height, 64, 100_000)
+    settings = batch.BatchSettings(stepper("rk4" if fixed else "dopri8"), control, height, 64, 100_000)
     until, goes = np.array([1.2, 1.3, 1.1]), np.array([True, True, False])
     ended = []
-    lanes = batch.run(varying, shared, starts, until, plan, ended.append, goes)
+    lanes = batch.run(varying, shared, starts, until, settings, ended.append, goes)
     assert (lanes.status == Status.reached).all() and sum(ended) == 2
     for number in range(2):
         single = engine.run(ball(restitution[number]), lane(starts, number), until[number])

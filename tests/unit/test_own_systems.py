@@ -160,3 +160,20 @@ def test_a_function_that_hides_a_traced_number_is_refused():
 
     with pytest.raises(ValueError, match="Give such numbers as `parameters`"):
         jax.grad(end)(0.5)
+
+
+def test_a_guard_hands_on_all_that_it_says():
+    """`winding` and `likely` were once dropped without a word."""
+    flags = {"border": True, "singular": True, "winding": True, "ends": "left_domain", "message": "gone"}
+    said = Guard(
+        "wall", lambda t, y, p: y, armed="flow", **flags, to="flow", likely=lambda t, y, p: y > p, settle="flow",
+        jump=lambda t, y, p: -y,
+    )  # fmt: skip
+    made = sl.hybrid.system(lambda t, y, p: y, 1.0, [said], parameters=0.5)
+    (given,), start = made.guards(), made.start()
+    assert {name: getattr(given, name) for name in flags} == flags and given.name == "wall"
+    assert given.likely(start) and not given.likely(made.start(0.25))
+    assert bool(given.armed(start)) and float(given.function(start)) == 1.0
+    assert callable(given.jump) and given.jump(start, 0).q == -1.0 and given.settle(start, 0).q == 1.0
+    untold = made.start(), sl.hybrid.system(lambda t, y: y, 1.0, [Guard("wall", lambda t, y: y)]).guards()[0]
+    assert not untold[1].likely(untold[0]) and untold[1].settle is None

@@ -4,8 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
+from jax._src import ad_util
+from jax._src import core as jex
 
 from saltus.numerics.scalars import CannotScalariseError, Scalars, as_inputs, cost, evaluate, needed_nodes, scalarize
+from saltus.numerics.scalars.programs import RULES
 from saltus.numerics.scalars.quick import from_single_precision
 
 LANES = 5
@@ -61,12 +65,129 @@ def loop(x):
 
 @pytest.mark.parametrize("function", [moves, choices, sums, of_nothing, loop])
 def test_scalar_program_computes_what_the_function_does(function):
-    x = draw(3, 3)
-    expected = jax.vmap(function)(jnp.asarray(x))
-    # The same operations on the same numbers, but for the order in sums of three.
-    jax.tree.map(
-        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13), by_scalars(function, x), expected
-    )
+    same_numbers(function, draw(3, 3))
+
+
+def same_numbers(function, *arguments):
+    """The same operations on the same numbers, but for the order in sums of three and for roots in place of powers."""
+    expected = jax.vmap(function)(*map(jnp.asarray, arguments))
+    found = by_scalars(function, *arguments)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13), found, expected)
+
+
+def _of(outer, inner):
+    return lambda x: outer(inner(x))
+
+
+# One function for each rule: its program has to hold the primitive after which the rule is named.
+HALF = jnp.array([[0.5, -1.5, 2.0], [0.1, 0.7, -0.3], [1.0, 0.0, -2.5]])
+PLACES = jnp.array([2, 0])
+ONE_ARGUMENT = {
+    **{name: getattr(lax, name) for name in ("neg", "abs", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "exp")},
+    **{name: getattr(lax, name) for name in ("exp2", "expm1", "logistic", "cbrt", "erf", "is_finite", "floor", "ceil")},
+    **{name: getattr(lax, name) for name in ("round", "sign", "asinh", "square", "optimization_barrier")},
+    **{name: _of(getattr(lax, name), jnp.tanh) for name in ("asin", "acos", "atanh")},
+    **{name: _of(getattr(lax, name), lambda x: 1.0 + x * x) for name in ("sqrt", "rsqrt", "log", "log1p", "acosh")},
+    "not": lambda x: jnp.logical_not(x > 0.0),
+    "copy": lambda x: lax.copy_p.bind(x),
+    "convert_element_type": lambda x: ((10.0 * x).astype(int), (x > 0.0).astype(float)),
+    "integer_pow": lambda x: (lax.integer_pow(x, 3), lax.integer_pow(x, -2)),
+    "pow": lambda x: [lax.pow(1.0 + x * x, jnp.asarray(power)) for power in (0.5, -1.5, 2.5, 3.0, 0.3)],
+    "clamp": lambda x: lax.clamp(-0.3, x, 0.4),
+    "select_n": lambda x: (lax.select_n(x > 0.0, x, -x), lax.select_n(_number(x), x, 2.0 * x, 3.0 * x)),
+}
+TWO_ARGUMENTS = {
+    **{name: getattr(lax, name) for name in ("add", "sub", "mul", "div", "max", "min", "rem", "atan2", "nextafter")},
+    **{name: getattr(lax, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{name: lambda x, y, f=f: f(x > 0.0, y > 0.0) for name, f in zip(
+        ("and", "or", "xor"), (lax.bitwise_and, lax.bitwise_or, lax.bitwise_xor), strict=True)},
+    "add_any": lambda x, y: ad_util.add_jaxvals_p.bind(x, y),
+}  # fmt: skip
+MOVES = {
+    "reshape": lambda x: x.reshape(9),
+    "squeeze": lambda x: lax.squeeze(x[:1], (0,)),
+    "broadcast_in_dim": lambda x: lax.broadcast_in_dim(x, (3, 2, 3), (0, 2)),
+    "slice": lambda x: lax.slice(x, (0, 1), (3, 3), (2, 1)),
+    "concatenate": lambda x: jnp.concatenate([x, 2.0 * x], axis=1),
+    "split": lambda x: lax.split(x, (1, 2), axis=1),
+    "transpose": lambda x: x.T,
+    "iota": lambda x: x + lax.broadcasted_iota(float, (3, 3), 1),
+    "gather": lambda x: x[PLACES, 1],
+    "pad": lambda x: lax.pad(x, 0.5, ((1, 0, 0), (0, 2, 1))),
+    "rev": lambda x: lax.rev(x, (1,)),
+    "dynamic_slice": lambda x: lax.dynamic_slice(x, (1, 0), (2, 2)),
+    "dynamic_update_slice": lambda x: lax.dynamic_update_slice(x, 2.0 * x[:1], (1, 0)),
+    "scatter": lambda x: x.at[PLACES].set(x[:2] ** 2),
+    "scatter-add": lambda x: x.at[jnp.array([0, 0])].add(x[1:]),
+    "scatter-mul": lambda x: x.at[PLACES].multiply(x[1:]),
+    "scatter-max": lambda x: (x.at[PLACES].max(x[1:]), (x > 0.0).at[PLACES].max(x[1:] > 0.0)),
+    "scatter-min": lambda x: (x.at[PLACES].min(x[1:]), (x > 0.0).at[PLACES].min(x[1:] > 0.0)),
+}
+SUMS = {
+    "reduce_sum": lambda x: (jnp.sum(x), jnp.sum(x, axis=1)),
+    "reduce_prod": lambda x: jnp.prod(x, axis=0),
+    "reduce_max": lambda x: jnp.max(x, axis=1),
+    "reduce_min": lambda x: jnp.min(x),
+    "reduce_and": lambda x: (x > -0.5).all(axis=0),
+    "reduce_or": lambda x: (x > 0.5).any(axis=1),
+    "cumsum": lambda x: (lax.cumsum(x, 1), lax.cumsum(x, 0, reverse=True)),
+    "cumprod": lambda x: lax.cumprod(x, 1),
+    "cummax": lambda x: lax.cummax(x, 0, reverse=True),
+    "cummin": lambda x: lax.cummin(x, 1),
+    "argmax": lambda x: lax.argmax(x, 0, int),
+    "argmin": lambda x: lax.argmin(x, 1, int),
+    "dot_general": lambda x: (x @ HALF, jnp.einsum("ij,ik->ijk", x, x)),
+}
+PROGRAMS = {
+    "cond": lambda x: lax.cond(x[0, 0] > 0.0, jnp.sin, lambda x: x**2, x),
+    "scan": lambda x: lax.scan(lambda sum, row: (sum + row, sum * row), x[0], x, reverse=True),
+    "while": lambda x: lax.while_loop(lambda now: now[0] < 3, lambda now: (now[0] + 1, now[1] @ HALF), (0, x)),
+    "custom_jvp_call": lambda x: jax.nn.relu(x),
+    "custom_vjp_call": lambda x: _with_own_derivative(x),
+    "checkpoint": lambda x: jax.checkpoint(lambda x: jnp.sin(x) @ HALF)(x),
+    "jit": lambda x: jax.jit(lambda x: x @ HALF)(x),
+    "custom_linear_solve": lambda x: jnp.linalg.solve(x + 4.0 * jnp.eye(3), x[0]),
+    "tridiagonal_solve": lambda x: lax.linalg.tridiagonal_solve(x[0], 5.0 + x[1], x[2], x),
+}
+RULES_OF_ONE = {**ONE_ARGUMENT, **MOVES, **SUMS, **PROGRAMS}
+# Names that other versions of JAX give to wrappers, copies and moves.
+OF_OTHER_VERSIONS = {
+    "pjit", "closed_call", "core_call", "custom_vjp_call_jaxpr", "remat", "remat2", "stop_gradient", "copy_p", "pvary",
+    "expand_dims", "stack", "unstack",
+}  # fmt: skip
+
+
+def _number(x):
+    return jnp.clip(x + 1.0, 0.0, 2.0).astype("int32")
+
+
+@jax.custom_vjp
+def _with_own_derivative(x):
+    return jnp.cos(x)
+
+
+_with_own_derivative.defvjp(lambda x: (jnp.cos(x), x), lambda x, bar: (bar,))
+
+
+def primitives(jaxpr):
+    """Names of all primitives of a program, also of those inside others."""
+    for equation in jaxpr.eqns:
+        yield equation.primitive.name
+        for inner in jex.jaxprs_in_params(equation.params):
+            yield from primitives(inner)
+
+
+def test_every_rule_has_its_function():
+    assert set(RULES_OF_ONE) | set(TWO_ARGUMENTS) == set(RULES) - OF_OTHER_VERSIONS
+
+
+@pytest.mark.parametrize("rule", [*RULES_OF_ONE, *TWO_ARGUMENTS])
+def test_a_rule_computes_what_its_primitive_does(rule):
+    function = RULES_OF_ONE.get(rule) or TWO_ARGUMENTS[rule]
+    arguments = (draw(3, 3),) if rule in RULES_OF_ONE else (draw(3, 3), draw(3, 3)[..., ::-1].copy())
+    names = {"jit": {"pjit"}, "checkpoint": {"remat", "remat2"}}.get(rule, set()) | {rule}
+    assert names & set(primitives(jax.make_jaxpr(function)(*(x[0] for x in arguments)).jaxpr))
+    same_numbers(function, *arguments)
 
 
 def test_linear_solve_exchanges_rows_where_the_first_pivot_vanishes():

@@ -23,7 +23,6 @@ class Side(eqx.Module):
         jerk: Of the material in free motion [m s-3].
         omega: Angular velocity [rad s-1].
         omega_rate: Its rate in free motion [rad s-2].
-        omega_bend: Its second rate in free motion [rad s-3].
         curvature: Curvature tensor, zero along the normal [m-1].
         third: Third derivatives of the distance, in the tangent plane [m-2].
     """
@@ -34,7 +33,6 @@ class Side(eqx.Module):
     jerk: Float[Array, " 3"]
     omega: Float[Array, " 3"]
     omega_rate: Float[Array, " 3"]
-    omega_bend: Float[Array, " 3"]
     curvature: Float[Array, "3 3"]
     third: Float[Array, "3 3 3"]
 
@@ -98,13 +96,13 @@ def body_side(body: Body, point: Array, normal: Array, lift: Array, force: Array
     velocity = jnp.cross(omega, arm)
     acceleration = jnp.cross(rate, arm) + jnp.cross(omega, velocity)
     jerk = jnp.cross(bend, arm) + 2.0 * jnp.cross(rate, velocity) + jnp.cross(omega, acceleration)
-    return Side(arm, body.velocity + velocity, acceleration + force, jerk, omega, rate, bend, curvature, third)
+    return Side(arm, body.velocity + velocity, acceleration + force, jerk, omega, rate, curvature, third)
 
 
 def fixed_side() -> Side:
     """The side of a fixed plane."""
     zero = jnp.zeros(3)
-    return Side(zero, zero, zero, zero, zero, zero, zero, jnp.zeros((3, 3)), jnp.zeros((3, 3, 3)))
+    return Side(zero, zero, zero, zero, zero, zero, jnp.zeros((3, 3)), jnp.zeros((3, 3, 3)))
 
 
 @program

@@ -10,10 +10,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool
 
 from saltus.engines import EventDriven
-from saltus.hybrid import AbstractSystem, Guard, State
-from saltus.hybrid.parts import shift
+from saltus.engines.fire import still_due
+from saltus.engines.flat import guard_sizes
+from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.system import jump_of
 from saltus.hybrid.trajectory import Trajectory
 
@@ -173,33 +175,23 @@ def _jumps(system: AbstractSystem, run: Trajectory) -> Iterator[str]:
         guard = by_name.get(event.name)
         if guard is None:
             continue
-        if guard.ends is None and _falls(system, guard, event.after, event.index):
+        if guard.ends is None and _falls(system, guard.name, event.after, event.index):
             yield (
                 f"The jump of guard {guard.name!r} at t = {event.t:.6g} s leaves its guard at zero and falling: it "
                 "would fire again at once, or be passed through. Turn the motion round, or change the mode."
             )
 
 
-def _falls(system: AbstractSystem, guard: Guard, state: State, index: int) -> bool:
-    """Whether a guard that is watched falls from here, and is zero or below."""
-    if not bool(np.broadcast_to(np.asarray(guard.armed(state)), np.shape(guard.function(state))).reshape(-1)[index]):
-        return False
-    value, slope = _slope(system, guard.name, state, jnp.asarray(index))
-    return bool(value <= 1e-12 * (1.0 + abs(slope))) and bool(slope < 0.0)
+def _falls(system: AbstractSystem, name: str, state: State, index: int) -> bool:
+    """Whether an element of a guard that is watched falls from here, and is zero or below."""
+    first = sum(guard_sizes(system, state)[: [guard.name for guard in system.guards()].index(name)])
+    return bool(_due(system, state)[first + index])
 
 
 @eqx.filter_jit
-def _slope(system: AbstractSystem, name: str, state: State, index):
-    """A guard and how fast it rises along the flow."""
-    guard = next(guard for guard in system.guards() if guard.name == name)
-    rate = system.rate(state)
-
-    def value(h):
-        later = {part: shift(getattr(state, part), getattr(rate, part), h) for part in PARTS}
-        moved = state.replace(t=state.t + h, **later)
-        return jnp.atleast_1d(guard.function(moved))[index]
-
-    return jax.jvp(value, (jnp.asarray(0.0),), (jnp.asarray(1.0),))
+def _due(system: AbstractSystem, state: State) -> Bool[Array, " g"]:
+    """Which guard values are due in a state, as engines judge it."""
+    return still_due(system, state, jnp.ones(sum(guard_sizes(system, state)), bool))
 
 
 def _samples(run: Trajectory) -> State:

@@ -10,8 +10,8 @@ import numpy as np
 
 from saltus import checks
 from saltus.dynamics.tangent import with_derivative
-from saltus.engines.flat import pack
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.state import pack
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.dynamics.tangent import flow, state_of
-from saltus.engines.flat import pack
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.state import pack
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,8 +6,8 @@ import jax
 from jaxtyping import Array, Float, Int
 
 from saltus.engines.bounded import BoundedRun, simulate_bounded
-from saltus.engines.flat import pack, unpack
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.state import pack, unpack
 
 Vector = Float[Array, " n"]
 Mode = Int[Array, "..."]

@@ -60,21 +60,22 @@ from saltus.programs import ahead, brief_program, plain_program, prepare, progra
 LANES = 32  # runs side by side on a CPU: enough to fill its vectors, few enough for the nearest cache
 LANES_WITH_TABLES = 8  # the same for long rates that look up tables: a block costs no more than one run alone
 SMALL = 80_000  # bytes of a block's stages up to which lanes go side by side; longer states go one by one
-PATIENCE = 64  # steps between two looks at who has ended; on a CPU fewer where many runs pay for the look
+PATIENCE = 64  # steps after which a program returns, so that lanes whose runs have ended get others; on a CPU fewer
 IMPATIENCE = 16  # but no fewer than these
-WORTH = 1 << 16  # steps of all runs together that pay for it
+WORTH = 1 << 16  # steps of all runs together that pay for a return
 ROOM = 32  # runs that go one by one in one call, whatever their number: it is compiled once
-LOOKS = 64  # doubtful steps that are looked into in one call
+LOOKS = 64  # lanes whose doubtful steps are searched in one call of the program
 LOOKS_ON_GPU = 1 << 14
 FEW = 16  # a GPU takes fewer lanes at once when only this part of them is left
-CALM = 16  # steps without doubt after which a lane that was looked into goes on with the others
+CALM = 16  # steps without doubt after which a lane that was searched goes on with the others
 
 
-Look = Callable[[np.ndarray, Any, Lanes], None]
+# Called after steps of some runs with their rows, their states before, and all lanes.
+AfterSteps = Callable[[np.ndarray, Any, Lanes], None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
+class BatchSettings:
     """What all runs of a batch have in common.
 
     Args:
@@ -97,10 +98,10 @@ def run(
     shared,
     start: State,
     until,
-    plan: Plan,
+    settings: BatchSettings,
     progress: Callable[[int], None] | None = None,
     goes: np.ndarray | bool = True,
-    look: Look | None = None,
+    after_steps: AfterSteps | None = None,
     every: int = 1,
 ) -> Lanes:
     """Let runs go to their ends.
@@ -110,60 +111,70 @@ def run(
         shared: The rest of the system (`equinox.combine` puts both together).
         start: The states at the beginning, stacked.
         until: Time at which each ends [s].
-        plan: What they have in common.
+        settings: What they have in common.
         progress: Called with the number of runs that have ended since the last call.
         goes: Which of them to run; the others stay where they are.
-        look: Called after so many steps (`every`), and after every event, of some runs with their rows, their states
-            before and all lanes. It changes nothing for them: the steps are the same. For systems that go by mode
-            (`goes_apart`) alone.
-        every: Steps between two looks.
+        after_steps: Called after so many steps (`every`), and after every event, of some runs with their rows, their
+            states before and all lanes. It changes nothing for them: the steps are the same. For systems that go by
+            mode (`goes_apart`) alone.
+        every: Steps between two such calls.
 
     Returns:
-        The lanes in the order given, as numpy arrays; `Status.full` where a limit of the plan was met.
+        The lanes in the order given, as numpy arrays; `Status.full` where a limit of the settings was met.
     """
     checked_guards(eqx.combine(jax.tree.map(lambda x: x[0], varying), shared))
     until = np.broadcast_to(np.minimum(until, FOREVER), start.t.shape).astype(float)
-    if _for_kernel(varying, shared, start, plan):
+    if _for_kernel(varying, shared, start, settings):
         try:
-            return _by_kernel(varying, shared, start, until, plan, progress, goes)
+            return _by_kernel(varying, shared, start, until, settings, progress, goes)
         except CannotScalariseError as error:
             warn_of_slow_path(type(shared).__name__, error)
-    lanes = _begin(varying, shared, start, until, plan)
+    lanes = _begin(varying, shared, start, until, settings)
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
-    _drive(lanes, shared, plan, progress, look, every)
+    _drive(lanes, shared, settings, progress, after_steps, every)
     return lanes
 
 
-def _begin(varying, shared, start: State, until: np.ndarray, plan: Plan) -> Lanes:
+def _begin(varying, shared, start: State, until: np.ndarray, settings: BatchSettings) -> Lanes:
     """The lanes before their first step, as arrays that can be written to."""
-    lanes = _begin_program(plan.watch, jax.default_backend() == "cpu")(varying, shared, start, until)
+    lanes = _begin_program(settings.watch, jax.default_backend() == "cpu")(varying, shared, start, until)
     return jax.tree.map(np.array, lanes)
 
 
 def _drive(
-    lanes: Lanes, shared, plan: Plan, progress: Callable[[int], None] | None, look: Look | None, every: int
+    lanes: Lanes,
+    shared,
+    settings: BatchSettings,
+    progress: Callable[[int], None] | None,
+    after_steps: AfterSteps | None,
+    every: int,
 ) -> None:
     """Move the lanes that go to their ends."""
     programs = _programs(
-        plan.stepper, plan.watch, plan.max_events, plan.max_steps, jax.default_backend() == "cpu", shared.eventful
+        settings.stepper,
+        settings.watch,
+        settings.max_events,
+        settings.max_steps,
+        jax.default_backend() == "cpu",
+        shared.eventful,
     )
-    apart = goes_apart(shared, plan)
-    if look is not None and not apart:
+    apart = goes_apart(shared, settings)
+    if after_steps is not None and not apart:
         raise ValueError(f"Runs of {type(shared).__name__} go together: none of them can be looked at on its way.")
     # Steps without an event, and events, after which a run that goes by itself comes back.
-    limits = (plan.max_steps, plan.max_steps) if look is None else (every, 1)
+    limits = (settings.max_steps, settings.max_steps) if after_steps is None else (every, 1)
     if apart:
         _end_resting(lanes, shared)
     while (going := lanes.status == Status.going).any():
         rows = np.flatnonzero(going)
-        before = None if look is None else jax.tree.map(lambda x, rows=rows: x[rows], lanes.state)
+        before = None if after_steps is None else jax.tree.map(lambda x, rows=rows: x[rows], lanes.state)
         if apart:
-            some = rows[:ROOM] if look is None else rows
-            _move(programs.apart, lanes, some, ROOM, shared, plan, *(np.asarray(limit) for limit in limits))
+            some = rows[:ROOM] if after_steps is None else rows
+            _move(programs.apart, lanes, some, ROOM, shared, settings, *(np.asarray(limit) for limit in limits))
         else:
-            _move_together(programs, lanes, rows, shared, plan)
-        if look is not None:
-            look(rows, before, lanes)
+            _move_together(programs, lanes, rows, shared, settings)
+        if after_steps is not None:
+            after_steps(rows, before, lanes)
         if apart:
             _end_resting(lanes, shared)
         if progress is not None:
@@ -176,52 +187,54 @@ def _end_resting(lanes: Lanes, shared) -> None:
     lanes.status[rests], lanes.state.t[rests] = Status.reached, lanes.until[rests]
 
 
-def _move_together(programs: _Programs, lanes: Lanes, rows: np.ndarray, shared, plan: Plan) -> None:
+def _move_together(programs: _Programs, lanes: Lanes, rows: np.ndarray, shared, settings: BatchSettings) -> None:
     """Some steps of these lanes, and the events that they come to."""
     on_cpu = jax.default_backend() == "cpu"
     size = -(-len(lanes.number) // LANES) * LANES
     looks = LOOKS if on_cpu else min(size, LOOKS_ON_GPU)
     if on_cpu and ahead.under_way():
-        programs.prepare(take(lanes, _pad(rows[:1], looks), 1), shared, plan.control)
+        programs.prepare(take(lanes, _pad(rows[:1], looks), 1), shared, settings.control)
     # Those of a block wait for the last of them: the sooner others take their lanes, the better.
     patience = min(max(WORTH // rows.size, IMPATIENCE), PATIENCE) if on_cpu else PATIENCE
-    _move(programs.flow, lanes, rows, size, shared, plan, np.asarray(patience))
-    _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, plan)
+    _move(programs.flow, lanes, rows, size, shared, settings, np.asarray(patience))
+    _move(programs.search, lanes, rows[lanes.status[rows] == Status.doubtful], looks, shared, settings)
 
 
-def _move(part: Callable[..., Lanes], lanes: Lanes, rows: np.ndarray, most: int, shared, plan: Plan, *more) -> None:
+def _move(
+    part: Callable[..., Lanes], lanes: Lanes, rows: np.ndarray, most: int, shared, settings: BatchSettings, *more
+) -> None:
     """Give some lanes to a program, at most so many in one call."""
     on_cpu = jax.default_backend() == "cpu"
     for some in np.split(rows, range(most, rows.size, most)):
         if some.size:
             room = most if on_cpu else _room(some.size, most)
-            put(lanes, some, part(take(lanes, _pad(some, room), some.size), shared, plan.control, *more))
+            put(lanes, some, part(take(lanes, _pad(some, room), some.size), shared, settings.control, *more))
 
 
-def _for_kernel(varying, shared, start: State, plan: Plan) -> bool:
-    """Whether the runs are of the sort that the programs for constant steps of many lanes are made for."""
-    if not plan.control.constant or plan.control.project or plan.stepper != steppers.stepper("rk4"):
+def _for_kernel(varying, shared, start: State, settings: BatchSettings) -> bool:
+    """Whether `batch_constant` can run them: classical Runge-Kutta steps of constant length, a small smooth system."""
+    if not settings.control.constant or settings.control.project or settings.stepper != steppers.stepper("rk4"):
         return False
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), (varying, start))
     some, state = one
     # The kernel's lanes each have all numbers of the system to themselves: large tables have no room there.
-    return not _looks_up(shared) and _fits_scalars(shared, state, plan.stepper) and _smooth(some, state, shared)
+    return not _looks_up(shared) and _fits_scalars(shared, state, settings.stepper) and _smooth(some, state, shared)
 
 
-def goes_apart(shared, plan: Plan) -> bool:
+def goes_apart(shared, settings: BatchSettings) -> bool:
     """Whether runs go one by one, with a part of the program for each group of modes."""
-    explicit = isinstance(plan.stepper, ExplicitStepper) and isinstance(plan.control, AdaptiveSteps)
+    explicit = isinstance(settings.stepper, ExplicitStepper) and isinstance(settings.control, AdaptiveSteps)
     return jax.default_backend() == "cpu" and bool(shared.apart) and explicit
 
 
 def _by_kernel(
-    varying, shared, start: State, until, plan: Plan, progress=None, goes: np.ndarray | bool = True
+    varying, shared, start: State, until, settings: BatchSettings, progress=None, goes: np.ndarray | bool = True
 ) -> Lanes:
     """The runs with constant steps, the whole loop over time in one program."""
     from saltus.engines.batch_constant import run_lanes
 
-    if not isinstance(plan.control, ConstantSteps):
-        raise TypeError(f"The kernel takes constant steps, not {type(plan.control).__name__}.")
+    if not isinstance(settings.control, ConstantSteps):
+        raise TypeError(f"The kernel takes constant steps, not {type(settings.control).__name__}.")
     count = start.t.shape[0]
     numbers, rest = eqx.partition(shared, eqx.is_array)
     stacked = jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), numbers)
@@ -231,8 +244,8 @@ def _by_kernel(
     on_gpu = jax.default_backend() != "cpu"
     like = eqx.combine(jax.tree.map(lambda x: x[0], varying), shared) if on_gpu else None
     ends = run_lanes(
-        system, jax.tree.map(jnp.asarray, start), plan.watch, until=until, step=float(plan.control.step), goes=goes,
-        progress=progress, max_events=plan.max_events, max_steps=plan.max_steps, like=like,
+        system, jax.tree.map(jnp.asarray, start), settings.watch, until=until, step=float(settings.control.step),
+        goes=goes, progress=progress, max_events=settings.max_events, max_steps=settings.max_steps, like=like,
         varying=tuple(jax.tree.leaves(differs)),
     )  # fmt: skip
     return dataclasses.replace(jax.tree.map(np.asarray, ends), varying=varying)
@@ -280,7 +293,7 @@ def _begin_program(watch, one_by_one: bool) -> Callable[..., Lanes]:
 
 @functools.lru_cache(maxsize=64)
 def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool, eventful: bool) -> _Programs:
-    """The programs for these fixed parts of a plan; kept, so that a second batch compiles nothing."""
+    """The programs for these fixed parts of the settings; kept, so that a second batch compiles nothing."""
 
     def flow(lanes, shared, control, patience):
         width = _width(lanes, shared, stepper, control, one_by_one)
@@ -434,7 +447,7 @@ def _smooth(varying, state: State, shared) -> bool:
 
 
 def _fits_scalars(shared, state: State, stepper) -> bool:
-    """Whether such a system is small enough to be taken apart into single numbers; tables (terrain) are looked up."""
+    """Whether the system is small enough to be written as operations on scalars; tables (terrain) do not count."""
     numbers = state.q.size + state.v.size + state.ledger.size
     single = sum(size for size in _sizes(shared) if size <= MANY)
     return single <= MANY and 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL

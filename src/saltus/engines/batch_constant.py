@@ -63,7 +63,9 @@ def run_lanes(
     Raises:
         CannotScalariseError: If the system, in whatever mode, cannot be written as operations on scalars.
     """
-    for home in (True, False):  # now, whether or not a lane will leave mode 0: no lane's way may hang on the others
+    # Both programs now, also that for lanes outside mode 0: whether it can be written decides on the path of all lanes,
+    # which must not depend on whether one of them leaves the mode.
+    for home in (True, False):
         lanes_program(system, start, like, varying, home, watch)
     origin = float(np.asarray(start.t)[0])
     control = ConstantSteps(jnp.asarray(float(step)), jnp.asarray(origin))

@@ -1,6 +1,6 @@
 """One run among many: what is kept of it, a few steps of it by itself, and the search and the jumps in one of them.
 
-Used by all that drive many runs at once (`batch`, `lanes`), inside their programs.
+Used by all that drive many runs at once (`batch`, `batch_constant`), inside their programs.
 """
 
 from __future__ import annotations

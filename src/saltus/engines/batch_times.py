@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from saltus.engines.batch import Plan
+from saltus.engines.batch import BatchSettings
 from saltus.engines.batch_lane import Lanes, each
 from saltus.engines.flat import FlatSystem
 from saltus.engines.trial import Status
@@ -25,27 +25,27 @@ TOGETHER = 512  # states that are moved on in one call
 
 
 class Moments:
-    """What runs show at given times; `look` is what `batch.run` is to be given, `shown` tells after the run.
+    """What runs show at given times; `record` is what `batch.run` is to call after steps, `shown` tells after the run.
 
     The first time after the end of a run shows where it has come to; after that there is nothing.
 
     Args:
         varying: The system's numbers that differ from run to run, stacked.
         shared: The rest of the system.
-        plan: That of the batch.
+        settings: Those of the batch.
         times: When to look, rising [s].
         start: The states at the beginning, stacked.
     """
 
-    def __init__(self, varying: Any, shared: Any, plan: Plan, times: np.ndarray, start: State):
-        self._varying, self._shared, self._plan, self._times = varying, shared, plan, times
+    def __init__(self, varying: Any, shared: Any, settings: BatchSettings, times: np.ndarray, start: State):
+        self._varying, self._shared, self._settings, self._times = varying, shared, settings, times
         self._kept: dict[str, np.ndarray] = {}
         self._waiting: list[tuple] = []
         self._size = len(start.t)
         begins = np.searchsorted(times, start.t, "right")
         self._remember(np.arange(self._size), jax.tree.map(np.asarray, start), np.zeros_like(begins), begins)
 
-    def look(self, rows: np.ndarray, before: State, lanes: Lanes) -> None:
+    def record(self, rows: np.ndarray, before: State, lanes: Lanes) -> None:
         """Remember the states from which the times within a step are reached."""
         after = lanes.state.t[rows]
         first, last = np.searchsorted(self._times, before.t, "right"), np.searchsorted(self._times, after, "right")
@@ -83,7 +83,7 @@ class Moments:
             full = np.concatenate([some, np.repeat(some[:1], TOGETHER - some.size)])
             varying = jax.tree.map(lambda x, full=full: np.asarray(x)[rows[full]], self._varying)
             given = jax.tree.map(lambda x, full=full: x[full], (states, times))
-            seen = _show(self._plan.stepper)(varying, self._shared, self._plan.control, *given)
+            seen = _show(self._settings.stepper)(varying, self._shared, self._settings.control, *given)
             for name, part in seen.items():
                 values = np.asarray(part)[: some.size]
                 if name not in self._kept:

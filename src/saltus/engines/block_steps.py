@@ -225,7 +225,7 @@ def _accelerations(scalar: ScalarSystem, rate: list) -> list:
 
 
 def _follows(scalar: ScalarSystem, values: Values, before: list, second: list, third: list, after: list):
-    """Whether the stages agree as the engine wants it where a singular guard is armed (`advance.stiff`)."""
+    """Whether the stages agree as the engine wants it where a singular guard is armed (`step_control.stiff`)."""
 
     def largest(parts):
         return functools.reduce(jnp.maximum, [jnp.abs(part) for part in parts])

@@ -173,9 +173,10 @@ def _try_step(system, found: _Record, until, rule: Stepper, control: AbstractSte
         now, due, signs, sinks = jax.lax.cond(
             doubtful, look, lambda: (now, jnp.zeros_like(due), went.signs, jnp.asarray(False))
         )
-        kept = kept | doubtful
         status = jnp.where(doubtful, jnp.where((now.t >= until) & ~due.any(), Status.reached, Status.going), status)
-        # A guard that has fired and sinks without having been positive piles up: what follows is not known here.
+        # A guard that has fired and sinks without having been positive piles up: what follows is not known here, and
+        # the run stays at the start of the step, which would pass it.
+        kept = kept | (doubtful & ~sinks)
         status = jnp.where(sinks, Status.stalled, status)
         ended_by = jnp.where(status == Status.over, owner[went.over], ended_by)
     state = choose(kept, now, state)

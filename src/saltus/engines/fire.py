@@ -13,14 +13,14 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import SearchResult
-from saltus.engines.flat import FlatSystem, pack
+from saltus.engines.flat import FlatSystem
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import EPS
 from saltus.hybrid import AbstractSystem, Guard, State
 from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.parts import as_array
-from saltus.hybrid.state import same_types
-from saltus.hybrid.system import jump_of, settle_of
+from saltus.hybrid.state import pack, same_types
+from saltus.hybrid.system import jump_of
 from saltus.numerics.loops import in_pieces
 from saltus.numerics.trees import choose
 
@@ -63,10 +63,9 @@ def jumps_like(guards: Sequence[Guard], number: int) -> int:
     return number if own is None else next(n for n, guard in enumerate(guards) if guard.jump is own)
 
 
-def apply_settle(system: AbstractSystem, state: State, number: int, index) -> State | None:
-    """The state that follows when events of a guard pile up; None if nothing is known."""
-    after = settle_of(system, system.guards()[number])(state, index)
-    return None if after is None else same_types(state, after)
+def apply_settle(system: AbstractSystem, state: State, number: int, index) -> State:
+    """The state that follows when events of a guard pile up, for a guard that says so (`Guard.settle`)."""
+    return same_types(state, system.guards()[number].settle(state, index))
 
 
 def at_time(state: State, t) -> State:
@@ -197,7 +196,7 @@ def fire(
     """
     guards, sinks = system.guards(), found.sunk.any()
     ends = jnp.asarray([guard.ends is not None for guard in guards])
-    settles = jnp.asarray([may_settle(system, found.state, number) for number in range(len(guards))])
+    settles = jnp.asarray([guard.settle is not None for guard in guards])
     due = jnp.where(sinks, found.sunk, found.due & found.event)
 
     def going_on(now: Firing):
@@ -231,22 +230,14 @@ def fire(
     )
 
 
-def may_settle(system: AbstractSystem, state: State, number: int) -> bool:
-    """Whether it is known what follows where events of a guard pile up."""
-    if isinstance(system.guards()[number].settle, StagedJump):
-        return True
-    like = eqx.filter_eval_shape(functools.partial(apply_settle, number=number), system, state, index=jnp.asarray(0))
-    return like is not None
-
-
 def jump_or_settle(system: AbstractSystem, state: State, owner, index, limit, one_by_one: bool) -> State:
     """The state after the jump of guard number `owner`, or after its pile-up if there is a limit of it."""
     guards, piles = system.guards(), ~jnp.isnan(limit)
     at_limit = at_time(state, jnp.where(piles, limit, state.t))
     count = len(guards)
-    known = [number for number in range(count) if may_settle(system, state, number)]
+    known = [number for number, guard in enumerate(guards) if guard.settle is not None]
     places = jnp.asarray([count + known.index(n) if n in known else n for n in range(count)])
-    rules = [jump_of(system, guard) for guard in guards] + [settle_of(system, guards[n]) for n in known]
+    rules = [jump_of(system, guard) for guard in guards] + [guards[n].settle for n in known]
     return apply_rule(rules, jnp.where(piles, places[owner], owner), at_limit, index, one_by_one)
 
 

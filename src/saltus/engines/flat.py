@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from saltus.hybrid import AbstractSystem, Rate, State
+from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.object_facts import ObjectFacts
-from saltus.hybrid.parts import as_array, refill
+from saltus.hybrid.state import pack, unpack
 from saltus.hybrid.system import checked_guards
 from saltus.numerics.runge_kutta import LOOK, PROJECTION, RATE
 from saltus.programs.facts import remember
@@ -46,11 +46,6 @@ class Marks(NamedTuple):
     singular: np.ndarray
     winding: np.ndarray
     velocity: slice
-
-
-def pack(moving: State | Rate) -> Flat:
-    """One vector of all that flows."""
-    return jnp.concatenate([as_array(part).ravel() for part in (moving.q, moving.v, moving.ledger)])
 
 
 # Traced once per kind of system: the flow, the search of events and the states between steps share them.
@@ -97,18 +92,6 @@ def _if_asked(asked: Int[Array, ""], part: Callable[[], Any], nothing: Any) -> A
 
 def _join(values: list[Array]) -> Float[Array, " g"]:
     return jnp.concatenate([jnp.atleast_1d(value) for value in values]) if values else jnp.zeros(0)
-
-
-def unpack(like: State, t: Scalar, y: Flat) -> State:
-    """The state of the form and in the mode of `like` with these flowing parts."""
-    nq, nv = like.q.size, like.v.size
-    return State(
-        t=t,
-        q=refill(like.q, y[:nq].reshape(like.q.shape)),
-        v=refill(like.v, y[nq : nq + nv].reshape(like.v.shape)),
-        ledger=refill(like.ledger, y[nq + nv :]),
-        mode=like.mode,
-    )
 
 
 def guard_sizes(system: AbstractSystem, like: State) -> tuple[int, ...]:

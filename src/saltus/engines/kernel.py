@@ -24,7 +24,8 @@ from saltus.engines.flat import Watch
 from saltus.engines.scalar_system import ScalarSystem
 from saltus.engines.trial import Status
 from saltus.hybrid import AbstractSystem, State
-from saltus.hybrid.parts import as_array, refill
+from saltus.hybrid.parts import as_array
+from saltus.hybrid.state import unpack
 from saltus.numerics.scalars import CannotScalariseError, quick
 
 THREADS = 128  # lanes in a block of the kernel
@@ -179,14 +180,8 @@ def _run(
     advance = _kernel if device != "cpu" else _blocks
     ends = advance(scalar, grid, numbers, modes, vectors, times, largest, status, max_steps, device, width)
     y, t, t_next, status, largest, steps = (x[..., slot] for x in ends)
-    nq, nv = flat[0].shape[1], flat[1].shape[1]
-    moved = State(
-        t,
-        refill(state.q, y[:nq].T.reshape(state.q.shape)),
-        refill(state.v, y[nq : nq + nv].T.reshape(state.v.shape)),
-        refill(state.ledger, y[nq + nv :].T.reshape(state.ledger.shape)),
-        state.mode,
-    )
+    one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), state)
+    moved = unpack(one, t, y.T, state.mode)
     after = LaneFlow(moved, status, t_next, largest.T[:, : before.largest.shape[1]], before.steps + steps)
     return jax.tree.map(lambda a, b: jnp.where(which.reshape(-1, *(1,) * (a.ndim - 1)), a, b), after, before)
 

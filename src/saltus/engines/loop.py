@@ -23,7 +23,6 @@ from saltus.engines.fire import (
     begins_like,
     finish_jump,
     jumps_like,
-    may_settle,
     still_due,
     turn,
 )
@@ -36,7 +35,7 @@ from saltus.engines.trial import Pace, Status
 from saltus.hybrid import AbstractSystem, Event, Guard, Outcome, State
 from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.parts import as_numpy, refill
-from saltus.hybrid.state import known_state, same_types
+from saltus.hybrid.state import pack_known, same_types, unpack
 from saltus.hybrid.trajectory import Trajectory
 from saltus.programs import ahead, brief_program, large_program, prepare, program
 
@@ -138,7 +137,7 @@ class _SearchArrays:
         due, sunk = np.array(told.due), np.array(told.sunk)
         plain = (np.asarray(x) for x in (told.owner, told.element))
         return _SearchArrays(
-            told.state, bool(_as_numpy(told.event)), due, np.asarray(told.unsure), sunk, told.signs, *plain
+            told.state, bool(as_numpy(told.event)), due, np.asarray(told.unsure), sunk, told.signs, *plain
         )
 
 
@@ -155,13 +154,13 @@ def run(
     """Flow, jump, flow on, from `start` to time `until`."""
     start = _with_types(start)
     end_time = min(until, FOREVER)
-    vector = _vector(start)
+    vector = pack_known(start)
     capacity = _capacity(vector.size)
     record = _Record([], [], [])
     record.add(start.t, vector, start.mode)
     events: list[Event] = []
     memory = _Memory.empty(sum(guard_sizes(system, start)))
-    state, pace, t_segment = start, Pace.unknown(np.zeros(())), float(_as_numpy(start.t))
+    state, pace, t_segment = start, Pace.unknown(np.zeros(())), float(as_numpy(start.t))
     budget = Budget(until, max_steps, t_segment)
     if not np.isfinite(vector).all():
         undefined = Outcome("not_finite", _undefined_text(t_segment, "the start is"))
@@ -171,13 +170,13 @@ def run(
             system, state, pace, np.asarray(end_time), memory, stepper, control, capacity, record
         )  # fmt: skip
         state, pace = found.state if found else went.state, went.pace
-        t = float(_as_numpy(state.t))
+        t = float(as_numpy(state.t))
         if progress is not None:
             progress(t, len(events))
         if found is not None and (found.event or found.sunk.any()):
             count = len(events)
             outcome, state = _fire(system, found, events, memory, record)
-            t = float(_as_numpy(state.t))
+            t = float(as_numpy(state.t))
             if len(events) > count:
                 pace = type(control).after_jump(control, pace, t - t_segment)
                 t_segment = t
@@ -231,7 +230,7 @@ def _advance(system, state, pace, until, memory: _Memory, stepper, control, capa
         Where the flow went, and what was found in the doubtful step; None if there was none.
     """
     went = _flow(system, state, pace, until, memory.signs, stepper, control, capacity)
-    count, steps, status = (int(_as_numpy(x)) for x in (went.count, went.steps, went.status))
+    count, steps, status = (int(as_numpy(x)) for x in (went.count, went.steps, went.status))
     memory.signs = went.signs
     record.add(np.asarray(went.times)[:count], np.asarray(went.vectors)[:count], state.mode)
     record.steps += steps
@@ -245,7 +244,7 @@ def _advance(system, state, pace, until, memory: _Memory, stepper, control, capa
     _leave_out_passages(system, went.state, found, memory)
     memory.signs = found.signs
     if not found.sunk.any():
-        record.add(found.state.t, _vector(found.state), found.state.mode)
+        record.add(found.state.t, pack_known(found.state), found.state.mode)
     return went, found
 
 
@@ -273,9 +272,9 @@ def _leave_out_passages(system, start: State, found: _SearchArrays, memory: _Mem
         return
     fired = np.array(found.signs.fired)
     for which in np.flatnonzero(found.sunk).tolist():
-        passed = bool(_turn(system, *memory.last[which], _as_numpy(which)).passes)
+        passed = bool(_turn(system, *memory.last[which], as_numpy(which)).passes)
         found.sunk[which], fired[which] = not passed, not passed
-    found.signs = Signs.known(_as_numpy(found.signs.last), fired)
+    found.signs = Signs.known(as_numpy(found.signs.last), fired)
     if found.sunk.any():
         found.state = start
 
@@ -293,17 +292,12 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         rule, before = rules[number], state
         pile_up = memory.pile_up or _no_events(memory.count)
         # Asked of the class, as in `_event`.
-        memory.pile_up, limit = PileUp.with_event(pile_up, _as_numpy(which), _as_numpy(before.t), sinks)
+        memory.pile_up, limit = PileUp.with_event(pile_up, as_numpy(which), as_numpy(before.t), sinks)
         piles = not math.isnan(limit)
         if piles:
-            # Asked first: a program that gives nothing cannot be kept.
-            known = may_settle(system, before, number)
-            settled = (
-                _after_settling(system, rules, at_time(before, limit), number, np.asarray(index)) if known else None
-            )
-            if settled is None:
+            if rule.settle is None:
                 return Outcome("accumulation", _piling_up(rule, index, float(limit), before, sinks)), before
-            after = settled
+            after = _after_settling(system, rules, at_time(before, limit), number, np.asarray(index))
         else:
             if not events:
                 _prepare_stages(system, rules, before, rule.jump)
@@ -312,13 +306,13 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
             if due.any() and not sinks:
                 _prepare_still_due(system, state, due, memory)
             after = _after_jump(system, rules, before, number, np.asarray(index))
-        vector = _vector(after)
+        vector = pack_known(after)
         if not np.isfinite(vector).all():
             return Outcome("not_finite", _undefined_text(float(before.t), f"the state after {rule.name!r} is")), before
-        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, _as_numpy(which)).rises)
+        seems = found.unsure[which] and not piles and bool(_turn(system, before, after, as_numpy(which)).rises)
         if not seems:
             name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
-            events.append(_event(system, name, index, float(_as_numpy(moment)), before, after))
+            events.append(_event(system, name, index, float(as_numpy(moment)), before, after))
             record.add_jump(number, after, vector)
             state, memory.last[which] = after, (before, after)
             if rule.ends is not None:
@@ -326,7 +320,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         if due.any() and not sinks:
             due = np.array(_still_due(system, state, due))
         if not due.any():
-            memory.signs = Signs.known(np.where(went, 0.0, _as_numpy(memory.signs.last)), fired)
+            memory.signs = Signs.known(np.where(went, 0.0, as_numpy(memory.signs.last)), fired)
             return None, state
         which = int(np.argmax(due))
 
@@ -337,7 +331,7 @@ def _after_jump(system, rules: tuple[Guard, ...], before: State, number: int, in
     return _jump(system, before, jumps_like(rules, number), index) if staged is None else staged
 
 
-def _after_settling(system, rules: tuple[Guard, ...], before: State, number: int, index) -> State | None:
+def _after_settling(system, rules: tuple[Guard, ...], before: State, number: int, index) -> State:
     """The state that follows where events of a guard pile up."""
     staged = _after_stages(system, rules, before, rules[number].settle, index)
     return _settle(system, before, number, index) if staged is None else staged
@@ -405,16 +399,6 @@ def _with_types(start: State) -> State:
     return start if known else same_types(start, start)
 
 
-def _as_numpy(array: Any) -> Any:
-    """Numbers as NumPy has them: programs take them as they are, and Python reads them five times as fast."""
-    return np.asarray(array)
-
-
-def _vector(state: State) -> np.ndarray:
-    """The flowing parts of a state in one vector."""
-    return np.concatenate([as_numpy(part).ravel() for part in (state.q, state.v, state.ledger)])
-
-
 def _numbers(states: State) -> int:
     """How many numbers flow in these states."""
     return states.q.size + states.v.size + states.ledger.size
@@ -446,7 +430,7 @@ def _limit_of_approach(system: AbstractSystem, state: State, name: str, index) -
 
 def _ending(system, went: Flow, until: float, state: State, t: float, memory) -> Outcome | None:
     """The outcome of a segment that ended without an event, at time t; None if it goes on."""
-    status = Status(int(_as_numpy(went.status)))
+    status = Status(int(as_numpy(went.status)))
     if status is Status.over:
         number, element = (int(x[int(went.over)]) for x in FlatSystem(system, state).guard_numbers())
         return _outcome_of(system.guards()[number], element, t)
@@ -526,16 +510,9 @@ def _piling_up(rule: Guard, index: int, limit: float, state: State, sinks: bool)
 def _trajectory(system, start, record: _Record, events, outcome, stepper, control) -> Trajectory:
     """The trajectory of a run: states at the ends of its steps, and how to move on from them or take them again."""
     vectors = np.concatenate(record.vectors)
-    nq, nv = start.q.size, start.v.size
-    count = len(vectors)
     times = np.concatenate(record.times)
-    knots = known_state(  # stays on the host, as numpy arrays
-        times,
-        refill(start.q, vectors[:, :nq].reshape(count, *start.q.shape)),
-        refill(start.v, vectors[:, nq : nq + nv].reshape(count, *start.v.shape)),
-        refill(start.ledger, vectors[:, nq + nv :]),
-        refill(start.mode, np.concatenate(record.modes)),
-    )
+    # They stay on the host, as NumPy arrays.
+    knots = unpack(start, times, vectors, refill(start.mode, np.concatenate(record.modes)))
 
     def flow(states: State, times) -> State:
         return _move_on(system, stepper, control, states, np.asarray(times))

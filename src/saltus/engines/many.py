@@ -74,14 +74,14 @@ def simulate_many(
     options = Options(method, rtol, atol, step)
     system, rule, control = parts_for(system, options, float(np.min(start.t)))
     varying, shared = _partition(system, parameters or {}, count)
-    plan = batch.Plan(rule, control, _nothing, max_events, max_steps)
-    lanes = batch.run(varying, shared, start, until, plan)
+    settings = batch.BatchSettings(rule, control, _nothing, max_events, max_steps)
+    lanes = batch.run(varying, shared, start, until, settings)
     counts = np.asarray(lanes.events), np.asarray(lanes.steps), np.asarray(lanes.t_event)
     return ManyRuns(lanes.state, *counts, _outcomes(system, lanes))
 
 
 def _nothing(system, state, *seen):
-    """Of nothing is the largest value kept."""
+    """No quantity is watched: no largest values are kept."""
     return jnp.zeros(0)
 
 

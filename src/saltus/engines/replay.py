@@ -15,9 +15,10 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from saltus.engines.fire import apply_jump
-from saltus.engines.flat import FlatSystem, pack
+from saltus.engines.flat import FlatSystem
 from saltus.engines.step_control import AbstractSteps, Stepper
 from saltus.hybrid import AbstractSystem, Event, State
+from saltus.hybrid.state import pack
 
 SIZES = (32, 256)  # steps that are compiled together; longer ways go by powers of two
 
@@ -74,9 +75,9 @@ def replay(
     """
     state, at, event_times, after, found = start, 0, [], [], []
     numbers = _numbers(system, guards)
-    looks = None if wanted is None or not len(wanted) else _Looks(times, np.asarray(wanted, float))
+    instants = None if wanted is None or not len(wanted) else _WantedTimes(times, np.asarray(wanted, float))
     for event, jump, number in zip((*events, None), (*jumps, len(times)), (*numbers, -1), strict=True):
-        asked = None if looks is None else looks.within(at, jump)
+        asked = None if instants is None else instants.within(at, jump)
         state, seen = _along(system, state, _pad(times[at + 1 : jump]), asked, stepper, control)
         found.append(seen)
         if event is not None:
@@ -89,7 +90,7 @@ def replay(
         end=state,
         event_times=_stack(event_times) if event_times else jnp.zeros(0),
         after=_stack(after) if after else None,
-        states=None if looks is None else looks.gather(found),
+        states=None if instants is None else instants.gather(found),
     )
 
 
@@ -105,7 +106,7 @@ def _numbers(system: AbstractSystem, fired: list[GuardLabel]) -> list[int]:
     return [there.index(label) for label in fired]
 
 
-class _Looks:
+class _WantedTimes:
     """The times at which states are wanted, each with the knot of the earlier run that it follows."""
 
     def __init__(self, times: np.ndarray, wanted: np.ndarray):
@@ -231,7 +232,10 @@ def _event_jacobian(system: AbstractSystem, state: State, which, number: int, in
 
 
 def at_zero(system: AbstractSystem, state: State, number: int, index) -> State:
-    """The state moved to the zero of the event's guard: nowhere in value, but not so its derivative."""
+    """The state at the zero of the event's guard, where it is already: only derivatives change.
+
+    They are those of the point of the motion that stays on the zero as numbers change (implicit function theorem).
+    """
     guard = system.guards()[number]
     flat = FlatSystem(system, state)
     y = flat.vector(state)

@@ -13,6 +13,7 @@ import numpy as np
 from saltus.engines.flat import FlatSystem, Watch
 from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.parts import as_array, refill
+from saltus.hybrid.state import pack_known
 from saltus.numerics.scalars import (
     CannotScalariseError,
     Node,
@@ -67,7 +68,6 @@ class ScalarSystem:
         moving = [k for k in velocities if not self.rate[k].equals(0)]
         self.accelerations = moving if any(guard.singular for guard in self.guards) else []
         self.flowing = [k for k, node in enumerate(self.rate) if not node.equals(0)]
-        self.used = [k for k, node in enumerate(self.y) if node in set(self._everything)]
         self.autonomous = self.t not in set(self._everything)
 
     def _write(self, s: Scalars, system: AbstractSystem, state: State, varying, mode, watch: Watch) -> None:
@@ -81,7 +81,7 @@ class ScalarSystem:
             nodes = as_inputs(s, leaf, f"leaf {k}") if varies else as_constants(s, leaf)
             self.parameters += list(nodes.ravel()) if varies else []
             given.append(nodes)
-        vector = np.concatenate([np.ravel(np.asarray(part)) for part in (state.q, state.v, state.ledger)])
+        vector = pack_known(state)
         y = as_inputs(s, vector, "y")
         self.y: list[Node] = list(y)
         self.t = s.input("t", float)

@@ -15,8 +15,7 @@ from jaxtyping import Array
 
 from saltus import checks
 from saltus.hybrid.form import Form
-from saltus.hybrid.guard import Guard, always
-from saltus.hybrid.outcome import OUTCOMES
+from saltus.hybrid.guard import Guard, always, never
 from saltus.hybrid.state import Rate, State
 from saltus.hybrid.system import AbstractSystem, Quantity
 
@@ -48,21 +47,27 @@ def _hold(function: Callable | None) -> UserFunction | None:
     return None if function is None else UserFunction.of(function)
 
 
+IN_OTHER_WORDS = ("function", "armed", "jump", "settle", "likely", "to")  # fields of a guard that a rule translates
+
+
+class _Change(eqx.Module):
+    """The state and the mode after an event, by functions or, for a mode, by its number; what is None stays."""
+
+    state: UserFunction | None
+    mode: UserFunction | None = None
+    number: int | None = eqx.field(static=True, default=None)
+
+
 class _Rule(eqx.Module):
-    """What a guard of a `FunctionSystem` does."""
+    """A guard of a `FunctionSystem`: its functions held, its modes by number, and its other fields as they are."""
 
     function: UserFunction
-    jump: UserFunction | None
-    chosen: UserFunction | None
-    settle: UserFunction | None
-    to: int | None = eqx.field(static=True)
-    rest: int | None = eqx.field(static=True)
+    likely: UserFunction | None
+    jump: _Change
+    settle: _Change | None
     modes: tuple[int, ...] | None = eqx.field(static=True)
     name: str = eqx.field(static=True)
-    ends: str | None = eqx.field(static=True)
-    message: str = eqx.field(static=True)
-    border: bool = eqx.field(static=True)
-    singular: bool = eqx.field(static=True)
+    others: tuple[tuple[str, Any], ...] = eqx.field(static=True)
 
 
 class FunctionSystem(AbstractSystem):
@@ -152,7 +157,7 @@ class FunctionSystem(AbstractSystem):
         return Rate(q=rate, v=jnp.zeros(0), ledger=jnp.zeros(0))
 
     def guards(self) -> tuple[Guard, ...]:
-        """The guards, as functions of a `State`."""
+        """The guards with their jumps, as functions of a `State`."""
         return tuple(self._guard(rule) for rule in self.rules)
 
     def _guard(self, rule: _Rule) -> Guard:
@@ -162,36 +167,24 @@ class FunctionSystem(AbstractSystem):
         def armed(state: State) -> Array:
             return jnp.isin(state.mode, jnp.asarray(rule.modes))
 
+        likely, settle = rule.likely, rule.settle
         return Guard(
-            rule.name, function, always if rule.modes is None else armed, rule.ends, rule.message, rule.border,
-            rule.singular,
+            function=function, armed=always if rule.modes is None else armed,
+            jump=lambda state, index: self._after(state, index, rule, rule.jump),
+            settle=None if settle is None else lambda state, index: self._after(state, index, rule, settle),
+            likely=never if likely is None else lambda state: self._call(likely, state),
+            name=rule.name, **dict(rule.others),
         )  # fmt: skip
 
-    def _rule(self, name: str) -> _Rule:
-        found = next((rule for rule in self.rules if rule.name == name), None)
-        if found is None:
-            raise ValueError(f"The system has no guard {name!r}. Known: {', '.join(rule.name for rule in self.rules)}.")
-        return found
-
-    def jump(self, state: State, guard: str, index: Array) -> State:
-        """The state after the event of `guard`."""
-        rule = self._rule(guard)
-        return self._after(state, index, rule, rule.jump, rule.to if rule.chosen is None else rule.chosen)
-
-    def settle(self, state: State, guard: str, index: Array) -> State | None:
-        """What follows when events of `guard` pile up."""
-        rule = self._rule(guard)
-        if rule.settle is None and rule.rest is None:
-            return None
-        return self._after(state, index, rule, rule.settle, rule.rest)
-
-    def _after(
-        self, state: State, index: Array, rule: _Rule, jump: UserFunction | None, to: UserFunction | int | None
-    ) -> State:
+    def _after(self, state: State, index: Array, rule: _Rule, change: _Change) -> State:
+        """The state after a change that belongs to an event of a guard."""
         many = jax.eval_shape(lambda s: jnp.asarray(self._call(rule.function, s)), state).ndim > 0
         more = (index,) if many else ()
-        q = state.q if jump is None else self.form.vector(self._call(jump, state, *more), f"The jump of {rule.name!r}")
-        mode = self._call(to, state, *more) if isinstance(to, UserFunction) else to
+        q, mode = state.q, change.number
+        if change.state is not None:
+            q = self.form.vector(self._call(change.state, state, *more), f"The jump of {rule.name!r}")
+        if change.mode is not None:
+            mode = self._call(change.mode, state, *more)
         mode = state.mode if mode is None else jnp.asarray(mode, state.mode.dtype)
         return State(state.t, q, state.v, state.ledger, mode)
 
@@ -239,7 +232,8 @@ def system(
             zero; `jump(t, y)` is the state after. With modes, `armed` names the modes in which it is watched and `to`
             the mode after (or a function that gives its number). A guard whose function returns a 1-D
             array watches many things; its `jump` has their index as last argument. `settle` tells what follows
-            where its events pile up: a function like a jump, the name of a mode, or a pair of both.
+            where its events pile up: a function like a jump, the name of a mode, or a pair of both. `likely(t, y)`
+            tells whether a run from there nearly always comes to its event.
         parameters: Numbers of the system, as a tree: differentiable, and changed without compiling anything again.
         observe: A dict of named results; the parts of the state if not given.
         energy: The energy of the system [J]; it becomes a result, and `check` watches it.
@@ -308,8 +302,6 @@ def _content(cell: Any) -> Any:
 
 def _rule(guard: Guard, modes: tuple[str, ...]) -> _Rule:
     """The rule of a guard, with the names of modes replaced by their numbers."""
-    if guard.ends is not None:
-        checks.one_of("outcome", guard.ends, OUTCOMES)
     if guard.armed is always:
         armed = None
     elif callable(guard.armed):
@@ -317,14 +309,18 @@ def _rule(guard: Guard, modes: tuple[str, ...]) -> _Rule:
     else:
         names = (guard.armed,) if isinstance(guard.armed, str) else tuple(guard.armed)
         armed = tuple(_number_of(name, modes) for name in names)
+    if callable(guard.to):
+        jump = _Change(_hold(guard.jump), mode=UserFunction.of(guard.to))
+    else:
+        jump = _Change(_hold(guard.jump), number=None if guard.to is None else _number_of(guard.to, modes))
     parts = guard.settle if isinstance(guard.settle, tuple | list) else (guard.settle,)
     follows = next((part for part in parts if callable(part)), None)
     rest = next((_number_of(part, modes) for part in parts if isinstance(part, str)), None)
+    others = (field.name for field in dataclasses.fields(Guard) if field.name not in (*IN_OTHER_WORDS, "name"))
     return _Rule(
-        function=UserFunction.of(guard.function), jump=_hold(guard.jump), settle=_hold(follows),
-        chosen=UserFunction.of(guard.to) if callable(guard.to) else None,
-        to=_number_of(guard.to, modes) if isinstance(guard.to, str) else None, rest=rest, modes=armed, name=guard.name,
-        ends=guard.ends, message=guard.message, border=guard.border, singular=guard.singular,
+        function=UserFunction.of(guard.function), likely=None if guard.likely is never else _hold(guard.likely),
+        jump=jump, settle=None if follows is None and rest is None else _Change(_hold(follows), number=rest),
+        modes=armed, name=guard.name, others=tuple((name, getattr(guard, name)) for name in others),
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ def always(state: State) -> Array:
 
 
 def never(state: State) -> bool:
-    """Of no state."""
+    """False in every state: `likely` of a guard that does not say it."""
     return False
 
 
@@ -104,8 +104,8 @@ class Guard:
             pile up without end (a ball that comes to rest).
         likely: Whether nearly every run from this start comes to the event: a function of the state. Its jump is then
             compiled while the run begins.
-        to: For a system made of functions (`hybrid.system`, which also gives `function`, `jump`
-            and `settle` other arguments, and takes names of modes as `armed`): the
+        to: For a system made of functions (`hybrid.system`, which also gives `function`, `jump`, `settle`
+            and `likely` other arguments, and takes names of modes as `armed`): the
             mode after the event, by its name, or a function that gives its number.
     """
 
@@ -119,7 +119,7 @@ class Guard:
     winding: bool = False
     jump: Callable[..., Any] | None = dataclasses.field(default=None, kw_only=True)
     settle: Any = dataclasses.field(default=None, kw_only=True)
-    likely: Callable[[State], Any] = dataclasses.field(default=never, kw_only=True)
+    likely: Callable[..., Any] = dataclasses.field(default=never, kw_only=True)
     to: str | Callable | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self):

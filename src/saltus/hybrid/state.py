@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from saltus.hybrid.parts import Parts
+from saltus.hybrid.parts import Parts, as_array, as_numpy, refill
 from saltus.programs.arrays import numbers
 
 T = TypeVar("T")
@@ -71,6 +71,35 @@ def assembled(kind: type[T], **parts: Any) -> T:
     for name, part in parts.items():
         object.__setattr__(made, name, part)
     return made
+
+
+def pack(moving: State | Rate) -> Float[Array, " n"]:
+    """One vector of all that flows."""
+    return jnp.concatenate([as_array(part).ravel() for part in (moving.q, moving.v, moving.ledger)])
+
+
+def pack_known(state: State) -> np.ndarray:
+    """The same of known numbers, by NumPy, which compiles nothing."""
+    return np.concatenate([as_numpy(part).ravel() for part in (state.q, state.v, state.ledger)])
+
+
+def unpack(like: State, t: Any, y: Any, mode: Any = None) -> State:
+    """The state of the form of `like` with these flowing parts; further axes in front make many states.
+
+    Args:
+        like: A state, or the shapes and types of one.
+        t: Time [s].
+        y: What flows, as `pack` puts it into one vector.
+        mode: Modes of the states; that of `like` if None.
+    """
+    nq, nv, front = like.q.size, like.v.size, y.shape[:-1]
+    return known_state(
+        t,
+        refill(like.q, y[..., :nq].reshape(*front, *like.q.shape)),
+        refill(like.v, y[..., nq : nq + nv].reshape(*front, *like.v.shape)),
+        refill(like.ledger, y[..., nq + nv :]),
+        like.mode if mode is None else mode,
+    )
 
 
 def on_host(*states: State) -> tuple[State, ...]:

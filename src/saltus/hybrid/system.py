@@ -194,13 +194,6 @@ class AbstractSystem(HybridSystem):
         """
         return None
 
-    def settle(self, state: State, guard: str, index: Array) -> State | None:
-        """What follows when events of `guard` pile up without end; None if nothing is known.
-
-        A system that overrides this serves those of its guards that carry no `settle` of their own.
-        """
-        return None
-
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """What belongs to an event beside its name and index: floats, ints, strings, vectors.
 
@@ -226,13 +219,6 @@ def _own_jump(system: AbstractSystem, guard: Guard) -> Callable[[State, Array], 
         f"Guard {guard.name!r} of {type(system).__name__} does not say what happens when it fires. Give it a jump, as "
         f"in Guard({guard.name!r}, ..., jump=function of (state, index)), or let it end the run, as in ends='finished'."
     )
-
-
-def settle_of(system: AbstractSystem, guard: Guard) -> Callable[[State, Array], State | None]:
-    """`settle(state, index)` of a guard: its own, else the system's, which gives None where nothing is known."""
-    if guard.settle is not None:
-        return guard.settle
-    return lambda state, index: system.settle(state, guard.name, index)
 
 
 def checked_guards(system: AbstractSystem) -> tuple[Guard, ...]:

@@ -52,13 +52,13 @@ class Rods(eqx.Module):
     pairs: tuple[tuple[int, int], ...] = eqx.field(static=True)
     n_masses: int = eqx.field(static=True)
     redundant: bool = eqx.field(static=True)
-    plan: _Plan = eqx.field(static=True)
+    solver: _Solver = eqx.field(static=True)
 
     def __init__(self, pairs, n_masses: int, redundant: bool = False):
         self.pairs = tuple((int(i), int(j)) for i, j in pairs)
         self.n_masses = int(n_masses)
         self.redundant = bool(redundant)
-        self.plan = _Plan(self.pairs, self.n_masses, self.redundant)
+        self.solver = _Solver(self.pairs, self.n_masses, self.redundant)
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -66,12 +66,12 @@ class Rods(eqx.Module):
     @property
     def first(self) -> np.ndarray:
         """Index of the mass at the first end of each rod."""
-        return self.plan.first
+        return self.solver.first
 
     @property
     def second(self) -> np.ndarray:
         """Index of the mass at the second end."""
-        return self.plan.second
+        return self.solver.second
 
     def between(self, values: Vec) -> Vec:
         """Vector at the first end minus vector at the second end of each rod."""
@@ -79,7 +79,7 @@ class Rods(eqx.Module):
 
     def pull(self, forces: PerRod, directions: Vec) -> Vec:
         """Force of the rods on each mass; a positive rod force pushes its ends apart [N]."""
-        return (directions * forces).map(self.plan.gather)
+        return (directions * forces).map(self.solver.gather)
 
     def diagonal(self, directions: Vec, mobility: Mobility) -> PerRod:
         """The denominators D of the rods taken one by one, A_rr [1/kg]."""
@@ -105,16 +105,16 @@ class Rods(eqx.Module):
         loose = (_take(mobility.inverse_mass, self.first) + _take(mobility.inverse_mass, self.second)) > 0.0
         diagonal = jnp.where(loose, diagonal, 1.0)
         b = jnp.where(loose[:, None], b, 0.0)
-        return self.plan.solve(diagonal, self._couplings(directions, mobility), b)
+        return self.solver.solve(diagonal, self._couplings(directions, mobility), b)
 
     def _couplings(self, directions: Vec, mobility: Mobility) -> Float[Array, " entries"]:
-        """Off-diagonal entries of A, in the order of the plan."""
-        plan = self.plan
-        if not plan.row.size:
+        """Off-diagonal entries of A, in the order of the solver."""
+        solver = self.solver
+        if not solver.row.size:
             return jnp.zeros(0)
-        row, column = _ends(directions, plan.row), _ends(directions, plan.column)
-        normal = row.dot(_ends(mobility.c, plan.shared)) * column.dot(_ends(mobility.n, plan.shared))
-        return jnp.asarray(plan.sign) * _take(mobility.inverse_mass, plan.shared) * (row.dot(column) - normal)
+        row, column = _ends(directions, solver.row), _ends(directions, solver.column)
+        normal = row.dot(_ends(mobility.c, solver.shared)) * column.dot(_ends(mobility.n, solver.shared))
+        return jnp.asarray(solver.sign) * _take(mobility.inverse_mass, solver.shared) * (row.dot(column) - normal)
 
 
 def _take(values: Array, index: np.ndarray) -> Array:
@@ -128,7 +128,7 @@ def _ends(vectors: Vec, index: np.ndarray) -> Vec:
     return vectors.map(lambda part: _take(part, index))
 
 
-class _Plan:
+class _Solver:
     """How the linear system of one graph is put together and solved; made once per graph."""
 
     def __init__(self, pairs, n_masses: int, redundant: bool):
@@ -155,7 +155,7 @@ class _Plan:
         return hash(self.key)
 
     def __eq__(self, other):
-        return isinstance(other, _Plan) and self.key == other.key
+        return isinstance(other, _Solver) and self.key == other.key
 
     def _rods_at_masses(self, n_masses: int) -> list[list[tuple[int, float]]]:
         """The rods of each mass, with the sign of that end."""
@@ -205,7 +205,10 @@ class _Plan:
         return bool(degree.max() <= 2) and self.size == _forest_size(pairs, n_masses)
 
     def _bandwidth_order(self) -> np.ndarray:
-        """Rods in an order in which those that share a mass are near each other (Cuthill and McKee, reversed)."""
+        """Rods in an order in which those that share a mass are near each other (Cuthill and McKee, reversed).
+
+        By hand, as `components`: SciPy's would have to be imported (0.12 s).
+        """
         beside: list[set[int]] = [set() for _ in range(self.size)]
         for rod, other in zip(self.row.tolist(), self.column.tolist(), strict=True):
             beside[rod].add(other)
@@ -323,7 +326,10 @@ def has_redundant_rods(pairs, n_masses: int) -> bool:
 
 
 def components(pairs, n_masses: int) -> np.ndarray:
-    """Label of the connected part of the network to which each mass belongs."""
+    """Label of the connected part of the network to which each mass belongs.
+
+    By hand: `scipy.sparse.csgraph` would have to be imported (0.12 s).
+    """
     parent = list(range(n_masses))
 
     def root(mass: int) -> int:

@@ -18,6 +18,9 @@ def solve(
 ) -> Array:
     """Solution of `product(x) = right` by preconditioned conjugate gradients, from x = 0.
 
+    Not `jax.scipy.sparse.linalg.cg`: that ends by the residual itself, not in the norm of the preconditioner, and gives
+    NaN where a direction has no curvature.
+
     Args:
         product: The matrix times a vector; symmetric positive definite where `right` is not zero.
         precondition: An approximate inverse times a vector; symmetric positive definite.

@@ -9,10 +9,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array
 
-from saltus.hybrid import AbstractSystem, Rate, State
+from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.state import pack, unpack
 from saltus.laws.friction.limit import LEAST
 from saltus.numerics.elimination import solve
 from saltus.numerics.runge_kutta import RK4
@@ -27,12 +27,11 @@ NEWTON_STEPS = 8  # of the search for the direction in which slip begins
 
 def after_short_time(system: AbstractSystem, state: State, h) -> State:
     """The state a short time `h` later in the same mode, by one projected Runge-Kutta step of fourth order."""
-    y, state_at = _flatten(state)
 
     def rate(t, y):
-        return _flat(system.rate(state_at(t, y)))
+        return pack(system.rate(unpack(state, t, y)))
 
-    return system.project(state_at(state.t + h, RK4(rate, state.t, y, jnp.asarray(h)).y))
+    return system.project(unpack(state, state.t + h, RK4(rate, state.t, pack(state), jnp.asarray(h)).y))
 
 
 def see_after_short_time(system: Any, state: State, h, wanted: Callable[[Any], Any]) -> tuple[State, Any]:
@@ -40,15 +39,14 @@ def see_after_short_time(system: Any, state: State, h, wanted: Callable[[Any], A
 
     All looks are rounds of one loop: a program holds what the system sees only once.
     """
-    y, state_at = _flatten(state)
 
     def evaluate(t, y, _):
-        here = state_at(t, y)
+        here = unpack(state, t, y)
         seen = system.see(here)
-        return _flat(system.rate_by(here, seen)), _flat(system.project_by(here, seen)), wanted(seen)
+        return pack(system.rate_by(here, seen)), pack(system.project_by(here, seen)), wanted(seen)
 
-    taken = RK4.with_looks(evaluate, state.t, y, jnp.asarray(h), np.ones(1))
-    return state_at(state.t + h, taken.end), jax.tree.map(lambda looks: looks[0], taken.looks)
+    taken = RK4.with_looks(evaluate, state.t, pack(state), jnp.asarray(h), np.ones(1))
+    return unpack(state, state.t + h, taken.end), jax.tree.map(lambda looks: looks[0], taken.looks)
 
 
 @eqx.filter_custom_jvp
@@ -182,18 +180,3 @@ def begin_slip(act: Callable[[Array], tuple[Array, Any]], guess: Array) -> tuple
     nothing = jax.tree.map(jnp.zeros_like, jax.eval_shape(act, guess))
     (unknown, gain, told), _ = jax.lax.scan(improve, (jnp.append(guess, 0.0), *nothing), None, length=NEWTON_STEPS)
     return unknown[:-1], gain, told
-
-
-def _flatten(state: State) -> tuple[Array, Callable[[Array, Array], State]]:
-    """What flows in one vector, and the state at a time with another one."""
-    y, parts = ravel_pytree((state.q, state.v, state.ledger))
-
-    def state_at(t, y) -> State:
-        q, v, ledger = parts(y)
-        return State(t, q, v, ledger, state.mode)
-
-    return y, state_at
-
-
-def _flat(parts: State | Rate) -> Array:
-    return ravel_pytree((parts.q, parts.v, parts.ledger))[0]

@@ -157,5 +157,5 @@ def same_options(scenario: Scenario, keys: tuple[str, ...]) -> bool:
 
 
 def _unknown(scenario: Scenario, keys: tuple[str, ...]) -> Scenario:
-    """The scenario with these numbers unknown: what hangs on them differs from what it was."""
+    """The scenario with NaN for these numbers: whatever is computed from them differs from what it was."""
     return replace_keys(scenario, dict.fromkeys(keys, math.nan))

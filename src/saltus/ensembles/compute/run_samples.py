@@ -140,7 +140,9 @@ class _Work:
             self._builders[chosen] = builder if builder is not None and builder.works() else None
         return self._builders[chosen]
 
-    def _run(self, scenario, stack: building.Stack, good, until, rows, kept, tell: Progress, look=None) -> np.ndarray:
+    def _run(
+        self, scenario, stack: building.Stack, good, until, rows, kept, tell: Progress, after_steps=None
+    ) -> np.ndarray:
         """Run the good ones of a stack and keep what they give; which of them must be run alone.
 
         Those are the ones that met a limit of the batch, and those whose energies at the end raise doubts: a single
@@ -150,7 +152,9 @@ class _Work:
         from saltus.engines.trial import Status
 
         goes = np.concatenate([good, np.zeros(len(until) - len(good), bool)])
-        lanes = batch.run(stack.varying, stack.shared, stack.start, until, self._plan(scenario), tell, goes, look)
+        lanes = batch.run(
+            stack.varying, stack.shared, stack.start, until, self._settings(scenario), tell, goes, after_steps
+        )
         found = {name: np.asarray(column) for name, column in _at_end(stack, lanes.state).items()}
         rests = found.pop(outputs.RESTS)
         outcome = _outcomes(lanes, until, rests, stack, self._bounds(scenario, until))
@@ -175,14 +179,14 @@ class _Work:
         promise = Promise(None if options["step"] is not None else options["rtol"])
         return ~(np.asarray(missing) <= promise.relative)
 
-    def _plan(self, scenario: Scenario):
+    def _settings(self, scenario: Scenario):
         from saltus.engines import batch
         from saltus.engines.choice import Options, parts_for
 
         options = Options(**scenario.options())
         _, stepper, control = parts_for(self.system, options, self.start.t)
         limit = min(MAX_EVENTS_APART if getattr(self.system, "apart", ()) else MAX_EVENTS, options.max_events)
-        return batch.Plan(stepper, control, outputs.watch(self.peaks), limit, MAX_STEPS)
+        return batch.BatchSettings(stepper, control, outputs.watch(self.peaks), limit, MAX_STEPS)
 
     def _bounds(self, scenario: Scenario, until) -> tuple[int, np.ndarray]:
         """Events and steps after which runs to these times end, whoever computes them."""
@@ -203,14 +207,14 @@ class _Work:
             return None
         count = len(next(iter(values.values())))
         stack = builder.build(np.stack([self._fill(column) for column in values.values()], axis=1))
-        plan = self._plan(self.scenario)
-        if not batch.goes_apart(stack.shared, plan):
+        settings = self._settings(self.scenario)
+        if not batch.goes_apart(stack.shared, settings):
             return None
         good = building.valid(self.scenario, values) & stack.good[:count]
-        moments = Moments(stack.varying, stack.shared, plan, times, stack.start)
+        moments = Moments(stack.varying, stack.shared, settings, times, stack.start)
         kept = {name: np.zeros((count, *one.shape), one.dtype) for name, one in self.columns.items()}
         until = self._fill(building.end_times(self.scenario, values))
-        left = self._run(self.scenario, stack, good, until, np.arange(count), kept, lambda done: None, moments.look)
+        left = self._run(self.scenario, stack, good, until, np.arange(count), kept, lambda done: None, moments.record)
         return {name: shown[:count] for name, shown in moments.quantities().items()}, left | ~good
 
     # ---- alone --------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ results act. Arrays broadcast: slip (..., 2), spin (...), load (...).
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -101,6 +101,23 @@ class AbstractFrictionLaw(eqx.Module):
         """What the contact bears at rest under this load: whether a force and a torque are held, and what begins."""
         return PointLimit(self.capacity(load))
 
+    def coefficient(self) -> Number:
+        """The friction coefficient, for who sets it [-]; systems ask the law for its forces."""
+        mu = getattr(self, "mu", None)
+        if mu is None:
+            raise AttributeError(
+                f"{type(self).__name__} has no coefficient `mu`: ask for its `capacity` and its `grip`."
+            )
+        return mu
+
+    def with_coefficient(self, mu: Number) -> Self:
+        """The law with another friction coefficient, such as that of the ground at a place."""
+        return eqx.tree_at(lambda law: law.coefficient(), self, mu)
+
+    def for_masses(self, n: int) -> AbstractFrictionLaw:
+        """The law of n masses, each with its own numbers where the law has any that can differ."""
+        return self
+
     def dissipated_power(self, slip: Tangent, spin: Number, load: Number, rolling: Tangent | None = None) -> Number:
         """Power that friction takes from the body, >= 0 [W]."""
         r = self.reaction(slip, spin, load, rolling)
@@ -163,6 +180,10 @@ class AbstractSpotLaw(AbstractFrictionLaw):
         pressed = load > 0.0
         share = jnp.where(pressed, load, 1.0) / self.reference_load
         return jnp.where(pressed, self.spot_radius * jnp.cbrt(share), 0.0)
+
+    def with_radius(self, radius: Number) -> Self:
+        """The law of a spot of another radius [m]."""
+        return eqx.tree_at(lambda law: law.spot_radius, self, radius)
 
     @property
     def proportional(self) -> bool:

@@ -41,6 +41,14 @@ class Coulomb(AbstractFrictionLaw):
         """Largest friction force at rest [N]."""
         return self.mu * jnp.asarray(load, float) if self.plain else super().capacity(load)
 
+    def for_masses(self, n: int) -> AbstractFrictionLaw:
+        """The law with a coefficient for each of n masses, from one for all or one per mass."""
+        if not self.plain:
+            return self
+        if self.mu.shape not in ((), (n,)):
+            raise ValueError(f"`law` must have one `mu` or {n}, one per mass, got {self.mu.size}.")
+        return self.with_coefficient(jnp.broadcast_to(self.mu, (n,)))
+
     def radius(self, load: Number) -> Number:
         """Zero."""
         return jnp.zeros_like(load)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from typing import Self
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -27,6 +28,20 @@ class AbstractImpactLaw(eqx.Module):
             normal: Outward unit normal of the first body.
             mobility: Change of that velocity per impulse; symmetric and positive [kg-1].
         """
+
+    @property
+    def lossless(self) -> bool:
+        """Whether no impact takes energy, by the form of the law and not by its numbers: losses are then exactly 0."""
+        return False
+
+    def with_coefficients(self, restitution: Float[Array, ""], mu: Float[Array, ""]) -> Self:
+        """The law with other coefficients, such as those of the ground at a place."""
+        if not (hasattr(self, "restitution") and hasattr(self, "mu")):
+            raise TypeError(
+                f"{type(self).__name__} has no `restitution` and `mu` that the ground could give. Use a law with both, "
+                "such as Soil(0.4, 0.5)."
+            )
+        return eqx.tree_at(lambda law: (law.restitution, law.mu), self, (restitution, mu))
 
     def lasting_friction(self) -> Float[Array, ""]:
         """Friction coefficient of a contact that lasts [-]: that of the blows, 0 where they have none."""

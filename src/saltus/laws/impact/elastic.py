@@ -15,6 +15,11 @@ class Elastic(AbstractImpactLaw):
     Energy and momenta are kept to rounding (measured: 1e-15 relative per impact).
     """
 
+    @property
+    def lossless(self) -> bool:
+        """Yes."""
+        return True
+
     def impulse(self, velocity: Array, normal: Array, mobility: Array) -> Array:
         closing = jnp.minimum(velocity @ normal, 0.0)
         return -2.0 * closing / (normal @ mobility @ normal) * normal

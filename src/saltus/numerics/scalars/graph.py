@@ -349,4 +349,4 @@ def cost(nodes: Iterable[Node]) -> Counter:
 
 def is_whole(value: float) -> bool:
     """Whether a number is a small whole one."""
-    return math.isfinite(value) and value == int(value) and abs(value) <= 16
+    return bool(math.isfinite(value) and value == int(value) and abs(value) <= 16)

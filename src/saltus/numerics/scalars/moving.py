@@ -111,7 +111,7 @@ def _scatter(s: Scalars, eqn, array, indices, updates) -> np.ndarray:
     where = known_values(indices)
     if where is None:
         raise CannotScalariseError(f"{eqn.primitive.name} with indices that are computed")
-    params = {**eqn.params, "update_jaxpr": None, "update_consts": ()}
+    how = {name: eqn.params[name] for name in ("dimension_numbers", "indices_are_sorted", "unique_indices", "mode")}
     out = array.copy().reshape(-1)
     combine = {"scatter": None, "scatter-add": "add", "scatter-mul": "mul", "scatter-max": "max", "scatter-min": "min"}
     op = combine[eqn.primitive.name]
@@ -123,9 +123,8 @@ def _scatter(s: Scalars, eqn, array, indices, updates) -> np.ndarray:
         for k, node in enumerate(updates.ravel()):
             mark = np.zeros(updates.size, np.int64)
             mark[k] = 1
-            hit = lax.scatter_p.bind(
-                jax.numpy.zeros(array.shape, int), where, mark.reshape(updates.shape), **params
-            )  # fmt: skip
+            # Added, not put: of two updates at one place the later would hide the earlier.
+            hit = lax.scatter_add(jax.numpy.zeros(array.shape, int), where, mark.reshape(updates.shape), **how)
             for place in np.flatnonzero(np.asarray(hit).ravel()):
                 out[place] = node if op is None else s.operation(op, out[place], node)
     return out.reshape(array.shape)

@@ -180,7 +180,7 @@ RULES: dict[str, Callable[..., Any]] = {
     **moving.RULES,
     **sums.RULES,
     **dict.fromkeys(("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call"), _inner),
-    **dict.fromkeys(("custom_vjp_call_jaxpr", "remat", "checkpoint"), _inner),
+    **dict.fromkeys(("custom_vjp_call_jaxpr", "remat", "remat2", "checkpoint"), _inner),
     "cond": _cond,
     "scan": _scan,
     "while": _while,

@@ -67,7 +67,7 @@ def spot(work: Workbench) -> Figure:
     return figure
 
 
-def _curves(law, pressure: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _curves(law) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     share = law.coupling(np.ones_like(RATIOS), RATIOS)
     torque = float(law.pressure.spin_torque)
     return np.asarray(share.drag), np.asarray(share.lift) / (torque / 2), np.asarray(share.twist) / torque
@@ -78,7 +78,7 @@ def exact_and_approximate(work: Workbench) -> Figure:
     axes = figure.subplots(1, 3, sharex=True)
     for index, pressure in enumerate(PRESSURES):
         for law, style in ((exact(pressure), "-"), (approximate(pressure), "--")):
-            for panel, values in zip(axes, _curves(law, pressure), strict=True):
+            for panel, values in zip(axes, _curves(law), strict=True):
                 panel.plot(RATIOS, values, style, color=colour(index), label=pressure if style == "-" else None)
     for panel, title in zip(axes, ("force along, F∥/fN", "force across, F⊥/max", "torque, M/max"), strict=True):
         panel.set(title=title, xlabel="s = ωR / v", ylim=(0, 1.04))
@@ -90,11 +90,11 @@ def exact_and_approximate(work: Workbench) -> Figure:
 def model_errors(work: Workbench) -> Figure:
     figure = new_figure(WIDTH + 1.4, 3.3)
     axes = figure.subplots(1, 3, sharex=True)
-    true = _curves(exact(), "hertz")
+    true = _curves(exact())
     laws = {"model (8)": approximate(), "first order": friction.FirstOrder(1.0, 1.0), "second order": friction.SecondOrder(1.0, 1.0),
             "power norm": friction.PowerNorm(1.0, 1.0)}  # fmt: skip
     for index, (name, law) in enumerate(laws.items()):
-        for panel, found, wanted in zip(axes, _curves(law, "hertz"), true, strict=True):
+        for panel, found, wanted in zip(axes, _curves(law), true, strict=True):
             panel.plot(RATIOS, found - wanted, color=colour(index), label=name)
     for panel, title in zip(axes, ("error of F∥/fN", "error of F⊥/max", "error of M/max"), strict=True):
         panel.axhline(0.0, color=INK, linewidth=0.6)

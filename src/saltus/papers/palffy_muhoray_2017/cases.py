@@ -62,8 +62,9 @@ class Touch:
         padded = np.concatenate([times, np.full(SAMPLES - len(times), times[-1])])
         return np.asarray(_gaps(self.one, self.two, jnp.asarray(padded)))[: len(times)]
 
-    def gap_derivative(self, step: float = 2e-3) -> float:
+    def gap_derivative(self) -> float:
         """Second derivative of the gap from five samples around the touch."""
+        step = 2e-3  # [s]
         g = self.gaps(step * np.arange(-2, 3))
         return float((-g[0] + 16 * g[1] - 30 * g[2] + 16 * g[3] - g[4]) / (12 * step**2))
 
@@ -141,9 +142,9 @@ def _stands_still(body: shapes.Body, arm, normal):
     return jnp.linalg.solve(filled, -outward * jnp.cross(body.angular_velocity, normal))
 
 
-def paradox_of(name: str, one: shapes.Body, two: shapes.Body, normal=(1.0, 0.0, 0.0), until: float = 6.0) -> Touch:
+def paradox_of(name: str, one: shapes.Body, two: shapes.Body) -> Touch:
     """A paradox of two bodies: the first instant at which the gap's second derivative would vanish, its third negative."""
-    normal = jnp.asarray(normal, float)
+    normal, until = jnp.array([1.0, 0.0, 0.0]), 6.0
     times = np.linspace(0.0, until, 241)
 
     turned = [_turning(body, until) for body in (one, two)]
@@ -269,9 +270,9 @@ class Workbench:
         return sustain(self.published)
 
     @memoise
-    def gap_curve(self, name: str, reach: float = 0.25) -> tuple[np.ndarray, np.ndarray]:
+    def gap_curve(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Times and gap around an event, in free motion."""
-        times = np.linspace(-reach, reach, 201)
+        times = np.linspace(-0.25, 0.25, 201)
         return times, getattr(self, name).gaps(times)
 
     @functools.cached_property

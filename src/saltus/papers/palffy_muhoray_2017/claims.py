@@ -178,10 +178,10 @@ def bound_over_directions(touch: Touch) -> tuple[float, float]:
     return float(bound.min()), float(bound.max())
 
 
-def vary(touch: Touch, count: int = 6) -> list[Touch]:
-    """The same touch with other velocities, without approach."""
+def vary(touch: Touch) -> list[Touch]:
+    """The same touch with six other velocities, without approach."""
     draw, found = np.random.default_rng(11), []
-    for _ in range(count):
+    for _ in range(6):
         change = draw.normal(size=3)
         change = change - touch.normal * (touch.normal @ change)
         two = touch.two.with_motion(

@@ -47,14 +47,12 @@ class Instant:
         return float(x * v - y * u) / self.reach**2
 
 
-def instants(k: int, links: int = 6, count: int = 6) -> list[Instant]:
-    """Some chains with k hanging links, always the same ones."""
+def instants(k: int) -> list[Instant]:
+    """Six chains of six links, k of them hanging; always the same ones."""
     draw = np.random.default_rng(20 + k)
     return [
-        Instant(
-            links, draw.uniform(-1, 1.2, k), draw.uniform(0.1, 0.6, 2), draw.normal(0, 1, k), draw.uniform(0.1, 1, 2)
-        )
-        for _ in range(count)
+        Instant(6, draw.uniform(-1, 1.2, k), draw.uniform(0.1, 0.6, 2), draw.normal(0, 1, k), draw.uniform(0.1, 1, 2))
+        for _ in range(6)
     ]
 
 
@@ -135,8 +133,9 @@ def error_of_1(hanging: tuple[int, ...]) -> float:
     return worst
 
 
-def error_of_3(k: int = 2, links: int = 6) -> float:
+def error_of_3() -> float:
     """Largest relative error of the kinetic energy of (3), with the link k + 1 of length d, against the particles."""
+    k, links = 2, 6
     draw, worst = np.random.default_rng(3), 0.0
     for _ in range(6):
         phi, rate = draw.uniform(-1, 1, k + 1), draw.normal(0, 1, k + 1)

@@ -80,7 +80,7 @@ def all_guards(ball: BallOnRails, contacts: Callable[[State], Contacts] | None =
             return lambda state, index: begin(ball, state, index, variant)[0]
         return StagedJump(ball, begin, _come_to_rest, variant)
 
-    look = _Look(ball, contacts or once(ball.contacts))
+    look = _GuardValues(ball, contacts or once(ball.contacts))
     guards = []
     if not ball.secure:
         guards += [
@@ -201,7 +201,7 @@ def _stick_on_one_rail(ball: BallOnRails, state: State) -> State:
     slip, spin = jnp.sum(place.motion.slip, 0), jnp.sum(place.motion.spin)
     v = _with_slip(ball, state, place, -slip, jnp.zeros(()) if ball.point else -spin)
     stuck = state.replace(v=v, mode=jnp.where(state.mode == SLIP, STICK, state.mode))
-    return choose(_Look(ball, ball.contacts).grip_left(stuck) >= 0.0, stuck, state)
+    return choose(_GuardValues(ball, ball.contacts).grip_left(stuck) >= 0.0, stuck, state)
 
 
 def _with_slip(ball: BallOnRails, state: State, place: Place, slip: Array, spin: Scalar) -> RailMotion:
@@ -370,7 +370,7 @@ def at_rest(ball: BallOnRails, state: State) -> State:
     return choose(creep.rests(ball), state.replace(v=still, mode=jnp.full(2, REST)), leaves)
 
 
-class _Look:
+class _GuardValues:
     """Guard values; the contacts of a state are computed once for all guards."""
 
     def __init__(self, ball: BallOnRails, contacts: Callable[[State], Contacts]):

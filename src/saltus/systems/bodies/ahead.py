@@ -17,7 +17,6 @@ from saltus.contacts.classify import LABELS, LENGTH_ERROR, code_of, tolerances_o
 from saltus.contacts.first_contact import TOUCH
 from saltus.contacts.local import body_side, fixed_side, meet
 from saltus.hybrid.members import Change
-from saltus.laws.impact import Elastic
 from saltus.numerics.on_host import rotation_matrices
 from saltus.programs import brief_program
 from saltus.shapes.disc import Disc
@@ -173,7 +172,7 @@ class _Impacts:
         q = np.concatenate([state[:, :3], state[:, 6:10]], axis=1)
         omega = _angular_velocity(state, np.asarray(self.system.stock.inertia)[members])
         v = np.concatenate([state[:, 3:6], omega, np.zeros((len(members), 1))], axis=1)
-        lost = 0.0 if isinstance(self.system.law, Elastic) else max(float(self.loss[k]), 0.0)
+        lost = 0.0 if self.system.law.lossless else max(float(self.loss[k]), 0.0)
         code, rate, bend, jerk, _, _ = self.told[k]
         data = {
             "body": second,

@@ -14,7 +14,7 @@ from jaxtyping import Array
 from saltus.contacts.gap import Separation, closest
 from saltus.contacts.pair import Pair, face, newton_step
 from saltus.contacts.wall import Wall, wall_gap
-from saltus.laws.impact import AbstractImpactLaw, Elastic
+from saltus.laws.impact import AbstractImpactLaw
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
 from saltus.shapes.body import Body
@@ -103,7 +103,7 @@ def _pair(one: Body, two: Body, image: Array) -> Pair:
 
 
 def _late(gap: Array, rate: Array) -> Array:
-    """Time by which the contact is later: none in value, but not so its derivative."""
+    """Change of the time of contact: zero, as the gap is, with the derivative of the gap's zero by other numbers."""
     return -gap / jax.lax.stop_gradient(rate)
 
 
@@ -134,5 +134,5 @@ def _collide(partners: tuple, at: Separation, law: AbstractImpactLaw) -> tuple[t
     impulse = law.impulse(velocity, at.normal, mobility)
     after = push(first, second, at, impulse)
     mean = velocity + relative_velocity(*after, at)
-    lost = jnp.zeros(()) if isinstance(law, Elastic) else jnp.maximum(-0.5 * impulse @ mean, 0.0)
+    lost = jnp.zeros(()) if law.lossless else jnp.maximum(-0.5 * impulse @ mean, 0.0)
     return after, lost

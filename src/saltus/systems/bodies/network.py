@@ -21,7 +21,6 @@ class Network:
         meetings: How the partners of each contact meet.
         levers: Generalised direction of a unit normal force of each contact, by body.
         effects: What it does to the velocities of each body.
-        tangents: Levers along two directions across each normal, and their effects.
     """
 
     contacts: list[tuple[int, int]]

@@ -393,7 +393,6 @@ class Schedule:
     def _data(self, contact: Contact, came, stays: bool, lost: float) -> dict:
         """What the event of a touch tells (`event_quantities`)."""
         motion, at = came.before.motion, came.before.separation
-        lossless = isinstance(self.system.law, Elastic)
         return {
             "body": contact[1],
             "partner": contact[0],
@@ -405,7 +404,7 @@ class Schedule:
             "gap_acceleration": float(motion.a_eff),
             "gap_jerk": float(motion.gap3),
             "force_rate": float(came.force_rate) if stays else float("nan"),
-            "energy_loss": 0.0 if lossless else lost,
+            "energy_loss": 0.0 if self.system.law.lossless else lost,
         }
 
     def _tell(self, name: str, contact: Contact, t: float, q, v) -> Change:

@@ -355,7 +355,7 @@ def _per_piece(name: str, value: Any, count: int, what: str) -> Any:
 
 
 def _extend(values: Any, value: Any, count: int) -> Float[Array, " m"]:
-    """An array with so many entries more."""
+    """The array with `count` entries of this value appended."""
     if isinstance(values, np.ndarray):
         return jnp.asarray(np.append(values, np.full(count, value)), float)
     return jnp.concatenate([values, jnp.full(count, value)])

@@ -11,7 +11,7 @@ from jaxtyping import Array
 from saltus.hybrid import Guard, State
 from saltus.hybrid.guard import never, once
 from saltus.systems.chain import jumps, strings
-from saltus.systems.chain.state import LOOSE, UNTOLD, Regime
+from saltus.systems.chain.state import LOOSE, UNTOLD
 
 if TYPE_CHECKING:
     from saltus.systems.chain.chain import Chain
@@ -64,40 +64,37 @@ class _View:
         self.chain = chain
         self.now = once(chain.balance)
 
-    def regime(self, state: State) -> Regime:
-        return state.mode
-
     @property
     def speed_scale(self) -> Array:
         return jnp.sqrt(self.chain.gravity * jnp.mean(self.chain.length))
 
     def hangs(self, state: State) -> Array:
-        return jnp.arange(self.chain.n_links) < self.regime(state).hanging
+        return jnp.arange(self.chain.n_links) < state.mode.hanging
 
     def on_table(self, state: State) -> Array:
-        return self.regime(state).hanging < self.chain.links
+        return state.mode.hanging < self.chain.links
 
     def slides(self, state: State) -> Array:
-        return self.on_table(state) & ~self.regime(state).stuck
+        return self.on_table(state) & ~state.mode.stuck
 
     def margin_of_hold(self, state: State) -> Array:
-        return self.on_table(state) & self.regime(state).stuck
+        return self.on_table(state) & state.mode.stuck
 
     def may_stick(self, state: State) -> Array:
         return self.slides(state) & (self.chain.static_friction > 0.0)
 
     def not_yet_under(self, state: State) -> Array:
-        return ~self.regime(state).swung_under
+        return ~state.mode.swung_under
 
     def hangs_loose(self, state: State) -> Array:
-        return self.hangs(state) & (self.regime(state).loose > 0)
+        return self.hangs(state) & (state.mode.loose > 0)
 
     def left_to_cross(self, state: State) -> Array:
-        length = self.chain.length[jnp.minimum(self.regime(state).hanging, self.chain.links - 1)]
+        length = self.chain.length[jnp.minimum(state.mode.hanging, self.chain.links - 1)]
         return 1.0 - self.now(state).edge.length / length
 
     def last_follows(self, state: State) -> Array:
-        return self.slides(state) & (self.regime(state).hanging == self.chain.links - 1)
+        return self.slides(state) & (state.mode.hanging == self.chain.links - 1)
 
     def more_follow(self, state: State) -> Array:
         return self.slides(state) & ~self.last_follows(state)
@@ -110,7 +107,7 @@ class _View:
         return jnp.where(now.regime.loose == UNTOLD, clock, now.tension[:-1] / self.chain.weight + MARGIN)
 
     def tension_watched(self, state: State) -> Array:
-        return self.hangs(state) & (self.regime(state).loose != LOOSE)
+        return self.hangs(state) & (state.mode.loose != LOOSE)
 
     def clearance(self, state: State) -> Array:
         """How far the hanging particle nearest to the plane of the table's side is outside of it."""
@@ -124,7 +121,7 @@ class _View:
         return now.tension[now.regime.hanging] * now.edge.direction[0] / self.chain.weight
 
     def edge_watched(self, state: State) -> Array:
-        return self.on_table(state) & ~self.regime(state).lifted
+        return self.on_table(state) & ~state.mode.lifted
 
     def slack_left(self, state: State) -> Array:
         """Share of a link that is slack; the margin makes a link that starts at full length count as slack."""
@@ -142,5 +139,5 @@ class _View:
         return -self.now(state).edge.across / self.speed_scale
 
     def swings(self, state: State) -> Array:
-        regime = self.regime(state)
+        regime = state.mode
         return regime.stuck & regime.unmoved & (regime.hanging == 0)

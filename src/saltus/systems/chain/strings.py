@@ -59,7 +59,8 @@ def tighten(chain: Chain, state: State, index: Array) -> State:
     )
     velocity = velocity.replace(length=jnp.where(turned, -velocity.length, velocity.length))
     regime = regime.replace(loose=regime.loose.at[index].set(PULLS))
-    # Two folded links can throw each other for ever, ever less. The rest of such a row is one jolt for both.
+    # Two folded links can jerk each other taut again and again, each time more weakly. Once that is faint, one jolt
+    # that holds both replaces the rest of the row.
     jolt = functools.partial(_jolt, chain, place, velocity, regime, index)
     both = jax.vmap(jolt)(np.array([True, False]))
     folded, whole = (jax.tree.map(operator.itemgetter(n), both) for n in (0, 1))

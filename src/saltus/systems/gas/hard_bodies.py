@@ -203,7 +203,7 @@ class HardBodies:
     def _stuck_outcome(self) -> Outcome:
         """Two bodies touch again before time can tell the two touches apart."""
         at = f"Stopped at t = {self.time:.9g} s"
-        if isinstance(self.terms.law, Elastic):
+        if self.terms.law.lossless:
             return Outcome("stalled", f"{at}: two bodies stay in contact without bouncing. {INSTEAD}")
         text = "inelastic collapse, contacts follow each other within rounding."
         return Outcome("accumulation", f"{at}: {text} {INSTEAD}")

@@ -44,19 +44,6 @@ class PairView(eqx.Module):
     sure: Array  # for how long they stay apart
 
 
-def _cofactors(m: Sym) -> tuple[Sym, Array]:
-    """The adjugate of a symmetric matrix, and its determinant."""
-    adjugate = Sym(
-        m.yy * m.zz - m.yz * m.yz,
-        m.xz * m.yz - m.xy * m.zz,
-        m.xy * m.yz - m.xz * m.yy,
-        m.xx * m.zz - m.xz * m.xz,
-        m.xy * m.xz - m.xx * m.yz,
-        m.xx * m.yy - m.xy * m.xy,
-    )
-    return adjugate, m.xx * adjugate.xx + m.xy * adjugate.xy + m.xz * adjugate.xz
-
-
 def common_direction(a: Sym, b: Sym, apart: Vec, weight: Array, turns: int) -> tuple[Vec, Array, Array]:
     """A direction that separates two ellipsoids well, the weight that gave it, and its last change.
 
@@ -75,7 +62,7 @@ def common_direction(a: Sym, b: Sym, apart: Vec, weight: Array, turns: int) -> t
     def newton(_, state):
         weight, _ = state
         blend = jax.tree.map(lambda one, difference: one + weight * difference, a, between)
-        adjugate, determinant = _cofactors(blend)
+        adjugate, determinant = blend.cofactors()
         scale = 1.0 / determinant
         x = (adjugate @ apart) * scale
         y = between @ x
@@ -89,7 +76,7 @@ def common_direction(a: Sym, b: Sym, apart: Vec, weight: Array, turns: int) -> t
 
     weight, change = jax.lax.fori_loop(0, turns, newton, (weight, jnp.zeros_like(weight)))
     blend = jax.tree.map(lambda one, difference: one + weight * difference, a, between)
-    adjugate, _ = _cofactors(blend)
+    adjugate, _ = blend.cofactors()
     x = adjugate @ apart
     return x * (1.0 / x.norm()), weight, change
 

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.contacts.impact import spin_matrix
-from saltus.laws.impact import Elastic
 from saltus.numerics.components import Turn, Vec
 from saltus.systems.gas.arena import Arena, Terms, partner_of
 from saltus.systems.gas.flight import FREEDOM, LIGHTNESS, MOMENTUM, PLACE, QUATERNION, VELOCITY, Pose, move_row, vector
@@ -52,7 +51,7 @@ def strike(arena: Arena, terms: Terms, row: Array, other: Array, key: Array, t: 
     # From contact to centre to centre: what the images are apart, not the stored places.
     centers = arm - arm2 + gap * n
     lost = -(impulse @ velocity + 0.5 * impulse @ mobility @ impulse)
-    lost = jnp.zeros(()) if isinstance(terms.law, Elastic) else lost
+    lost = jnp.zeros(()) if terms.law.lossless else lost
     after = _kick(row, -impulse, arm), _kick(other, impulse, arm2)
     told = jnp.zeros(0)
     if arena.told:

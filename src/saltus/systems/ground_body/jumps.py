@@ -204,14 +204,12 @@ class Departure(eqx.Module):
         return Departure(zero, numbers(np.zeros(6)), numbers(np.zeros(6, bool), bool), no, no, zero)
 
 
-def in_contact(
-    system: BodyOnGround, state: State, slipless: Array, turnless: Array, at_once: Array | bool = False
-) -> State:
+def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Array) -> State:
     """The right mode of contact for a body without slip or without turning, with what is zero set to zero.
 
-    What begins to move is shown a moment later, when it does; or `at_once`, where the body was not in contact before.
+    What begins to move is shown a moment later, when it does.
     """
-    return _set_off(system, *_choose_mode(system, state, slipless, turnless, at_once))
+    return _set_off(system, *_choose_mode(system, state, slipless, turnless, at_once=False))
 
 
 def _choose_mode(

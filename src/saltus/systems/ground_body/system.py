@@ -159,17 +159,17 @@ class BodyOnGround(AbstractSystem):
         """The law where the body touches; by Hertz with the radius that its spot has under this load."""
         law = self.law
         if self.cover is not None:
-            law = eqx.tree_at(lambda law: law.mu, law, self.cover.at(touch.place)["mu"])
-        if self.modulus is None:
+            law = law.with_coefficient(self.cover.at(touch.place)["mu"])
+        if self.modulus is None or not isinstance(law, AbstractSpotLaw):
             return law
-        return eqx.tree_at(lambda law: law.spot_radius, law, self.hertz_radius(load, touch, self.modulus))
+        return law.with_radius(self.hertz_radius(load, touch, self.modulus))
 
     def impact_at(self, touch: GroundTouch) -> AbstractImpactLaw:
         """The law of impact where the body touches."""
         if self.cover is None:
             return self.impact
         here = self.cover.at(touch.place)
-        return eqx.tree_at(lambda law: (law.mu, law.restitution), self.impact, (here["mu"], here["restitution"]))
+        return self.impact.with_coefficients(here["restitution"], here["mu"])
 
     def lever(self, touch: GroundTouch) -> Array:
         """Rolling friction where the body touches [m]."""

@@ -17,11 +17,10 @@ from saltus.links.springs import ElasticRods
 from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
-from saltus.systems.point_friction import coefficient, point_law
+from saltus.systems.point_masses import check_domain, check_lengths, check_masses, check_motion, check_pairs, point_law
 from saltus.systems.raft import step as one
 from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
 from saltus.systems.sliding.contact import GONE, MODE_NAMES, SLIP, STICK, RodLedger
-from saltus.systems.sliding.system import _check_pairs
 
 RIM = 1e-6  # margin of the surface that counts as its border
 HALVINGS = 10  # how often a step that does not converge is halved
@@ -77,15 +76,8 @@ class Raft(AbstractSteppedSystem):
         strength: ArrayLike | list[float] = np.inf,
         gravity: float = 9.81,
     ):
-        checks.instance(
-            "surface", surface, AbstractSurface, "Give one of saltus.surfaces, such as surfaces.Sphere(radius=1.0)."
-        )
-        checks.positive("mass", masses, "Every mass needs a weight to be held on the surface.")
-        checks.positive("gravity", gravity)
-        if len(checks.shape_of(masses)) != 1 or checks.shape_of(masses)[0] == 0:
-            raise ValueError(f"`masses` must be a list of at least one number, got {masses}.")
-        n = checks.shape_of(masses)[0]
-        pairs = _check_pairs(rods, n)
+        n = check_masses(surface, masses, gravity)
+        pairs = check_pairs(rods, n)
         for name, value in (("stiffness", stiffness), ("damping", damping), ("strength", strength)):
             if checks.shape_of(value) not in ((), (len(pairs),)):
                 raise ValueError(f"`{name}` must be one number or {len(pairs)}, one per rod, got {np.size(value)}.")
@@ -113,29 +105,16 @@ class Raft(AbstractSteppedSystem):
         """
         n = self.mass.size
         velocity = np.zeros((n, 2)) if velocity is None else velocity
-        checks.shaped("position", position, (n, 2), "Give x and y of each mass.")
-        checks.finite("position", position)
-        checks.shaped("velocity", velocity, (n, 2), "Give the horizontal velocity of each mass.")
-        checks.finite("velocity", velocity)
+        check_motion(position, velocity, n)
         state, margin = _begin(self, numbers(position), numbers(velocity))
-        margin = checks.concrete(margin)
-        if margin is not None and not (margin > 0.0).all():
-            i = int(np.flatnonzero(~(margin > 0.0))[0])
-            x, y = np.asarray(position, float)[i]
-            raise ValueError(
-                f"Mass {i} at ({x:g}, {y:g}) m is outside the region where the surface is defined. Start it inside."
-            )
-        known = checks.concrete(state.ledger.lengths)
-        if known is not None and known.size and not (known > 0.0).all():
-            r = int(np.argmin(known))
-            i, j = self.rods.pairs[r]
-            raise ValueError(f"Rod {r} has no length: masses {i} and {j} start at the same place. Move one of them.")
+        check_domain(margin, position)
+        check_lengths(state.ledger.lengths, self.rods.pairs)
         return state
 
     @property
     def mu(self) -> Float[Array, " n"]:
         """Friction coefficients of Coulomb's law [-]."""
-        return coefficient(self.law)
+        return self.law.coefficient()
 
     def grip(self, speed: Float[Array, " n"]) -> Float[Array, " n"]:
         """Friction per reaction of each mass at its speed; of one at rest, the most that holds it [-]."""

@@ -14,6 +14,7 @@ from saltus import checks
 from saltus.hybrid import State
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
+from saltus.systems.point_masses import check_domain, check_lengths, check_motion
 from saltus.systems.sliding import jumps
 from saltus.systems.sliding.contact import FREE, SLIP, STICK, RodLedger, constrained_change, rod_geometry
 
@@ -35,14 +36,12 @@ def start(system: SlidingMasses, position, velocity, project: bool) -> State:
     n = system.mass.size
     if velocity is None:
         velocity = np.zeros((n, 2))
-    checks.shaped("position", position, (n, 2), "Give x and y of each mass.")
-    checks.finite("position", position)
-    checks.shaped("velocity", velocity, (n, 2), "Give the horizontal velocity of each mass.")
-    checks.finite("velocity", velocity)
+    check_motion(position, velocity, n)
     given = numbers(position), numbers(velocity), project
     may_rest = _may_rest(system, velocity)
     state, seen = _begin(system, *given, may_rest)
-    _check_domain(seen, position)
+    checks.note(lambda: (seen.margin > 0.0).all())
+    check_domain(seen.margin, position)
     _check_rods(system, seen)
     _check_redundancy(system, seen)
     if not may_rest and _may_rest(system, seen.velocity):  # after the correction
@@ -87,27 +86,13 @@ def _begin(system: SlidingMasses, position, velocity, project: bool, may_rest: b
     return _in_modes(system, system.project(state), may_rest), seen
 
 
-def _check_domain(seen: _StartFacts, position) -> None:
-    checks.note(lambda: (seen.margin > 0.0).all())
-    margin = checks.concrete(seen.margin)
-    if margin is not None and not (margin > 0.0).all():
-        i = int(np.flatnonzero(~(margin > 0.0))[0])
-        x, y = np.asarray(position, float)[i]
-        raise ValueError(
-            f"Mass {i} at ({x:g}, {y:g}) m is outside the region where the surface is defined. Start it inside."
-        )
-
-
 def _check_rods(system: SlidingMasses, seen: _StartFacts) -> None:
     if len(system.rods):
         checks.note(lambda: _keep_their_length(system, seen))
-    length, speed, ends = (checks.concrete(x) for x in (seen.rod_length, seen.stretching, seen.speed))
-    if length is None or speed is None or ends is None or not length.size:
+    check_lengths(seen.rod_length, system.rods.pairs)
+    speed, ends = (checks.concrete(x) for x in (seen.stretching, seen.speed))
+    if speed is None or ends is None or not speed.size:
         return
-    if not (length > 0.0).all():  # the length of no rod at all comes out as NaN
-        r = int(np.argmin(length > 0.0))
-        i, j = system.rods.pairs[r]
-        raise ValueError(f"Rod {r} has no length: masses {i} and {j} start at the same place. Move one of them.")
     allowed = STRETCH * np.maximum(ends[system.rods.first] + ends[system.rods.second], 1e-12)
     if (np.abs(speed) > allowed).any():
         r = int(np.argmax(np.abs(speed) / allowed))

@@ -178,7 +178,10 @@ def _onset(system: SlidingMasses, state: State, resting) -> Onset:
 
 
 def with_reaction_sign(system: SlidingMasses, state: State, which, sweeps: int = 1) -> State:
-    """Masses `which` slip pressed or pulled, as the reaction of the surface has it; looked at so many times."""
+    """Masses `which` slip in the mode that the sign of the reaction asks for: pressed on the surface, or pulled to it.
+
+    A mode changes the friction and thereby the reactions, also of other masses: they are found anew in each sweep.
+    """
     if not system.adhesion:
         return state
 
@@ -197,8 +200,9 @@ def with_reaction_sign(system: SlidingMasses, state: State, which, sweeps: int =
 def release(system: SlidingMasses, state: State, index) -> State:
     """A held mass is torn loose.
 
-    At this instant its acceleration is still zero and grows with time, so the others move on for a moment with it held.
-    By then it has gained half of that acceleration times the moment, and so have the others of what theirs differ by.
+    At this instant its acceleration is still zero and grows evenly with time, so it is held for a short time more. Then
+    it is given the velocity that it would have by then, half of its last acceleration times that time; the velocities
+    of the others change likewise by the difference that its motion makes to their accelerations.
     """
 
     def begin(later):

@@ -23,7 +23,7 @@ from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
 from saltus.surfaces.terrain import Terrain
-from saltus.systems.point_friction import coefficient, point_law
+from saltus.systems.point_masses import check_masses, check_pairs, point_law
 from saltus.systems.sliding import begin, jumps
 from saltus.systems.sliding.contact import (
     FREE,
@@ -105,18 +105,11 @@ class SlidingMasses(AbstractSystem):
         adhesion: bool | None = None,
         restitution: float = 0.0,
     ):
-        checks.instance(
-            "surface", surface, AbstractSurface, "Give one of saltus.surfaces, such as surfaces.Sphere(radius=1.0)."
-        )
-        checks.positive("mass", masses, "Every mass needs a weight to be held on the surface.")
-        checks.positive("gravity", gravity)
+        n = check_masses(surface, masses, gravity)
         checks.between("restitution", restitution, 0.0, 1.0)
         checks.one_of("formulation", formulation, FORMULATIONS)
         checks.one_of("friction_reaction", friction_reaction, REACTIONS)
-        if len(checks.shape_of(masses)) != 1 or checks.shape_of(masses)[0] == 0:
-            raise ValueError(f"`masses` must be a list of at least one number, got {masses}.")
-        n = checks.shape_of(masses)[0]
-        pairs = _check_pairs(rods, n)
+        pairs = check_pairs(rods, n)
         self.surface = surface
         self.mass = numbers(masses)
         self.law = point_law(law, mu, n)
@@ -188,7 +181,7 @@ class SlidingMasses(AbstractSystem):
     @property
     def mu(self) -> Float[Array, " n"]:
         """Friction coefficients of Coulomb's law [-]."""
-        return coefficient(self.law)
+        return self.law.coefficient()
 
     def grip_at_rest(self) -> Float[Array, " n"]:
         """Largest friction force at rest per reaction [-]."""
@@ -448,24 +441,3 @@ def _halt(system: SlidingMasses, before: State, index) -> tuple[Float[Array, ""]
     """When masses came to a stop of which some go on [s], and which; by then they have moved on."""
     halted, stops = jumps.halt(system, before, index)
     return halted.t, stops
-
-
-def _check_pairs(rods, n: int) -> tuple[tuple[int, int], ...]:
-    """The rods as pairs of different, existing masses, none of them twice."""
-    try:
-        pairs = tuple((int(i), int(j)) for i, j in rods)
-    except (TypeError, ValueError):
-        raise ValueError(f"`rods` must be pairs of masses, such as [(0, 1), (1, 2)], got {rods!r}.") from None
-    seen = {}
-    for r, (i, j) in enumerate(pairs):
-        if i == j:
-            raise ValueError(
-                f"Rod {r} joins mass {i} to itself. Give `rods` as pairs of different masses, such as (0, 1)."
-            )
-        for k in (i, j):
-            if not 0 <= k < n:
-                raise ValueError(f"Rod {r} joins mass {k}, but the masses are numbered 0 to {n - 1}.")
-        first = seen.setdefault(frozenset((i, j)), r)
-        if first != r:
-            raise ValueError(f"Rod {r} joins masses {i} and {j} as rod {first} does already. Leave one of them out.")
-    return pairs
