@@ -10,12 +10,14 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.advance import judge_step, search, try_step
 from saltus.engines.choice import Options, parts_for
 from saltus.engines.fire import GuardCourse, Turn, apply_jump, apply_rule, courses, still_due
 from saltus.engines.flat import FlatSystem
+from saltus.engines.last_stretch import damp, is_last
 from saltus.engines.replay import at_zero
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps, Stepper
@@ -221,6 +223,7 @@ def _take(system, start: State, until, found: _Record, rule: Stepper, control: A
     """The last state, and for each slot the time of its event and the state after it."""
     n_guards = found.due.size
     owner, element = FlatSystem(system, start).guard_numbers()
+    singular = FlatSystem(system, start).marks().singular
 
     def through(state: State, which):
         def event(number):
@@ -234,15 +237,19 @@ def _take(system, start: State, until, found: _Record, rule: Stepper, control: A
         return jax.lax.switch(owner[which], [event(number) for number in numbers], state, element[which])
 
     def slot(state: State, found):
-        t_new, which = found
+        t_new, which, stiff = found
         flat = FlatSystem(system, state)
         y = flat.vector(state)
         # A slot that is not used, or has no length, must not be stepped over: its derivative would be undefined.
         moves = (t_new > state.t) & jnp.isfinite(t_new)
         t_safe = jnp.where(moves, t_new, state.t + 1.0)
-        y_new, _ = jax.lax.cond(
-            moves, lambda: (control.take(flat, rule, state.t, y, t_safe - state.t)[0], 0), lambda: (y, 0)
-        )
+
+        def step():
+            h = t_safe - state.t
+            end = control.take(flat, rule, state.t, y, h)[0]
+            return jax.lax.cond(stiff, lambda: damp(flat, state.t, h, y, end), lambda: end) if singular.any() else end
+
+        y_new, _ = jax.lax.cond(moves, lambda: (step(), 0), lambda: (y, 0))
         state = flat.state(jnp.where(moves, t_new, state.t), y_new)
         if not n_guards:
             return state, (state.t, state)
@@ -251,7 +258,22 @@ def _take(system, start: State, until, found: _Record, rule: Stepper, control: A
 
     # The step that reaches the end ends there also for its derivative.
     last = jnp.where(found.times == jax.lax.stop_gradient(until), until, found.times)
-    return jax.lax.scan(slot, start, (last, found.guards))
+    stiff = _may_be_stiff(found, jax.lax.stop_gradient(start.t), singular)
+    return jax.lax.scan(slot, start, (last, found.guards, stiff))
+
+
+def _may_be_stiff(found: _Record, begin: Array, singular: np.ndarray) -> Bool[Array, " s"]:
+    """Which steps begin in the last stretch before a singular event."""
+    count, fires = found.times.size, found.guards >= 0
+    if not singular.any():
+        return jnp.zeros(count, bool)
+    coming = jax.lax.cummin(jnp.where(fires, jnp.arange(count), count), reverse=True)
+    event = jnp.minimum(coming, count - 1)
+    before, last = (
+        jnp.concatenate([begin[None], times[:-1]]) for times in (found.times, jnp.where(fires, found.times, begin))
+    )
+    near = is_last(before, jax.lax.cummax(last), found.times[event])
+    return near & (coming < count) & jnp.asarray(singular)[found.guards[event]]
 
 
 def _gather(system, start: State, end: State, slots, found: _Record, max_events: int) -> BoundedRun:

@@ -6,6 +6,8 @@ guard is zero, whatever the parameters, which gives the derivative of its time.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -16,6 +18,7 @@ from jaxtyping import Array, Float
 
 from saltus.engines.fire import apply_jump
 from saltus.engines.flat import FlatSystem
+from saltus.engines.last_stretch import damp, is_last
 from saltus.engines.step_control import AbstractSteps, Stepper
 from saltus.hybrid import AbstractSystem, Event, State
 from saltus.hybrid.state import pack
@@ -77,9 +80,12 @@ def replay(
     numbers = _numbers(system, guards)
     instants = None if wanted is None or not len(wanted) else _WantedTimes(times, np.asarray(wanted, float))
     for event, jump, number in zip((*events, None), (*jumps, len(times)), (*numbers, -1), strict=True):
-        asked = None if instants is None else instants.within(at, jump)
-        state, seen = _along(system, state, _pad(times[at + 1 : jump]), asked, stepper, control)
-        found.append(seen)
+        for way in _ways(times, at, jump, number >= 0 and system.guards()[number].singular):
+            asked = None if instants is None else instants.within(way.first, way.beyond)
+            state, seen = _along(
+                system, state, _pad(times[way.first + 1 : way.last + 1]), asked, stepper, control, way.stiff
+            )
+            found.append(seen)
         if event is not None:
             (state, fired), at = _through(system, state, number, jnp.asarray(event.index)), jump
             # Some jumps carry a motion on over its last moments, and their event is where those end; some further.
@@ -104,6 +110,31 @@ def _numbers(system: AbstractSystem, fired: list[GuardLabel]) -> list[int]:
             "Replay a system with the same guards as that of the run."
         )
     return [there.index(label) for label in fired]
+
+
+class _Way(NamedTuple):
+    """Steps in a row.
+
+    Args:
+        first: The knot from which they go.
+        last: That to which they go.
+        beyond: States up to this knot are looked for along them.
+        stiff: Whether they may be stiff (`last_stretch`).
+    """
+
+    first: int
+    last: int
+    beyond: int
+    stiff: bool
+
+
+def _ways(times: np.ndarray, at: int, jump: int, singular: bool) -> list[_Way]:
+    """The steps between two events, those of the last stretch before a singular one apart."""
+    last = jump - 1
+    near = at + int(np.argmax(is_last(times[at:jump], times[at], times[last])))
+    if not singular or near in (at, last):
+        return [_Way(at, last, jump, stiff=False)]
+    return [_Way(at, near, near, stiff=False), _Way(near, last, jump, stiff=True)]
 
 
 class _WantedTimes:
@@ -155,20 +186,23 @@ def _pad(times: np.ndarray) -> np.ndarray:
     return np.pad(times, (0, size - times.size), mode="edge")
 
 
-def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps):
+def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps, stiff: bool):
     """The state after steps that end at these times, and the states that are asked for on the way."""
     if times.size == 0 and asked is None:  # XLA aborts on the derivative of a program that only moves empty parts
         return state, None
-    return _take_steps(system, state, times, asked, stepper, control)
+    return _take_steps(system, state, times, asked, stepper, control, stiff)
 
 
 @eqx.filter_jit
-def _take_steps(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps):
+def _take_steps(
+    system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps, stiff: bool
+):
     """The steps of a run again, one after the other, and the states asked for: each a shorter step from a knot."""
     flat = FlatSystem(system, state)
 
     def step_to(t, y, t_new):
         y_new, _ = control.take(flat, stepper, t, y, t_new - t)
+        y_new = damp(flat, t, t_new - t, y, y_new) if stiff else y_new
         return jnp.where(t_new > t, y_new, y)
 
     def step(carry, t_new):

@@ -95,7 +95,7 @@ class Guard:
         message: With `ends`: a sentence for the user; `{t}` and `{index}` are filled in.
         border: With `ends`: whether the system is not defined where the function is not positive.
         singular: Whether the rate turns ever faster towards the event, as friction does with a speed that
-            vanishes; constant steps are halved on the way there.
+            vanishes; constant steps are halved on the way there, and derivatives of the last ones are damped.
         winding: Whether it may rise and fall several times within a step, as the gap of a body that tumbles: an
             adaptive step in which it may fall is shortened until it does so evenly.
         jump: `jump(state, index)`: the state after the event of element `index`; `hybrid.unchanged` for an

@@ -20,7 +20,6 @@ from saltus.numerics.runge_kutta import RK4
 PROBE_TIME = 1e-4  # [s]; time over which the growth of the acceleration of slip is measured
 RELEASE_PATH = 1e-9  # [m]; what is torn loose moves as time cubed; let go earlier, it would be too stiff to follow
 LONGEST_MOMENT = 1e-2  # [s]
-TURNED = 1e-3  # how near to its last direction a motion must be
 NO_PART = 1e-8  # of the largest: singular values that count as zero
 NEWTON_STEPS = 8  # of the search for the direction in which slip begins
 
@@ -69,26 +68,26 @@ def time_to_stop(
 def _differentiate_time_to_stop(primals, tangents) -> tuple[Array, Array | None]:
     """The derivative by the speeds, w, for which only what outlasts the stretch to the stop counts.
 
-    Along the motion the time falls as time goes by: w . a = -1. Friction, and with it a, depends on the direction of
-    the speeds s alone, and the time is proportional to them; so a derivative of this equation by s is w A = 0, with
-    A = da/ds. A change of the speeds across their direction dies away before they vanish, and w leaves it out. That
-    is more than a nicety: explicit steps follow so stiff a motion within their tolerance, but their derivatives keep
-    such a change as it is.
+    Motions that stop at other instants differ by how long they still go on, all else being of the order of the speeds
+    themselves: a change of the speeds is along their acceleration a, and w . a = -1 says by how much later they vanish.
+    That holds for the motion. Explicit steps follow so stiff a one within their tolerance only, and their derivatives
+    have in addition changes across it, which friction would have damped: it depends on the direction of the speeds s
+    alone, and answers a change with A = da/ds. What it answers lies in the range of A, and w A = 0 leaves it out.
+
+    Both are asked of the speeds as they are: also those that ring about their last direction by what the tolerance
+    leaves, or have not come to it yet, have a derivative that does not hang on how near to it they are.
     """
     speeds, gain, act, longest = primals
     change = tangents[0]
     left = time_to_stop(speeds, gain, act, longest)
     if change is None:
         return left, None
-    length = jnp.sqrt(jnp.sum(speeds * speeds))
-    ahead, limit, _ = begin_slip(act, speeds / length)
+    ahead = speeds / jnp.sqrt(jnp.sum(speeds * speeds))
     turns = jax.jacfwd(act, has_aux=True)(ahead)[0]
     # By least squares: what is always zero, such as the speed of the rim of a point, leaves a row of zeros.
-    way = jnp.linalg.lstsq(turns.T - jnp.outer(ahead, limit), ahead, rcond=NO_PART)[0]
+    way = jnp.linalg.lstsq(turns.T - jnp.outer(ahead, gain), ahead, rcond=NO_PART)[0]
     way = -way / jnp.sum(way * gain)
-    # Speeds that have not come to their last direction yet are better followed along the one they have.
-    there = jnp.isfinite(way).all() & (jnp.max(jnp.abs(ahead - speeds / length)) < TURNED)
-    way = jnp.where(there, way, -speeds / jnp.minimum(jnp.sum(speeds * gain), -LEAST))
+    way = jnp.where(jnp.isfinite(way).all(), way, -speeds / jnp.minimum(jnp.sum(speeds * gain), -LEAST))
     return left, jax.lax.stop_gradient(way) @ change
 
 
