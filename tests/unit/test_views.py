@@ -1,15 +1,21 @@
 """Figures and animations, from datasets made here: what is drawn, not how it looks."""
 
+import io
 import re
+import sys
 
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib import artist
+from matplotlib.lines import Line2D
 from PIL import Image
+from scipy.spatial import ConvexHull
 
 from saltus import views
+from saltus.cli.pictures import loading_meanwhile
 from saltus.errors import MissingExtraError
-from saltus.views import base, sliding
+from saltus.views import base, bodies, ground_body, png, sliding
 from saltus.views.ground import ground
 from saltus.views.motion import moves_until
 
@@ -210,3 +216,26 @@ def test_friction_laws_are_drawn_beside_the_exact_one(tmp_path):
     for name, picture in (("pressures", pictures.pressures(["hertz", 3.0])), ("surface", pictures.limit_surface())):
         picture.savefig(tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
+
+
+def test_a_picture_holds_every_pixel_and_its_size():
+    pixels = np.random.default_rng(1).integers(0, 256, (7, 5, 4), np.uint8)
+    with Image.open(io.BytesIO(png.encode(pixels, 160.0))) as read:
+        np.testing.assert_array_equal(np.asarray(read), pixels)
+        assert read.info["dpi"] == pytest.approx((160.0, 160.0), rel=1e-3)
+
+
+def test_the_outline_of_a_body_is_its_hull():
+    mesh = bodies.surface(np.array([1.0, 0.6, 0.3]), np.array([2.0, 2.0, 2.0]), 12)
+    x, z = ground_body._outline(mesh[..., 0], mesh[..., 2])
+    area = 0.5 * abs(np.sum(x * np.roll(z, -1) - z * np.roll(x, -1)))
+    hull = ConvexHull(np.stack([mesh[..., 0].ravel(), mesh[..., 2].ravel()], axis=-1))
+    assert area == pytest.approx(hull.volume, rel=1e-12)  # the "volume" of a plane hull is its area
+
+
+def test_matplotlib_is_loaded_by_another_thread_with_its_help_texts_back_in_place():
+    turn = sys.getswitchinterval()
+    with loading_meanwhile(True, formulas=True):
+        pass
+    assert sys.getswitchinterval() == turn
+    assert "linewidth" in artist.kwdoc(Line2D)

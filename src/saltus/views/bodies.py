@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import xarray as xr
 from matplotlib.animation import FuncAnimation
@@ -127,8 +129,8 @@ def _draw(scene, dataset: xr.Dataset, row: int) -> None:
     for i in range(len(position)):
         shape = shapes[which[i]]
         fine = 24 if len(position) <= SOLID else 8
-        x, y, z = surface(np.array(shape["axes"]), np.array(shape["exponents"]), fine)
-        points = np.stack([x, y, z], axis=-1) @ rotation_matrices(quaternion[i]).T
+        mesh = surface(np.array(shape["axes"]), np.array(shape["exponents"]), fine)
+        points = mesh @ rotation_matrices(quaternion[i]).T
         center = position[i] - (period * np.round(position[i] / period) if period.size else 0.0)
         points = points + center
         scene.plot_surface(
@@ -136,15 +138,19 @@ def _draw(scene, dataset: xr.Dataset, row: int) -> None:
         )
 
 
-def surface(axes: np.ndarray, exponents: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A mesh of a superellipsoid in its own frame: rays of a sphere, cut where they leave the body."""
+def surface(axes: np.ndarray, exponents: np.ndarray, n: int) -> np.ndarray:
+    """A mesh of a superellipsoid in its own frame, (2 n, n, 3)."""
+    return axes * _of_unit_axes(tuple(exponents.tolist()), n)
+
+
+@functools.lru_cache(maxsize=64)
+def _of_unit_axes(exponents: tuple[float, ...], n: int) -> np.ndarray:
+    """The mesh for semi-axes of length one: rays of a sphere, cut where they leave the body."""
     theta, phi = np.meshgrid(np.linspace(0.0, np.pi, n), np.linspace(0.0, 2.0 * np.pi, 2 * n))
     rays = np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], axis=-1)
-    rays = rays * axes
     low, high = np.zeros(theta.shape), np.full(theta.shape, 2.0)
     for _ in range(45):
         middle = 0.5 * (low + high)
-        inside = np.sum(np.abs(middle[..., None] * rays / axes) ** exponents, axis=-1) < 1.0
+        inside = np.sum(np.abs(middle[..., None] * rays) ** exponents, axis=-1) < 1.0
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    points = low[..., None] * rays
-    return points[..., 0], points[..., 1], points[..., 2]
+    return low[..., None] * rays

@@ -65,9 +65,7 @@ def _bodies(scene, dataset: xr.Dataset, row: int = -1) -> None:
         centers = centers - box * np.round(centers / box)
     faces, tints = [], []
     for i in range(min(len(axes), MOST_DRAWN)):
-        points = (
-            np.stack(surface(axes[i], exponents[i], 6 if len(axes) > FEW else 10), axis=-1) @ turns[i].T + centers[i]
-        )
+        points = surface(axes[i], exponents[i], 6 if len(axes) > FEW else 10) @ turns[i].T + centers[i]
         corners = points[:-1, :-1], points[:-1, 1:], points[1:, 1:], points[1:, :-1]
         faces.append(np.stack(corners, axis=-2).reshape(-1, 4, 3))
         tints += [colour(int(kinds[i]))] * len(faces[-1])

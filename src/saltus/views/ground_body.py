@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from saltus.numerics.on_host import rotation_matrices
@@ -18,6 +19,7 @@ from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 FRAMES = 150
 POSES = 7  # of the body in the figure
 FAR = 25.0  # sizes of the body that a path may be long for the body to be seen beside it
+DIRECTIONS = 180  # in which the outline of a body is found
 NEAR = 4.0  # sizes of the body around it that are shown where the path is longer
 
 
@@ -87,19 +89,20 @@ def _strip(axes: Axes, dataset: xr.Dataset) -> None:
             x, z = points[..., 0] + 2.3 * reach * place, points[..., 2]
             axes.fill(*_outline(x, z), color=colour(i), alpha=0.35, linewidth=0.0)
             front = np.where(points[..., 1] <= 0.0, z, np.nan)  # what looks towards us
-            axes.plot(x[::2].T, front[::2].T, color=INK, linewidth=0.35)
-            axes.plot(x[:, ::4], front[:, ::4], color=INK, linewidth=0.35)
+            lines = np.stack([x, front], axis=-1)
+            mesh = [*lines[::2], *lines.swapaxes(0, 1)[::4]]
+            axes.add_collection(LineCollection(mesh, colors=INK, linewidths=0.35, capstyle="projecting"))
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.set_title("the body at these places, seen along y")
 
 
 def _outline(x: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Outline of a convex body's points, x and z as rows."""
-    from scipy.spatial import ConvexHull  # takes longer to load than the figure to draw, and few runs are so long
-
-    points = np.stack([x.ravel(), z.ravel()], axis=-1)
-    return points[ConvexHull(points).vertices].T
+    """Outline of a convex body's points, x and z as rows: those that lie farthest out in one of many directions."""
+    angle = np.linspace(0.0, 2.0 * np.pi, DIRECTIONS, endpoint=False)[:, None]
+    farthest = np.argmax(np.cos(angle) * x.ravel() + np.sin(angle) * z.ravel(), axis=1)
+    farthest = farthest[np.diff(farthest, prepend=farthest[-1]) != 0]  # each corner once
+    return np.stack([x.ravel()[farthest], z.ravel()[farthest]])
 
 
 def _limits(dataset: xr.Dataset, row: int | None) -> tuple[np.ndarray, np.ndarray]:

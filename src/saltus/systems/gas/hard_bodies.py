@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -215,10 +214,10 @@ class HardBodies:
         """Go on from other bodies of the same shapes, at another scale or growth."""
         self.bodies = bodies
         if scale is not None:
-            self.terms = eqx.tree_at(lambda t: t.scale, self.terms, numbers(scale))
+            self.terms = dataclasses.replace(self.terms, scale=numbers(scale))
         if growth is not None:
-            self.terms = eqx.tree_at(lambda t: t.growth, self.terms, numbers(growth))
-        zero = eqx.tree_at(lambda f: f.laps, self.fluid, numbers(np.zeros(self.fluid.laps.shape)))
+            self.terms = dataclasses.replace(self.terms, growth=numbers(growth))
+        zero = dataclasses.replace(self.fluid, laps=numbers(np.zeros(self.fluid.laps.shape)))
         self.fluid = self._begin(rows_of(self.arena.flight, bodies, self.walls), zero)
 
     # ---- what there is -------------------------------------------------------------------------
