@@ -1,6 +1,5 @@
 """Figures and animations, from datasets made here: what is drawn, not how it looks."""
 
-import io
 import re
 import sys
 
@@ -15,7 +14,7 @@ from scipy.spatial import ConvexHull
 from saltus import views
 from saltus.cli.pictures import loading_meanwhile
 from saltus.errors import MissingExtraError
-from saltus.views import base, bodies, ground_body, png, sliding
+from saltus.views import base, bodies, ground_body, sliding
 from saltus.views.ground import ground
 from saltus.views.motion import moves_until
 
@@ -216,13 +215,6 @@ def test_friction_laws_are_drawn_beside_the_exact_one(tmp_path):
     for name, picture in (("pressures", pictures.pressures(["hertz", 3.0])), ("surface", pictures.limit_surface())):
         picture.savefig(tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
-
-
-def test_a_picture_holds_every_pixel_and_its_size():
-    pixels = np.random.default_rng(1).integers(0, 256, (7, 5, 4), np.uint8)
-    with Image.open(io.BytesIO(png.encode(pixels, 160.0))) as read:
-        np.testing.assert_array_equal(np.asarray(read), pixels)
-        assert read.info["dpi"] == pytest.approx((160.0, 160.0), rel=1e-3)
 
 
 def test_the_outline_of_a_body_is_its_hull():

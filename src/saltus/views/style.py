@@ -8,12 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from saltus.io.files import atomic_write
-from saltus.views import png
 
 DPI = 160  # dots per inch of a figure
 
@@ -68,9 +66,7 @@ def save(drawn: Figure, path: str | os.PathLike) -> None:
         if temporary.suffix.lower() == ".png":
             # As by `Figure.savefig`, which draws everything once more before to find the orientation of paper.
             drawn.set_dpi(DPI)
-            canvas = FigureCanvasAgg(drawn)
-            canvas.draw()
-            temporary.write_bytes(png.encode(np.asarray(canvas.buffer_rgba()), DPI))
+            FigureCanvasAgg(drawn).print_png(temporary, pil_kwargs={"compress_level": 2})
         else:
             drawn.savefig(temporary, dpi=DPI)
 
