@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
@@ -62,7 +61,7 @@ def tighten(chain: Chain, state: State, index: Array) -> State:
     # Two folded links can jerk each other taut again and again, each time more weakly. Once that is faint, one jolt
     # that holds both replaces the rest of the row.
     jolt = functools.partial(_jolt, chain, place, velocity, regime, index)
-    both = jax.vmap(jolt)(np.array([True, False]))
+    both = jax.vmap(jolt)(jnp.array([True, False]))
     folded, whole = (jax.tree.map(operator.itemgetter(n), both) for n in (0, 1))
     taut = chain.taut(regime) & (jnp.arange(chain.n_links) != index)
     faint = jnp.max(jnp.where(taut, -folded[1], 0.0)) < FAINT * _speed_scale(chain)
