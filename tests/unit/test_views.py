@@ -1,18 +1,14 @@
 """Figures and animations, from datasets made here: what is drawn, not how it looks."""
 
 import re
-import sys
 
 import numpy as np
 import pytest
 import xarray as xr
-from matplotlib import artist
-from matplotlib.lines import Line2D
 from PIL import Image
 from scipy.spatial import ConvexHull
 
 from saltus import views
-from saltus.cli.pictures import loading_meanwhile
 from saltus.errors import MissingExtraError
 from saltus.views import base, bodies, ground_body, sliding
 from saltus.views.ground import ground
@@ -223,11 +219,3 @@ def test_the_outline_of_a_body_is_its_hull():
     area = 0.5 * abs(np.sum(x * np.roll(z, -1) - z * np.roll(x, -1)))
     hull = ConvexHull(np.stack([mesh[..., 0].ravel(), mesh[..., 2].ravel()], axis=-1))
     assert area == pytest.approx(hull.volume, rel=1e-12)  # the "volume" of a plane hull is its area
-
-
-def test_matplotlib_is_loaded_by_another_thread_with_its_help_texts_back_in_place():
-    turn = sys.getswitchinterval()
-    with loading_meanwhile(True, formulas=True):
-        pass
-    assert sys.getswitchinterval() == turn
-    assert "linewidth" in artist.kwdoc(Line2D)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +14,6 @@ if TYPE_CHECKING:
 FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
 ANIMATION_SUFFIXES = (".gif", ".mp4")
 PAGE_SUFFIXES = (".html", ".htm")
-TURN = 5e-4  # seconds after which the thread that loads gives way to the run, which asks often and for little
-
-_loading = threading.Lock()  # held by the thread that loads matplotlib
 
 
 def check_file(path: Path, force: bool) -> None:
@@ -48,44 +40,17 @@ def check(plot: Path | None, animate: Path | None, html: Path | None, force: boo
         require_ffmpeg()
 
 
-@contextlib.contextmanager
-def loading_meanwhile(wanted: bool, formulas: bool = False) -> Iterator[None]:
-    """Within it another thread loads matplotlib, which is ready when the run is: compiled programs leave Python free.
-
-    Args:
-        wanted: Whether anything will be drawn.
-        formulas: Whether formulas will be written.
-    """
-    if not wanted:
-        yield
-        return
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(TURN)
-    try:
-        with ThreadPoolExecutor(1, thread_name_prefix="saltus drawing") as helper:
-            helper.submit(_load_matplotlib, formulas)  # what fails there fails again in `draw`, and is told then
-            yield
-    finally:
-        sys.setswitchinterval(usual)
-
-
-def _load_matplotlib(formulas: bool = False) -> None:
+def _load_matplotlib() -> None:
     """Load it without the help texts of its classes: to write them takes a third of the time, and nobody reads them."""
-    with _loading:
-        from matplotlib import artist
+    from matplotlib import artist
 
-        write = artist.kwdoc
-        artist.kwdoc = lambda artist: ""
-        try:
-            import matplotlib.animation
-            import matplotlib.backends.backend_agg
-            import matplotlib.figure  # noqa: F401
-        finally:
-            artist.kwdoc = write
-        if formulas:
-            from matplotlib.mathtext import MathTextParser
-
-            MathTextParser("agg").parse("$x$")  # builds the grammar of formulas, which takes longer than to write them
+    write = artist.kwdoc
+    artist.kwdoc = lambda artist: ""
+    try:
+        import matplotlib.backends.backend_agg
+        import matplotlib.figure  # noqa: F401
+    finally:
+        artist.kwdoc = write
 
 
 def draw(

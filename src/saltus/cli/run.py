@@ -41,12 +41,10 @@ def command(
     loaded = load(scenario, set or [], allow_python)
     with ahead.load_ahead(ahead.form_of(loaded.text), loaded.scenario.solve.samples):
         _check_files(out, plot, animate, html, force)
-        again = not ahead.under_way()
-        if again:
+        if not ahead.under_way():
             # xarray, while another thread loads the programs of the last run; a first run loads it while it makes them.
             import saltus.io.dataset  # noqa: F401
-        with pictures.loading_meanwhile(again and not (plot is None and animate is None), formulas=_is_gas(loaded)):
-            facts = _run(loaded, Files(out, plot, animate, html), resume, quiet)
+        facts = _run(loaded, Files(out, plot, animate, html), resume, quiet)
     if json:
         print_json(facts)
     elif not quiet:
@@ -107,11 +105,6 @@ def _checkpoint(loaded: LoadedScenario, out: Path | None, resume: bool) -> dict[
     if not can or out is None:
         return {}
     return {"checkpoint": out.with_name(f"{out.name}.checkpoint.npz"), "resume": resume, "identity": loaded.text}
-
-
-def _is_gas(loaded: LoadedScenario) -> bool:
-    """Whether bodies are measured or compressed; formulas are written in the pictures of these."""
-    return any(getattr(loaded.scenario, table, None) is not None for table in ("measure", "compress"))
 
 
 def _leftovers(options: dict[str, Any]) -> str:
