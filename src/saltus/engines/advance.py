@@ -165,7 +165,7 @@ def try_step(
     flat: FlatSystem, stepper: Stepper, control: AbstractSteps, until: Scalar, carry: Carry, watch: Watch | None = None
 ) -> Trial:
     """One step and the looks along it."""
-    t_new = control.target(carry.t, carry.pace.h, until)
+    t_new = control.target(carry.t, control.bound(carry.pace.h, flat.look_interval(carry.t, carry.y)), until)
     h = t_new - carry.t
 
     def worth(step: Step, end: Flat) -> Bool[Array, ""]:

@@ -481,6 +481,7 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
     flat = FlatSystem(eqx.combine(first[0], shared), first[1])
     owner, marks = flat.guard_numbers()[0], flat.marks()
     armed = together(lambda flat, t: flat.armed())(lanes.state.t)
+    asks = flat.look_interval(flat.like.t, flat.vector(flat.like)) is not None
 
     def decide(trial, carry, armed, until):
         return judge_step(trial, carry, armed, marks, stepper.order, control, until, 0)
@@ -491,7 +492,8 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
 
     def step(value):
         carry, largest, count = value
-        trial = _try_together(carry, lanes.until, together, control, stepper, watch)
+        interval = together(lambda flat, t, y: flat.look_interval(t, y))(carry.t, carry.y) if asks else None
+        trial = _try_together(carry, lanes.until, together, control, stepper, watch, interval)
         after = jax.vmap(decide, in_axes=-1, out_axes=-1)(trial, carry, armed, lanes.until)
         going = carry.status == Status.going
         after = choose(going, after, carry)
@@ -504,13 +506,13 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
     return accept_flow(lanes, dataclasses.replace(state, mode=lanes.state.mode), end, owner, largest)
 
 
-def _try_together(carry: Carry, until, together, control: AbstractSteps, stepper, watch) -> Trial:
+def _try_together(carry: Carry, until, together, control: AbstractSteps, stepper, watch, look_interval) -> Trial:
     """One step of a block of lanes and the looks along it."""
 
     def looks(flat, t, y):
         return flat.look(t, y, watch)
 
-    t_new = control.target(carry.t, carry.pace.h, until)
+    t_new = control.target(carry.t, control.bound(carry.pace.h, look_interval), until)
     h = t_new - carry.t
     step = stepper(together(lambda flat, t, y: flat.rate(t, y)), carry.t, carry.y, h)
     project = together(lambda flat, t, y: flat.project(t, y))

@@ -161,6 +161,10 @@ class FlatSystem(eqx.Module):
         """Whether the rate is not smooth near this vector; None if it is so everywhere."""
         return self.system.rough(self.state(t, y))
 
+    def look_interval(self, t: Scalar, y: Flat) -> Scalar | None:
+        """The longest time between two looks at the guards; None if the error of a step is bound enough."""
+        return self.system.look_interval(self.state(t, y))
+
     def project(self, t: Scalar, y: Flat) -> Flat:
         """The nearest vector that satisfies the constraints."""
         return _project(self.system, self.state(t, y))

@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.collocation import CollocationStepper
 from saltus.engines.flat import FlatSystem, Marks
-from saltus.engines.guard_test import may_fall
+from saltus.engines.guard_test import GLANCES, may_fall
 from saltus.engines.steppers import ExplicitStepper, Flat, ImplicitStepper, Scalar, Step
 from saltus.engines.trial import Carry, Pace, Status, Trial
 from saltus.hybrid import AbstractSystem
@@ -71,6 +71,12 @@ class AbstractSteps(eqx.Module):
     @abc.abstractmethod
     def target(self, t: Scalar, h: Scalar, until: Scalar) -> Scalar:
         """Time at which the next step ends [s]."""
+
+    def bound(self, h: Scalar, look_interval: Scalar | None) -> Scalar:
+        """The length of the next step, such that looks along it are near enough (`AbstractSystem.look_interval`)."""
+        if look_interval is None or self.constant:
+            return h
+        return jnp.minimum(h, (GLANCES.size - 1) * look_interval)
 
     def worth_looking(self, y: Flat, step: Step, end: Flat) -> Bool[Array, ""]:
         """Whether a step from `y` to `end` may be kept, so that guards must be looked at along it."""

@@ -187,6 +187,14 @@ class AbstractSystem(HybridSystem):
         """
         return math.inf
 
+    def look_interval(self, state: State) -> Array | None:
+        """The longest time between two looks at the guards in which none dips below zero and returns unseen [s].
+
+        Adaptive steps are kept so short; None: their error does that. It does not where the flow is easy and guards are
+        not, as in free flight over rough ground, which steps of any length follow.
+        """
+        return None
+
     def rough(self, state: State) -> Array | None:
         """Whether the rate is not smooth near `state` although the motion is (a removable singularity).
 

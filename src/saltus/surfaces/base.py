@@ -43,6 +43,11 @@ class AbstractSurface(eqx.Module):
 
     flat: ClassVar[bool] = False
 
+    @property
+    def finest(self) -> Float[Array, ""] | float:
+        """Width below which it has no features, 0 where none is known [m]."""
+        return 0.0
+
     @abc.abstractmethod
     def height(self, x: ArrayLike, y: ArrayLike) -> Values:
         """Height z [m] over the point (x, y) [m]."""

@@ -136,6 +136,11 @@ class Terrain(AbstractSurface):
         x0, y0, dx, dy = (float(one) for one in (self.x0, self.y0, self.dx, self.dy))
         return Grid(self.shape, x0, y0, dx, dy, self.label.crs, self.label.origin, self.label.source)
 
+    @property
+    def finest(self) -> Float[Array, ""]:
+        """The smaller side of a cell [m]."""
+        return jnp.minimum(jnp.abs(self.dx), jnp.abs(self.dy))
+
     def height(self, x: ArrayLike, y: ArrayLike) -> Values:
         piece, s, t = self._piece(x, y)
         return bspline.value(_along_x(bspline.value, piece, s), t)

@@ -343,7 +343,7 @@ class BodyOnGround(AbstractSystem):
                 Guard("left_domain", lambda s: self.surface.margin(*seen(s).sight.touch.place) - RIM,
                       ends="left_domain", border=True,
                       message=f"The body left the region where the ground is known at {where}."),
-                Guard("several_contacts", lambda s: seen(s).sight.touch.singleness - SINGLE, ends="several_contacts",
+                Guard("several_contacts", lambda s: self._singleness(seen(s).sight.touch), ends="several_contacts",
                       message=f"At {where} the ground curves as much as the body that touches it: they would touch in "
                       "more than one place, which is not modelled. Take a smaller body or a smoother ground.",
                       border=True),
@@ -351,7 +351,7 @@ class BodyOnGround(AbstractSystem):
         if isinstance(self.solid.pieces, Disc):
             borders.append(
                 Guard("lies_flat", lambda s: 1.0 - seen(s).sight.touch.radii.largest() / (FLAT * self.solid.radius()),
-                      lambda s: s.mode != REST, ends="lies_flat",
+                      lambda s: (s.mode != REST) & (s.mode != FLIGHT), ends="lies_flat",
                       message=f"At {where} the disc has come down onto its face: tilted by less than {1 / FLAT:g} rad, "
                       "it touches with more than its rim.")
             )  # fmt: skip
@@ -368,6 +368,21 @@ class BodyOnGround(AbstractSystem):
             message="Still moving at t = {t:g} s: it did not come to rest in the time given. Without rolling friction "
             "or a spot that resists spin, rolling and spinning go on for ever.",
         )  # fmt: skip
+
+    def _singleness(self, touch: GroundTouch) -> Array:
+        """Positive where the body curves more than the ground, or is higher above it than it is large."""
+        return jnp.maximum(touch.singleness - SINGLE, touch.gap / self.solid.radius() - 1.0)
+
+    def look_interval(self, state: State) -> Array | None:
+        """In flight the time in which the body goes over the ground by its own size [s].
+
+        Or by the width of the ground's finest features, if that is larger: so it does not fly through a ridge.
+        """
+        if self.surface.flat:
+            return None
+        spacing = jnp.maximum(self.solid.radius(), self.surface.finest)
+        speed = jnp.maximum(size(state.v.velocity[:2]), LEAST)
+        return jnp.where(state.mode == FLIGHT, spacing / speed, jnp.inf)
 
     def _clearance(self, state: State, seen: MotionTerms) -> Array:
         """Gap of each piece; a body that hardly falls is let in by a hair, so that rounding does not land it."""
