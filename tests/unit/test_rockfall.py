@@ -46,6 +46,20 @@ def test_passages_deposits_and_largest_values_fall_into_their_pixels():
     assert np.isnan(found["speed_p95"][0, 0]) and found["speed_largest"][1, 1] == pytest.approx(np.sqrt(3.0))
 
 
+def test_maps_of_stones_say_what_they_lack():
+    from saltus.surfaces import Terrain
+    from saltus.views.rockfall import figure
+
+    maps = RockfallMaps(GRID)
+    for outcome, rests in (("at_rest", True), ("left_domain", False), ("finished", False), ("stalled", False)):
+        maps.add_run(stone(15.0, 55.0, 10.0, rests).assign_attrs(outcome=outcome))
+        if outcome == "at_rest":
+            assert maps.incomplete() == ""
+    lacks = "Incomplete: 1 of 4 runs were cut off (stalled), 1 stone left the map, 1 stone still moved at the end."
+    assert maps.incomplete() == lacks
+    assert figure(maps, Terrain(np.zeros(GRID.shape), 10.0, 5.0, 5.0)).get_suptitle() == lacks
+
+
 def test_a_barrier_sees_each_stone_once_with_what_it_has_there():
     barrier = Barrier([np.array([[30.0, 0.0], [30.0, 40.0]])])
     for energy, end in ((10.0, 55.0), (20.0, 55.0), (40.0, 25.0)):
@@ -151,10 +165,13 @@ def test_the_command_maps_the_stones_that_an_ensemble_keeps_over_time(tmp_path, 
     command = ["hazard", str(store), "--barrier", "LINESTRING (30 0, 30 40)", "--profile", str(tmp_path / "net.csv")]
     command += ["--out", str(tmp_path / "maps.tif"), "--plot", str(tmp_path / "maps.png")]
     assert call(command) == 0
-    told = capsys.readouterr().out
+    told, warned = capsys.readouterr()
     assert "1 of 2 stones" in told and re.search(r"left the map +1 stones", told)
+    lacks = "Incomplete: 1 stone left the map."
+    assert lacks in warned
     with rasterio.open(tmp_path / "maps.tif") as file:
-        assert file.descriptions == tuple(MAPS)
+        assert file.descriptions == tuple(MAPS) and file.units[2] == "J"
+        assert file.tags()["runs"] == "2" and file.tags()["incomplete"] == lacks
         passed = file.read(1)[::-1]
     np.testing.assert_allclose(passed[1], [0.5] * 6)
     np.testing.assert_allclose(passed[2], [0.5, 0.5, 0, 0, 0, 0])

@@ -31,8 +31,8 @@ def write_maps(
     """Write the maps of runs over one terrain, and the profile of a barrier; what there is to say of them."""
     import numpy as np
 
-    from saltus.io.hazard import write_raster
-    from saltus.io.rockfall import MAPS, Barrier, RockfallMaps, read_lines, write_profile
+    from saltus.io.hazard import write_hazard
+    from saltus.io.rockfall import Barrier, RockfallMaps, read_lines, write_profile
     from saltus.surfaces.named import named_terrain
 
     terrain = named_terrain(surface)
@@ -46,12 +46,12 @@ def write_maps(
         if line is not None:
             line.add_run(dataset)
     layers = maps.maps()
-    write_raster(files.maps, layers, terrain.grid, {name: units for name, (units, _) in MAPS.items()})
+    write_hazard(files.maps, maps)
     if files.plot is not None:
         from saltus.views.rockfall import figure
         from saltus.views.style import save
 
-        save(figure(layers, terrain, () if line is None else line.lines), files.plot)
+        save(figure(maps, terrain, () if line is None else line.lines), files.plot)
     if files.profile is not None and line is not None:
         write_profile(files.profile, line)
     facts = {
@@ -59,6 +59,9 @@ def write_maps(
         "pixels_passed": int((layers["passage_probability"] > 0).sum()),
         "stones_stopped": float(maps.stopped.sum()),
         "stones_left": maps.left,
+        "stones_moving": maps.moving,
+        "runs_cut_off": dict(maps.cut_off),
+        "incomplete": maps.incomplete(),
         **{
             f"largest_{name}": float(np.nanmax(layers[f"{name}_largest"])) for name in ("kinetic_energy", "jump_height")
         },

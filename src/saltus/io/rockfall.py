@@ -17,9 +17,10 @@ import numpy as np
 import xarray as xr
 
 from saltus.errors import ScenarioError
+from saltus.hybrid.outcome import OUTCOMES
 from saltus.io import geojson, release
 from saltus.io.files import atomic_write
-from saltus.io.hazard import STRIDE
+from saltus.io.hazard import STRIDE, RunMaps
 from saltus.surfaces.grid import Grid
 
 PERCENTILE = 95.0
@@ -41,17 +42,19 @@ MAPS = {
 
 
 @dataclasses.dataclass
-class RockfallMaps:
+class RockfallMaps(RunMaps):
     """Sums over runs of stones, per pixel of a terrain.
 
     Args:
         grid: The pixels, as `Terrain.grid` has them.
     """
 
+    shown = MAPS
+    body = ("stone", "stones")
     grid: Grid
 
     def __post_init__(self):
-        self.runs = self.left = 0
+        super().__post_init__()
         self.stopped = np.zeros(self.grid.shape)
         self._pixels: list[np.ndarray] = []
         self._values: list[np.ndarray] = []
@@ -59,8 +62,12 @@ class RockfallMaps:
     def add_run(self, dataset: xr.Dataset) -> None:
         """Add a run of a stone from its dataset."""
         path = _path(dataset)
-        self.runs += 1
-        self.left += str(dataset.attrs.get("outcome", "")).startswith("left_domain")
+        names, outcome = str(dataset.attrs["mode_names"]).split(", "), str(dataset.attrs.get("outcome", "finished"))
+        rests = int(dataset["mode"].values[-1]) == names.index("rest")
+        if outcome == "left_domain":
+            self.count_run("finished", left=1, moving=0)
+        else:
+            self.count_run(outcome, left=0, moving=int(OUTCOMES.get(outcome, True) and not rests))
         dense = _dense(path, np.array([self.grid.dx, self.grid.dy]))
         row, column, there = self.grid.pixels(dense[:, 0], dense[:, 1])
         flat = (row * self.grid.shape[1] + column)[there]
@@ -69,15 +76,11 @@ class RockfallMaps:
         np.maximum.at(largest, which, dense[there, 2:])
         self._pixels.append(pixels)
         self._values.append(largest)
-        names = str(dataset.attrs["mode_names"]).split(", ")
-        if int(dataset["mode"].values[-1]) == names.index("rest"):
+        if rests:
             row, column, inside = self.grid.pixels(*path[-1:, :2].T)
             self.stopped[row[inside], column[inside]] += 1.0
 
-    def maps(self) -> dict[str, np.ndarray]:
-        """The maps by name, rows going north; NaN where no stone passed."""
-        if self.runs == 0:
-            raise ValueError("There are no runs yet: add some before asking for maps.")
+    def _layers(self) -> dict[str, np.ndarray]:
         pixels, values = np.concatenate(self._pixels), np.concatenate(self._values)
         passed = np.bincount(pixels, minlength=self.grid.shape[0] * self.grid.shape[1])
         found = {

@@ -8,10 +8,10 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from saltus.io.rockfall import MAPS
+from saltus.io.rockfall import MAPS, RockfallMaps
 from saltus.surfaces import Terrain
 from saltus.views.base import words
-from saltus.views.hazard import deep_colours, image_extent, relief
+from saltus.views.hazard import deep_colours, image_extent, relief, tell_lacks
 from saltus.views.pages.arrays import unit_text
 from saltus.views.style import SETTINGS, new_figure
 
@@ -25,8 +25,9 @@ AROUND = 0.15  # of the extent of what was passed, shown on each side of it
 TICKS = 4
 
 
-def figure(layers: dict[str, np.ndarray], terrain: Terrain, lines: Sequence[np.ndarray] = ()) -> Figure:
+def figure(stones: RockfallMaps, terrain: Terrain, lines: Sequence[np.ndarray] = ()) -> Figure:
     """All maps side by side, with the lines of a barrier; axes in the coordinates of the map."""
+    layers = stones.maps()
     barrier = [line + np.asarray(terrain.grid.origin) for line in lines]
     low, high = _extent(layers["passage_probability"] > 0, terrain, barrier)
     with mpl.rc_context(SETTINGS):
@@ -43,6 +44,7 @@ def figure(layers: dict[str, np.ndarray], terrain: Terrain, lines: Sequence[np.n
             axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title=words(name))
             axes.locator_params(nbins=TICKS)
             axes.label_outer()
+        tell_lacks(drawing, stones)
         return drawing
 
 
