@@ -44,7 +44,9 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
     if turned is not None and not np.linalg.norm(turned) > 0.0:
         raise ValueError(f"`quaternion` must not be zero, got {turned.tolist()}. For no rotation use [1, 0, 0, 0].")
     checks.nonnegative("height", 0.0 if height is None else height, "It is the height over the ground in metres.")
-    margin = checks.concrete(_margin(system.surface, numbers(position)))
+    within = _margin(system.surface, numbers(position))
+    checks.note(lambda: within > 0.0)
+    margin = checks.concrete(within)
     if margin is not None and not margin > 0.0:
         raise ValueError(f"The body starts at x, y = {list(position)}, where the ground is not defined.")
     given = (position, velocity, quaternion, angular_velocity, 0.0 if height is None else height)
