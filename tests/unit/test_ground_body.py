@@ -22,6 +22,12 @@ TEXT = template("ground_body")
     [
         ("{ axes = [0.2, 0.15, 0.12] }", "{ axes = [0.2, 0.15, 0.12], radius = 0.1 }", "one of axes, radius"),
         ("{ axes = [0.2, 0.15, 0.12] }", "{ axes = [0.2, 0.15, -0.12] }", "`axes` must be > 0"),
+        ("{ axes = [0.2, 0.15, 0.12] }", "{ radius = 0.2, exponents = 4.0 }", "`body.shape.exponents` belongs to"),
+        (
+            "{ axes = [0.2, 0.15, 0.12] }",
+            "{ axes = [0.2, 0.15, 0.12], rounding = 0.1 }",
+            "`body.shape.rounding` belongs",
+        ),
         ("density = 2700.0", "density = 2700.0\nmass = 1.0", "`body.mass` or `body.density`"),
         ('model = "coulomb"', 'model = "exact"\nspot_radius = "hertz"', "`friction.modulus`"),
         ("restitution = 0.3", "restitution = 0.3\nreference_mass = 10.0", "belongs to law 'soil'"),
@@ -33,6 +39,35 @@ def test_a_wrong_scenario_is_refused_in_one_sentence(old, new, words):
     assert old in TEXT
     with pytest.raises(ScenarioError, match=words.replace("?", "\\?")) as refused:
         loads(TEXT.replace(old, new))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("shape", "inside", "outside"),
+    [
+        (Ball(0.2), [0.0, 0.0, 0.199], [0.0, 0.0, 0.201]),
+        (Ellipsoid([0.2, 0.15, 0.01]), [0.0, 0.0, -0.0099], [0.14, 0.0, 0.0072]),
+        (Disc(0.1), [0.05, 0.0, 0.0], [0.0, 0.0, 0.001]),
+        (Disc(0.1, 0.002), [0.0, 0.0, 0.0019], [0.0, 0.103, 0.0]),
+    ],
+)
+def test_a_centre_of_mass_outside_of_the_body_is_refused(shape, inside, outside):
+    given = {"mass": 1.0, "principal_inertia": [1.0, 1.0, 1.0]}
+    Solid(shape, center_of_mass=inside, **given)
+    with pytest.raises(ValueError, match=r"`center_of_mass` must lie within the body, got \[0"):
+        Solid(shape, center_of_mass=outside, **given)
+
+
+def test_the_centre_of_mass_of_several_balls_may_lie_between_them():
+    given = {"mass": 1.0, "principal_inertia": [1.0, 1.0, 1.0], "centers": [[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0]]}
+    Solid([Ball(0.1), Ball(0.2)], **given)
+    with pytest.raises(ValueError, match="must lie within the body"):
+        Solid([Ball(0.1), Ball(0.2)], center_of_mass=[0.0, 0.0, 0.16], **given)
+
+
+def test_a_scenario_with_its_centre_of_mass_outside_of_the_body_is_refused_in_one_sentence():
+    with pytest.raises(ScenarioError, match="`center_of_mass` must lie within the body") as refused:
+        loads(TEXT.replace("density = 2700.0", "density = 2700.0\ncenter_of_mass = [0.0, 0.0, 0.5]")).assemble()
     assert "\n" not in str(refused.value)
 
 

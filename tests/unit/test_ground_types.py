@@ -86,6 +86,7 @@ def test_a_raster_tells_the_type_by_its_values(tmp_path):
         ("[[ground]]\npolygon = [[0, 0], [1, 1]]", "3 corners"),
         ("[[ground]]\npolygon = [[0, 0], [0.1, 0], [0, 0.1]]\nvalue = 2", "raster"),
         ("[[ground]]\npolygon = [[900, 900], [901, 900], [900, 901]]\nmu = 0.2", "covers no pixel"),
+        ('[[ground]]\npolygon = "none.geojson"\nmu = 0.2', "There is no ground polygon"),
     ],
 )
 def test_wrong_ground_is_refused_in_one_sentence(tmp_path, ground, words):

@@ -114,3 +114,13 @@ def test_a_wrong_area_is_refused_in_one_sentence(line, words):
 def test_a_polygon_without_area_is_refused():
     with pytest.raises(ScenarioError, match="no area"):
         drawn(5, polygon=[[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]])
+
+
+def test_places_wholly_off_the_map_are_refused():
+    grid = Grid((4, 6), 5.0, 5.0, 10.0, 10.0)
+    for table in ({"polygon": [[80.0, 0.0], [90.0, 0.0], [90.0, 20.0]]}, {"points": [[10.0, -20.0]]}):
+        with pytest.raises(ScenarioError, match=r"The area of `ensemble.body.position`, x .* lies outside the map"):
+            drawn(5, grid=grid, **table)
+    assert len(drawn(5, grid=grid, polygon=[[40.0, 0.0], [90.0, 0.0], [90.0, 20.0]])) == 5
+    model = {"samples": 5, "release.velocity": {"points": [[-3.0, 0.0]]}}  # no place on the map
+    assert Design(EnsembleModel.model_validate(model), grid=grid).samples == 5

@@ -1,5 +1,8 @@
 """Ensembles of a body on the ground are built for one program, whatever varies."""
 
+import numpy as np
+import pytest
+
 from saltus.ensembles.compute.building import Builder
 from saltus.scenarios import loads
 from saltus.systems.ground_body import begin
@@ -31,3 +34,15 @@ def test_stones_that_start_above_the_ground_are_built_without_any_contact(monkey
     for name in ("_begin_with_impact", "_begin_sliding", "_begin_standing"):
         monkeypatch.setattr(begin, name, refuse)
     assert Builder(loads(TEXT), ("body.shape.axes.0", "body.quaternion.1")).works()
+
+
+def test_stones_that_start_off_the_map_are_no_samples(tmp_path):
+    """They were told as stones that had left it, with a run-out of zero and an invented height."""
+    pytest.importorskip("rasterio")
+    heights = "\n".join(" ".join(["5.0"] * 8) for _ in range(8))
+    (tmp_path / "dem.asc").write_text(f"ncols 8\nnrows 8\nxllcorner 0\nyllcorner 0\ncellsize 10\n{heights}\n")
+    surface = f'surface = {{ type = "terrain", file = "{tmp_path / "dem.asc"}", crs = "local" }}'
+    text = TEXT.replace('surface = { type = "plane", slope_x = -0.2 }', surface) + "position = [40.0, 40.0]\n"
+    builder = Builder(loads(text), ("body.position.0", "body.position.1"))
+    places = np.array([[40.0, 40.0], [-30.0, 40.0], [40.0, 200.0], [20.0, 40.0]])
+    assert builder.build(places).good.tolist() == [True, False, False, True]

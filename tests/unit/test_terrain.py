@@ -155,6 +155,16 @@ def test_an_ascii_grid_is_read_alike(tmp_path):
     assert float(terrain.height(39.0, 71.0)) == pytest.approx(304.0)
 
 
+def test_heights_of_an_ascii_grid_keep_their_digits(tmp_path):
+    """They were read in single precision: off by 1e-4 m at an altitude of 2000 m."""
+    pytest.importorskip("rasterio")
+    from saltus.surfaces.raster import read_raster
+
+    head = "ncols 2\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 1\nNODATA_value -3.4028234663852886e+38\n"
+    (tmp_path / "dem.asc").write_text(head + "2000.12345678 2000.5\n-3.40282346639e+38 1999\n")
+    np.testing.assert_array_equal(read_raster(tmp_path / "dem.asc").values, [[np.nan, 1999.0], [2000.12345678, 2000.5]])
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

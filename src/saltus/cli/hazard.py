@@ -60,25 +60,13 @@ def command(
     first = next(_stored(runs[0]), None)
     if first is not None and first.attrs.get("kind") == "ground_body":
         files = stones.Files(out, plot, profile)
-        _tell(stones.write_maps(_over_one(runs), _terrain(first, runs[0]), files, barrier), json, quiet)
+        facts = stones.write_maps(_over_one(runs), _terrain(first, runs[0]), files, barrier)
+        _tell(facts, stones.rows(facts), json, quiet)
         return
     if barrier is not None:
         raise ScenarioError("`--barrier` is for runs of stones (kind ground_body). Leave it out.")
     facts = _write_maps(runs, out, plot)
-    if json:
-        print_json(facts)
-    elif not quiet:
-        broken = facts["rods_broken"]
-        print_pairs([
-            ("runs", str(facts["runs"])),
-            ("passed", f"{facts['pixels_passed']} pixels"),
-            ("largest speed", f"{facts['largest_speed']:.4g} m/s"),
-            ("stopped", f"{facts['masses_stopped']:.0f} masses"),
-            ("broken", "not known: series keep no events" if broken is None else f"{broken:.0f} rods"),
-            *(("written", name) for name in facts["files"]),
-        ])  # fmt: skip
-    if facts["incomplete"]:
-        error(facts["incomplete"] + " The maps show too little of what they would have done.")
+    _tell(facts, _rows(facts), json, quiet)
 
 
 def _check_profile(profile: Path, barrier: str | None, force: bool) -> None:
@@ -126,11 +114,27 @@ def _write_maps(runs: list[Path], out: Path, plot: Path | None) -> dict[str, Any
     }
 
 
-def _tell(facts: dict, json: bool, quiet: bool) -> None:
+def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """The facts of masses as lines for people."""
+    broken = facts["rods_broken"]
+    return [
+        ("runs", str(facts["runs"])),
+        ("passed", f"{facts['pixels_passed']} pixels"),
+        ("largest speed", f"{facts['largest_speed']:.4g} m/s"),
+        ("stopped", f"{facts['masses_stopped']:.0f} masses"),
+        ("broken", "not known: series keep no events" if broken is None else f"{broken:.0f} rods"),
+        *(("written", name) for name in facts["files"]),
+    ]
+
+
+def _tell(facts: dict[str, Any], rows: list[tuple[str, str]], json: bool, quiet: bool) -> None:
+    """Tell what maps show, for machines or for people, and what they lack."""
     if json:
         print_json(facts)
     elif not quiet:
-        print_pairs(stones.rows(facts))
+        print_pairs(rows)
+    if facts["incomplete"]:
+        error(facts["incomplete"] + " The maps show too little of what they would have done.")
 
 
 def _over_one(runs: list[Path]) -> Iterator[tuple[Path, xr.Dataset]]:

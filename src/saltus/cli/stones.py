@@ -31,13 +31,13 @@ def write_maps(
     """Write the maps of runs over one terrain, and the profile of a barrier; what there is to say of them."""
     import numpy as np
 
-    from saltus.io.hazard import write_raster
-    from saltus.io.rockfall import MAPS, Barrier, RockfallMaps, read_line, write_profile
+    from saltus.io.hazard import write_hazard
+    from saltus.io.rockfall import Barrier, RockfallMaps, read_lines, write_profile
     from saltus.surfaces.named import named_terrain
 
     terrain = named_terrain(surface)
     maps = RockfallMaps(terrain.grid)
-    line = None if barrier is None else Barrier(read_line(barrier, terrain.grid.origin))
+    line = None if barrier is None else Barrier(read_lines(barrier, terrain.grid))
     for path, dataset in datasets:
         missing = [name for name in NEEDED if name not in dataset]
         if missing:
@@ -46,12 +46,12 @@ def write_maps(
         if line is not None:
             line.add_run(dataset)
     layers = maps.maps()
-    write_raster(files.maps, layers, terrain.grid, {name: units for name, (units, _) in MAPS.items()})
+    write_hazard(files.maps, maps)
     if files.plot is not None:
         from saltus.views.rockfall import figure
         from saltus.views.style import save
 
-        save(figure(layers, terrain, None if line is None else line.line), files.plot)
+        save(figure(maps, terrain, () if line is None else line.lines), files.plot)
     if files.profile is not None and line is not None:
         write_profile(files.profile, line)
     facts = {
@@ -59,6 +59,9 @@ def write_maps(
         "pixels_passed": int((layers["passage_probability"] > 0).sum()),
         "stones_stopped": float(maps.stopped.sum()),
         "stones_left": maps.left,
+        "stones_moving": maps.moving,
+        "runs_cut_off": dict(maps.cut_off),
+        "incomplete": maps.incomplete(),
         **{
             f"largest_{name}": float(np.nanmax(layers[f"{name}_largest"])) for name in ("kinetic_energy", "jump_height")
         },
@@ -79,10 +82,15 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("largest height", f"{facts['largest_jump_height']:.3g} m"),
         ("largest speed", f"{facts['largest_speed']:.4g} m/s"),
     ]
-    if "barrier" in facts:
-        net = facts["barrier"]
-        lines.append(("at the barrier", f"{net['reached']} of {net['runs']} stones"))
-        for name, words, units in (("kinetic_energy", "energy", "J"), ("jump_height", "height", "m")):
-            told = f"{net[f'{name}_largest']:.4g} {units}, 95 per cent below {net[f'{name}_p95']:.4g} {units}"
-            lines.append((f"{words} there", told))
+    lines += _barrier_rows(facts["barrier"]) if "barrier" in facts else []
     return [*lines, *(("written", name) for name in facts["files"])]
+
+
+def _barrier_rows(net: dict[str, Any]) -> list[tuple[str, str]]:
+    if not net["reached"]:
+        return [("at the barrier", f"no stone arrives, of {net['runs']}")]
+    lines = [("at the barrier", f"{net['reached']} of {net['runs']} stones")]
+    for name, words, units in (("kinetic_energy", "energy", "J"), ("jump_height", "height", "m")):
+        told = f"{net[f'{name}_largest']:.4g} {units}, 95 per cent below {net[f'{name}_p95']:.4g} {units}"
+        lines.append((f"{words} there", told))
+    return lines

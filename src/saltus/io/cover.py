@@ -15,7 +15,11 @@ WORD = "ground"
 
 def in_polygon(grid: Grid, polygon: str | Sequence[Sequence[float]]) -> np.ndarray:
     """Which pixels have their centre within a polygon: its corners, or a GeoJSON file with one or several."""
-    rings = release.read_polygons(polygon, grid) if isinstance(polygon, str) else [np.asarray(polygon, float)]
+    rings = (
+        release.read_polygons(polygon, grid, "ground polygon")
+        if isinstance(polygon, str)
+        else [np.asarray(polygon, float)]
+    )
     x, y = np.meshgrid(grid.x, grid.y)
     found = release.inside(rings, np.column_stack([x.ravel(), y.ravel()])).reshape(grid.shape)
     return _some(found, f"The ground's polygon {polygon!r}" if isinstance(polygon, str) else "The ground's polygon")

@@ -10,6 +10,7 @@ import collections
 import dataclasses
 import os
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import xarray as xr
@@ -30,8 +31,56 @@ MAPS = {
 STRIDE = 0.5  # pixels between the points at which a path is looked at
 
 
+class RunMaps:
+    """What maps of all kinds know of their runs: how many there are, and how many of them ended before their time."""
+
+    shown: ClassVar[dict[str, tuple[str, str]]]  # name of each map: units, and what it shows
+    body: ClassVar[tuple[str, str]]  # what moves: one, and many
+    grid: Grid
+
+    def __post_init__(self):
+        self.runs = 0
+        self.left = self.moving = 0  # bodies that left the map, and that still moved at the end of their run
+        self.cut_off: collections.Counter[str] = collections.Counter()  # runs that ended too early, by outcome
+
+    def count_run(self, outcome: str, left: int, moving: int) -> None:
+        """Count a run that ended with this outcome, with so many bodies off the map and still moving."""
+        self.runs += 1
+        self.left += left
+        self.moving += moving
+        if not OUTCOMES.get(outcome, True):
+            self.cut_off[outcome] += 1
+
+    def count_runs(self, other: RunMaps) -> None:
+        """Count the runs of others as well."""
+        self.runs, self.left, self.moving = self.runs + other.runs, self.left + other.left, self.moving + other.moving
+        self.cut_off += other.cut_off
+
+    def incomplete(self) -> str:
+        """What the maps lack, in a sentence; "" if every body of every run came to rest on the map."""
+        one, many = self.body
+        missing = []
+        if self.cut_off:
+            names = ", ".join(self.cut_off)
+            missing.append(f"{self.cut_off.total()} of {self.runs} runs were cut off ({names})")
+        if self.left:
+            missing.append(f"{self.left} {one if self.left == 1 else many} left the map")
+        if self.moving:
+            missing.append(f"{self.moving} {one if self.moving == 1 else many} still moved at the end")
+        return f"Incomplete: {', '.join(missing)}." if missing else ""
+
+    def maps(self) -> dict[str, np.ndarray]:
+        """The maps by name, rows going north; NaN where there is nothing to say."""
+        if self.runs == 0:
+            raise ValueError("There are no runs yet: add some before asking for maps.")
+        return self._layers()
+
+    def _layers(self) -> dict[str, np.ndarray]:
+        raise NotImplementedError
+
+
 @dataclasses.dataclass
-class Hazard:
+class Hazard(RunMaps):
     """Sums over runs, per pixel of a terrain.
 
     Examples:
@@ -44,12 +93,12 @@ class Hazard:
         grid: The pixels, as `Terrain.grid` has them.
     """
 
+    shown = MAPS
+    body = ("mass", "masses")
     grid: Grid
 
     def __post_init__(self):
-        self.runs = 0
-        self.left = self.moving = 0  # masses that left the map, and that still moved at the end of their run
-        self.cut_off: collections.Counter[str] = collections.Counter()  # runs that ended too early, by outcome
+        super().__post_init__()
         self.passed, self.stopped, self.breaks = (np.zeros(self.grid.shape) for _ in range(3))
         self.speed, self.force = np.full(self.grid.shape, -np.inf), np.zeros(self.grid.shape)
 
@@ -75,11 +124,7 @@ class Hazard:
                 f"`position` must be of shape (time, mass, axis) and `speed` of (time, mass), got {position.shape} and "
                 f"{speed.shape}."
             )
-        self.runs += 1
-        self.left += left
-        self.moving += moving
-        if not OUTCOMES.get(outcome, True):
-            self.cut_off[outcome] += 1
+        self.count_run(outcome, left, moving)
         x, y, fast = self._dense(position, speed)
         row, column, there = self.grid.pixels(x, y)
         row, column = row[there], column[there]
@@ -113,32 +158,16 @@ class Hazard:
             outcome=str(dataset.attrs.get("outcome", "finished")),
         )
 
-    def incomplete(self) -> str:
-        """What the maps lack, in a sentence; "" if every mass of every run came to rest on the map."""
-        missing = []
-        if self.cut_off:
-            names = ", ".join(self.cut_off)
-            missing.append(f"{self.cut_off.total()} of {self.runs} runs were cut off ({names})")
-        if self.left:
-            missing.append(f"{self.left} mass{'es' * (self.left > 1)} left the map")
-        if self.moving:
-            missing.append(f"{self.moving} mass{'es' * (self.moving > 1)} still moved at the end")
-        return f"Incomplete: {', '.join(missing)}." if missing else ""
-
     def merge(self, other: Hazard) -> None:
         """Add the runs of another one of the same grid."""
         if other.grid != self.grid:
             raise ValueError("Hazard sums can be merged only if they are of the same grid.")
-        self.runs, self.left, self.moving = self.runs + other.runs, self.left + other.left, self.moving + other.moving
-        self.cut_off += other.cut_off
+        self.count_runs(other)
         for name in ("passed", "stopped", "breaks", "force"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.speed = np.maximum(self.speed, other.speed)
 
-    def maps(self) -> dict[str, np.ndarray]:
-        """The maps by name, rows going north; NaN where there is nothing to say."""
-        if self.runs == 0:
-            raise ValueError("There are no runs yet: add some before asking for maps.")
+    def _layers(self) -> dict[str, np.ndarray]:
         area = self.grid.dx * self.grid.dy
         return {
             "passage_probability": self.passed / self.runs,
@@ -216,11 +245,11 @@ def write_raster(
             temporary.write_bytes(memory.read())
 
 
-def write_hazard(path: str | os.PathLike, hazard: Hazard) -> None:
-    """Write the hazard maps as the bands of a GeoTIFF on the terrain's own pixels.
+def write_hazard(path: str | os.PathLike, hazard: RunMaps) -> None:
+    """Write the maps of masses or stones as the bands of a GeoTIFF on the terrain's own pixels.
 
     Its tags say of how many runs they are (`runs`), and what they lack (`incomplete`).
     """
-    units = {name: units for name, (units, _) in MAPS.items()}
+    units = {name: units for name, (units, _) in hazard.shown.items()}
     tags = {"runs": str(hazard.runs), "incomplete": hazard.incomplete()}
     write_raster(path, hazard.maps(), hazard.grid, units, tags=tags)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from saltus import checks
 from saltus.errors import ScenarioError
+from saltus.io import geojson
 from saltus.io.ground import ground_program
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 # Masses closer than this many spacings are neighbours: six on a triangular grid, eight on a square one.
 REACH = {"triangular": 1.1, "square": 1.5}
 MOST = 1_000_000  # masses of one release area
-LONGITUDE_LATITUDE = "OGC:CRS84"  # what GeoJSON without a named system is in
 
 Ring = np.ndarray
 
@@ -54,7 +52,7 @@ def in_polygon(surface: AbstractSurface, polygon: str | Sequence[Sequence[float]
     else:
         rings = [np.asarray(polygon, float)]
     corners = np.concatenate(rings)
-    _check_overlap(surface, corners.min(axis=0), corners.max(axis=0))
+    _check_overlap(surface, corners)
     nodes = lattice(corners.min(axis=0), corners.max(axis=0), spacing, grid)
     return _check(surface, nodes[inside(rings, nodes)], spacing)
 
@@ -112,7 +110,7 @@ def in_raster(surface: AbstractSurface, file: str | os.PathLike, spacing: float,
     rows, columns = np.nonzero(marked)
     low = np.array([pixels.x[columns.min()] - pixels.dx / 2, pixels.y[rows.min()] - pixels.dy / 2])
     high = np.array([pixels.x[columns.max()] + pixels.dx / 2, pixels.y[rows.max()] + pixels.dy / 2])
-    _check_overlap(surface, low, high)
+    _check_overlap(surface, np.stack([low, high]))
     nodes = lattice(low, high, spacing, grid)
     row, column, there = pixels.pixels(*nodes.T)
     return _check(surface, nodes[there & marked[row, column]], spacing)
@@ -160,75 +158,9 @@ def neighbours(position: np.ndarray, reach: float) -> list[tuple[int, int]]:
     return sorted((min(pair), max(pair)) for pair in found)
 
 
-def read_polygons(file: str | os.PathLike, ground: Grid | None) -> list[Ring]:
-    """All rings of a GeoJSON file, in the coordinates of the surface.
-
-    A file that names its reference system is transformed to that of the terrain. One that names none is taken as it
-    stands if it lies on the map, otherwise as longitude and latitude, as the standard has it.
-    """
-    path = Path(file)
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        rings = _rings(content)
-    except FileNotFoundError:
-        raise ScenarioError(f"There is no release area {str(path)!r}.") from None
-    except (OSError, UnicodeDecodeError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise ScenarioError(f"Cannot read {str(path)!r} as GeoJSON: {' '.join(str(error).split())}.") from None
-    if not rings:
-        raise ScenarioError(f"The release area {str(path)!r} holds no polygon.")
-    named = content.get("crs", {}).get("properties", {}).get("name") if isinstance(content.get("crs"), dict) else None
-    return [_place(ring, named, ground, path) for ring in rings]
-
-
-def _place(ring: Ring, named: str | None, ground: Grid | None, path: Path) -> Ring:
-    """A ring in the coordinates of the surface."""
-    if ground is None:
-        return ring
-    shift = np.asarray(ground.origin)
-    if named is None:
-        low, high = ring.min(axis=0) - shift, ring.max(axis=0) - shift
-        x_low, y_low, x_high, y_high = ground.bounds
-        on_map = (low < (x_high, y_high)).all() and (high > (x_low, y_low)).all()
-        degrees = (np.abs(ring) <= (180.0, 90.0)).all()
-        if on_map or not degrees or not ground.crs:
-            return ring - shift
-        named = LONGITUDE_LATITUDE
-    if not ground.crs:
-        raise ScenarioError(
-            f"The release area {str(path)!r} is in {named}, but the terrain names no coordinate reference system. "
-            "Give it as `surface.crs`, such as 'EPSG:32632'."
-        )
-    from rasterio.errors import CRSError
-    from rasterio.warp import transform
-
-    try:
-        x, y = transform(named, ground.crs, *ring.T.tolist())[:2]
-    except CRSError:
-        raise ScenarioError(f"The release area {str(path)!r} names the unknown reference system {named!r}.") from None
-    return np.stack([x, y], axis=-1) - shift
-
-
-def _rings(content: Any) -> list[Ring]:
-    """The rings of everything that GeoJSON can hold polygons in."""
-    kind = content["type"]
-    if kind == "FeatureCollection":
-        return [ring for part in content["features"] for ring in _rings(part)]
-    if kind == "Feature":
-        return _rings(content["geometry"]) if content["geometry"] else []
-    if kind == "GeometryCollection":
-        return [ring for part in content["geometries"] for ring in _rings(part)]
-    if kind == "MultiPolygon":
-        return [_ring(ring) for polygon in content["coordinates"] for ring in polygon]
-    if kind == "Polygon":
-        return [_ring(ring) for ring in content["coordinates"]]
-    return []
-
-
-def _ring(coordinates: Any) -> Ring:
-    ring = np.asarray([point[:2] for point in coordinates], float)
-    if ring.ndim != 2 or len(ring) < 4 or not np.isfinite(ring).all():
-        raise ValueError("a ring of a polygon needs at least four finite points")
-    return ring[:-1] if (ring[0] == ring[-1]).all() else ring
+def read_polygons(file: str | os.PathLike, ground: Grid | None, word: str = "release area") -> list[Ring]:
+    """All rings of the polygons of a GeoJSON file, in the coordinates of the surface; messages call it `word`."""
+    return geojson.read_parts(file, "Polygon", ground, word)
 
 
 def _same_system(one: str, other: str) -> bool:
@@ -244,16 +176,20 @@ def _grid_of(surface: AbstractSurface) -> Grid | None:
     return surface.grid if isinstance(surface, Terrain) else None
 
 
-def _check_overlap(surface: AbstractSurface, low, high) -> None:
+def _check_overlap(surface: AbstractSurface, points: np.ndarray) -> None:
     ground = _grid_of(surface)
-    if ground is None:
-        return
+    if ground is not None and not geojson.overlaps(ground, points):
+        refuse_off_map(ground, points, "The release area")
+
+
+def refuse_off_map(ground: Grid, points: np.ndarray, what: str) -> NoReturn:
+    """Tell that something lies off the map, and where that is."""
     x_low, y_low, x_high, y_high = ground.bounds
-    if high[0] < x_low or low[0] > x_high or high[1] < y_low or low[1] > y_high:
-        raise ScenarioError(
-            f"The release area, x {low[0]:g} to {high[0]:g} m and y {low[1]:g} to {high[1]:g} m, lies outside the map, "
-            f"x {x_low:g} to {x_high:g} m and y {y_low:g} to {y_high:g} m."
-        )
+    low, high = points.min(axis=0), points.max(axis=0)
+    raise ScenarioError(
+        f"{what}, x {low[0]:g} to {high[0]:g} m and y {low[1]:g} to {high[1]:g} m, lies outside the map, "
+        f"x {x_low:g} to {x_high:g} m and y {y_low:g} to {y_high:g} m."
+    )
 
 
 def _check(surface: AbstractSurface, position: np.ndarray, spacing: float) -> np.ndarray:

@@ -8,17 +8,19 @@ from __future__ import annotations
 import csv
 import dataclasses
 import itertools
-import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from saltus.errors import ScenarioError
+from saltus.hybrid.outcome import OUTCOMES
+from saltus.io import geojson, release
 from saltus.io.files import atomic_write
-from saltus.io.hazard import STRIDE
+from saltus.io.hazard import STRIDE, RunMaps
 from saltus.surfaces.grid import Grid
 
 PERCENTILE = 95.0
@@ -40,17 +42,19 @@ MAPS = {
 
 
 @dataclasses.dataclass
-class RockfallMaps:
+class RockfallMaps(RunMaps):
     """Sums over runs of stones, per pixel of a terrain.
 
     Args:
         grid: The pixels, as `Terrain.grid` has them.
     """
 
+    shown = MAPS
+    body = ("stone", "stones")
     grid: Grid
 
     def __post_init__(self):
-        self.runs = self.left = 0
+        super().__post_init__()
         self.stopped = np.zeros(self.grid.shape)
         self._pixels: list[np.ndarray] = []
         self._values: list[np.ndarray] = []
@@ -58,8 +62,12 @@ class RockfallMaps:
     def add_run(self, dataset: xr.Dataset) -> None:
         """Add a run of a stone from its dataset."""
         path = _path(dataset)
-        self.runs += 1
-        self.left += str(dataset.attrs.get("outcome", "")).startswith("left_domain")
+        names, outcome = str(dataset.attrs["mode_names"]).split(", "), str(dataset.attrs.get("outcome", "finished"))
+        rests = int(dataset["mode"].values[-1]) == names.index("rest")
+        if outcome == "left_domain":
+            self.count_run("finished", left=1, moving=0)
+        else:
+            self.count_run(outcome, left=0, moving=int(OUTCOMES.get(outcome, True) and not rests))
         dense = _dense(path, np.array([self.grid.dx, self.grid.dy]))
         row, column, there = self.grid.pixels(dense[:, 0], dense[:, 1])
         flat = (row * self.grid.shape[1] + column)[there]
@@ -68,15 +76,11 @@ class RockfallMaps:
         np.maximum.at(largest, which, dense[there, 2:])
         self._pixels.append(pixels)
         self._values.append(largest)
-        names = str(dataset.attrs["mode_names"]).split(", ")
-        if int(dataset["mode"].values[-1]) == names.index("rest"):
+        if rests:
             row, column, inside = self.grid.pixels(*path[-1:, :2].T)
             self.stopped[row[inside], column[inside]] += 1.0
 
-    def maps(self) -> dict[str, np.ndarray]:
-        """The maps by name, rows going north; NaN where no stone passed."""
-        if self.runs == 0:
-            raise ValueError("There are no runs yet: add some before asking for maps.")
+    def _layers(self) -> dict[str, np.ndarray]:
         pixels, values = np.concatenate(self._pixels), np.concatenate(self._values)
         passed = np.bincount(pixels, minlength=self.grid.shape[0] * self.grid.shape[1])
         found = {
@@ -116,22 +120,23 @@ def _dense(path: np.ndarray, pixel: np.ndarray) -> np.ndarray:
 
 @dataclasses.dataclass
 class Barrier:
-    """A line across the slope, and what the stones have where they cross it: what a net must hold.
+    """Lines across the slope, and what the stones have where they cross them: what a net must hold.
 
-    A stone counts once, at its first crossing.
+    A stone counts once, at its first crossing of any of them.
 
     Args:
-        line: Corners of the line, of shape (n, 2), in the coordinates of the surface [m].
+        lines: Corners of each line, of shape (n, 2), in the coordinates of the surface [m].
     """
 
-    line: np.ndarray
+    lines: Sequence[np.ndarray]
 
     def __post_init__(self):
-        self.line = np.asarray(self.line, float)
-        if self.line.ndim != 2 or self.line.shape[0] < 2 or self.line.shape[1] != 2:
-            raise ValueError(
-                f"A barrier is a line of two or more points (x, y), got an array of shape {self.line.shape}."
-            )
+        self.lines = [np.asarray(line, float) for line in self.lines]
+        for line in self.lines:
+            if line.ndim != 2 or line.shape[0] < 2 or line.shape[1] != 2:
+                raise ValueError(
+                    f"A barrier is a list of lines of two or more points (x, y), got an array of shape {line.shape}."
+                )
         self.runs = 0
         self.crossings: list[np.ndarray] = []
         self.along: list[float] = []
@@ -140,16 +145,17 @@ class Barrier:
         """Add a run of a stone from its dataset."""
         self.runs += 1
         path = _path(dataset)
-        found = [_first_crossing(path, a, b) for a, b in itertools.pairwise(self.line)]
-        hits = [(moment, piece) for piece, moment in enumerate(found) if moment is not None]
+        pieces = [piece for line in self.lines for piece in itertools.pairwise(line)]
+        found = [_first_crossing(path, a, b) for a, b in pieces]
+        hits = [(moment, number) for number, moment in enumerate(found) if moment is not None]
         if not hits:
             return
-        first, piece = min(hits)
+        first, number = min(hits)
         k = int(first)
         here = path[k] + (first - k) * (path[k + 1] - path[k])
-        before = np.linalg.norm(np.diff(self.line[: piece + 1], axis=0), axis=1).sum()
+        before = sum(np.linalg.norm(b - a) for a, b in pieces[:number])  # lines are counted one after the other
         self.crossings.append(here)
-        self.along.append(float(before + np.linalg.norm(here[:2] - self.line[piece])))
+        self.along.append(float(before + np.linalg.norm(here[:2] - pieces[number][0])))
 
     def exceedance(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Values of "kinetic_energy", "jump_height" or "speed", rising, and the share of all runs that reach each."""
@@ -158,7 +164,7 @@ class Barrier:
         return values, np.arange(len(values), 0, -1) / max(self.runs, 1)
 
     def profile(self) -> dict[str, np.ndarray]:
-        """One row per stone that arrives, from the line's beginning on: where, with what, and how rare that is.
+        """One row per stone that arrives, from the first line's beginning on: where, with what, and how rare that is.
 
         `<name>_exceedance` is the share of all runs that arrive with at least so much.
         """
@@ -201,43 +207,57 @@ def _first_crossing(path: np.ndarray, a: np.ndarray, b: np.ndarray) -> float | N
     return None if hits.size == 0 else float(hits[0] + min(part[hits[0]], 1.0 - 1e-12))
 
 
-def read_line(source: str | Path, origin: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
-    """A line from a GeoJSON file or from WKT, LINESTRING (x y, x y, ...), in a file or as text.
+def read_lines(source: str | Path, ground: Grid) -> list[np.ndarray]:
+    """Lines from a GeoJSON file, or one from WKT, LINESTRING (x y, x y, ...), in a file or as text.
+
+    They are brought to the coordinates of the surface as release areas are, and must not lie wholly off the map.
 
     Args:
         source: Name of the file, or the text.
-        origin: Map coordinates that are x = y = 0 on the surface [m].
+        ground: The pixels of the terrain.
     """
     text = str(source)
-    if not text.lstrip().upper().startswith("LINESTRING"):
+    if not _is_wkt(text):
         if not Path(text).is_file():
             raise ScenarioError(
                 f"There is no file {text!r}. Give a GeoJSON file with a LineString, or LINESTRING (...)."
             )
-        text = Path(text).read_text("utf-8")
-    points = _wkt(text) if text.lstrip().upper().startswith("LINESTRING") else _geojson(text, source)
-    return np.asarray(points, float)[:, :2] - np.asarray(origin)
+        text = Path(text).read_text("utf-8", errors="replace")
+    if _is_wkt(text):
+        lines = geojson.place([_wkt(text)], None, ground, "The barrier")
+    else:
+        lines = geojson.read_parts(source, "LineString", ground, "barrier")
+    for line in lines:
+        if not np.ptp(line, axis=0).any():
+            raise ScenarioError(f"The barrier {str(source)[:60]!r} has a line of no length. Give two different points.")
+    if not any(_on_map(ground, line) for line in lines):
+        release.refuse_off_map(ground, np.concatenate(lines), f"The barrier {str(source)[:60]!r}")
+    return lines
 
 
-def _wkt(text: str) -> list[list[float]]:
+def _on_map(ground: Grid, line: np.ndarray) -> bool:
+    """Whether a line has a part on the map: a corner, or a crossing of the border."""
+    low, high = np.reshape(ground.bounds, (2, 2))
+    border = np.array([low, [high[0], low[1]], high, [low[0], high[1]], low])
+    inside = ((line >= low) & (line <= high)).all(axis=1).any()
+    return bool(inside) or any(_first_crossing(line, a, b) is not None for a, b in itertools.pairwise(border))
+
+
+def _is_wkt(text: str) -> bool:
+    return text.lstrip().upper().startswith("LINESTRING")
+
+
+def _wkt(text: str) -> np.ndarray:
     inside = re.fullmatch(r"\s*LINESTRING\s*Z?\s*\((.*)\)\s*", text, flags=re.I | re.S)
     try:
-        points = [[float(number) for number in pair.split()] for pair in inside.group(1).split(",")] if inside else []
+        points = (
+            [[float(number) for number in pair.split()[:2]] for pair in inside.group(1).split(",")] if inside else []
+        )
+        line = np.asarray(points, float)
     except ValueError:
-        points = []
-    if len(points) < 2 or any(len(point) < 2 for point in points):
-        raise ScenarioError(f"{text[:60]!r} is no line. Write LINESTRING (x y, x y, ...) with two points or more.")
-    return points
-
-
-def _geojson(text: str, source: str | Path) -> list[list[float]]:
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ScenarioError(f"{str(source)!r} is not GeoJSON: {error.msg} in line {error.lineno}.") from None
-    shapes = [data, *(feature.get("geometry") or {} for feature in data.get("features", []))]
-    shapes += [data.get("geometry") or {}]
-    for shape in shapes:
-        if shape.get("type") == "LineString" and len(shape.get("coordinates", [])) >= 2:
-            return [[float(number) for number in point] for point in shape["coordinates"]]
-    raise ScenarioError(f"{str(source)!r} holds no LineString with two points or more.")
+        line = np.zeros((0, 2))
+    if line.ndim != 2 or len(line) < 2 or line.shape[-1] != 2 or not np.isfinite(line).all():
+        raise ScenarioError(
+            f"{text[:60]!r} is no line. Write LINESTRING (x y, x y, ...) with two points or more, of finite numbers."
+        )
+    return line

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from saltus.systems import BodyOnGround
 
 FORMS = ("axes", "radius", "disc", "balls")
+EXTRAS = {"exponents": "axes", "bulge": "axes", "rounding": "disc"}  # keys that belong to one of the forms only
 
 
 class BallOfBody(Model):
@@ -47,6 +48,11 @@ class GroundShape(Model):
         if len(given) != 1:
             said = " and ".join(f"`{name}`" for name in given) if given else "none of them"
             raise ValueError(f"`body.shape` needs one of axes, radius, disc or balls, got {said}.")
+        for name, form in EXTRAS.items():
+            value = getattr(self, name)
+            if given != [form] and value != type(self).model_fields[name].default:
+                told = f"`body.shape.{name}` belongs to a shape with `{form}`, got {value} beside `{given[0]}`."
+                raise ValueError(f"{told} Leave it out.")
         if self.axes is not None:
             ShapeTable(axes=self.axes, exponents=self.exponents)
         return self

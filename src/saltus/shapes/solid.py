@@ -12,11 +12,14 @@ from jaxtyping import Array, Float
 
 from saltus import checks
 from saltus.numerics import rotation
+from saltus.numerics.directions import spiral
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.shapes.alike import alike
 from saltus.shapes.base import AbstractShape
 from saltus.shapes.body import check_inertia
+
+DIRECTIONS = 1000  # in which it is looked whether the centre of mass lies within the body
 
 
 class Solid(eqx.Module):
@@ -32,7 +35,7 @@ class Solid(eqx.Module):
         principal_inertia: Principal moments of inertia about the centre of mass, > 0, none larger than the sum of
             the other two [kg m2]; those of the homogeneous single shape if left out.
         principal_axes: Quaternion that turns the shape's axes to the principal axes.
-        center_of_mass: In the frame of the shape [m].
+        center_of_mass: In the frame of the shape, within the body (of several shapes, between them) [m].
         centers: Where the centres of several shapes lie [m].
     """
 
@@ -69,6 +72,7 @@ class Solid(eqx.Module):
         self.n_pieces = len(shapes)
         self.pieces = alike(shapes)
         self.offsets = _difference(centers, center_of_mass)
+        self._check_center(center_of_mass)
         axes = numbers(principal_axes)
         if density is not None or principal_inertia is None:
             amount = numbers(mass if density is None else density)
@@ -79,16 +83,46 @@ class Solid(eqx.Module):
             check_inertia(principal_inertia)
             self.inertia = _turn_tensor(axes, numbers(principal_inertia))
 
+    def _check_center(self, center_of_mass) -> None:
+        """Refuse a centre of mass outside of the body; the centre of a single shape need not be looked at."""
+        offsets = checks.concrete(self.offsets)
+        if self.n_pieces == 1 and offsets is not None and not offsets.any():
+            return
+        reach = _least_reach(self.pieces, self.offsets)
+        checks.note(lambda: reach >= 0.0)
+        known = checks.concrete(reach)
+        if known is not None and known < 0.0:
+            raise ValueError(
+                f"`center_of_mass` must lie within the body, got {np.asarray(center_of_mass).tolist()}. Give it in "
+                "metres from the centre of the shape."
+            )
+
     def piece(self, index: Array | int) -> tuple[AbstractShape, Array]:
         """One of the shapes, and where its centre lies from the centre of mass."""
         if self.n_pieces == 1:
             index = 0
-        arrays, rest = eqx.partition(self.pieces, eqx.is_array)
-        return eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest), self.offsets[index]
+        return _pick(self.pieces, index), self.offsets[index]
 
     def radius(self) -> Array:
         """Radius of a ball about the centre of mass that holds the body [m]."""
         return _radius(self)
+
+
+def _pick(pieces: AbstractShape, index: Array | int) -> AbstractShape:
+    """One of several shapes that are stacked."""
+    arrays, rest = eqx.partition(pieces, eqx.is_array)
+    return eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest)
+
+
+@brief_program
+def _least_reach(pieces: AbstractShape, offsets: Float[Array, "k 3"]) -> Array:
+    """How far the body reaches beyond its centre of mass at least, over many directions [m]; negative from outside."""
+    shapes = [_pick(pieces, i) for i in range(len(offsets))]
+    even = jnp.asarray(spiral(DIRECTIONS))
+    dense = even / shapes[0].proxy_axes()  # towards the faces of flat bodies
+    normals = jnp.concatenate([even, dense / jnp.sqrt(jnp.sum(dense**2, axis=1, keepdims=True))])
+    reach = [jax.vmap(shape.support)(normals) + normals @ offset for shape, offset in zip(shapes, offsets, strict=True)]
+    return jnp.min(jnp.max(jnp.stack(reach), axis=0))
 
 
 @brief_program

@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from saltus.errors import MissingExtraError, ScenarioError
 
+# How numbers are read to all their digits: GDAL takes those of text for single precision.
+PRECISE: dict[str, dict[str, Any]] = {"AAIGrid": {"DATATYPE": "Float64"}}
 LOCAL = "local"  # what `crs` says where x and y are plain metres
 
 
@@ -59,8 +62,12 @@ def read_raster(file: str | os.PathLike, crs: str | None = None, needs_crs: bool
         raise ScenarioError(f"There is no raster {str(path)!r}.")
     try:
         with rasterio.open(path) as source:
+            driver = source.driver
+        with rasterio.open(path, driver=driver, **PRECISE.get(driver, {})) as source:
             band = source.read(1, masked=True)
-            transform, found, driver = source.transform, source.crs, source.driver
+            if driver in PRECISE and source.nodata is not None:  # may be written with fewer digits than in the header
+                band = np.ma.masked_where(band.astype(np.float32) == np.float32(source.nodata), band)
+            transform, found = source.transform, source.crs
     except RasterioError as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ScenarioError(f"Cannot read {str(path)!r} as a raster: {reason}.") from error

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LightSource, LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
-from saltus.io.hazard import MAPS, Hazard
+from saltus.io.hazard import MAPS, Hazard, RunMaps
 from saltus.surfaces import Terrain
 from saltus.views.base import words
 from saltus.views.pages.arrays import unit_text
@@ -41,9 +41,14 @@ def figure(hazard: Hazard, terrain: Terrain) -> Figure:
         nothing = [words(name) for name in maps if name not in seen]
         if nothing:
             panels[-1].text(0.0, -0.2, f"none: {', '.join(nothing)}", transform=panels[-1].transAxes, fontsize=8)
-        if lacks := hazard.incomplete():
-            drawing.suptitle(lacks, color="#b00020", fontsize="medium")
+        tell_lacks(drawing, hazard)
         return drawing
+
+
+def tell_lacks(drawing: Figure, maps: RunMaps) -> None:
+    """A line over the figure that says what its maps lack, if they do."""
+    if lacks := maps.incomplete():
+        drawing.suptitle(lacks, color="#b00020", fontsize="medium")
 
 
 def _map(drawing: Figure, axes: Axes, terrain: Terrain, name: str, values: np.ndarray) -> None:

@@ -93,7 +93,7 @@ def _hazard(store: Path, terrain: Terrain, kind: str) -> tuple[str, bytes]:
         gathered = RockfallMaps(terrain.grid)
         for run in series_runs(store):
             gathered.add_run(run)
-        return f"Hazard maps of {gathered.runs} samples.", _png(stones(gathered.maps(), terrain))
+        return f"Hazard maps of {gathered.runs} samples.", _png(stones(gathered, terrain))
     from saltus.io.hazard import Hazard
     from saltus.views.hazard import figure
 

@@ -27,13 +27,13 @@ class Design:
     Args:
         model: The table [ensemble].
         samples: How many samples there are, instead of the number in the table.
-        grid: The pixels of the terrain, for places from files (`vectors.terrain_grid`).
+        grid: The pixels of the terrain, for places (`vectors.terrain_grid`).
     """
 
     def __init__(self, model: EnsembleModel, samples: int | None = None, grid: Grid | None = None):
         self.model = model
         chosen = {key: one for key, one in model.parameters.items() if one.name in VECTORS}
-        self._vectors = {key: vector(one, grid) for key, one in chosen.items()}
+        self._vectors = {key: vector(key, one, grid) for key, one in chosen.items()}
         self.keys = tuple(name for key in model.parameters for name in self._names(key))
         self._read_files()
         self._axes = self._grid() if model.design == "grid" else []

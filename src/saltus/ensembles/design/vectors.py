@@ -11,6 +11,7 @@ import numpy as np
 
 from saltus.errors import ScenarioError
 from saltus.io import release
+from saltus.io.geojson import overlaps
 from saltus.scenarios.ensemble import AREAS, DistributionModel
 
 if TYPE_CHECKING:
@@ -35,18 +36,24 @@ class Vector:
     columns: Callable[..., Columns]
 
 
-def vector(model: DistributionModel, grid: Grid | None) -> Vector:
-    """The distribution that a table describes; `grid` is that of the terrain, for files in map coordinates."""
+def vector(key: str, model: DistributionModel, grid: Grid | None) -> Vector:
+    """The distribution that the table of a key describes.
+
+    `grid` is that of the terrain, if there is one: files are in map coordinates, and places must not all lie off it.
+    """
     if model.name not in AREAS:
         return Vector(3, 4, rotations)
-    return Vector(2, 2, _places(model, grid))
+    columns, corners = _places(model, grid)
+    if grid is not None and key.endswith("position") and not overlaps(grid, corners):
+        release.refuse_off_map(grid, corners, f"The area of `ensemble.{key}`")
+    return Vector(2, 2, columns)
 
 
 def terrain_grid(scenario: Scenario) -> Grid | None:
-    """The pixels of a scenario's terrain, if its ensemble needs them: files are in coordinates of the map."""
+    """The pixels of a scenario's terrain, if its ensemble draws places."""
     table, surface = scenario.ensemble, getattr(scenario, "surface", None)
-    files = table is not None and any(isinstance(one.area, str) for one in table.parameters.values())
-    if not files or surface is None or surface.type != "terrain":
+    places = table is not None and any(one.area is not None for one in table.parameters.values())
+    if not places or surface is None or surface.type != "terrain":
         return None
     return surface.build().grid
 
@@ -59,15 +66,19 @@ def rotations(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> Columns:
     return [first * np.cos(a), first * np.sin(a), second * np.cos(b), second * np.sin(b)]
 
 
-def _places(model: DistributionModel, grid: Grid | None) -> Callable[..., Columns]:
+def _places(model: DistributionModel, grid: Grid | None) -> tuple[Callable[..., Columns], np.ndarray]:
+    """How places are drawn, and points that span their area."""
     if model.points is not None:
         points = np.asarray(model.points, float)
-        return lambda u, v: list(points[_number(u, len(points))].T)
+        return lambda u, v: list(points[_number(u, len(points))].T), points
     if model.raster is not None:
-        return _in_pixels(release.marked_pixels(model.raster, grid))
+        pixels = release.marked_pixels(model.raster, grid)
+        return _in_pixels(pixels), np.column_stack([pixels.x, pixels.y])
     if isinstance(model.polygon, str):
-        return in_rings(release.read_polygons(model.polygon, grid))
-    return in_rings([np.asarray(model.polygon, float)])
+        rings = release.read_polygons(model.polygon, grid)
+    else:
+        rings = [np.asarray(model.polygon, float)]
+    return in_rings(rings), np.concatenate(rings)
 
 
 def _number(u: np.ndarray, count: int) -> np.ndarray:

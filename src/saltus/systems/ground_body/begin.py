@@ -16,6 +16,7 @@ from saltus.hybrid.guard import StagedJump
 from saltus.hybrid.state import same_types
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
+from saltus.numerics.directions import spiral
 from saltus.numerics.trees import choose
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
@@ -44,7 +45,9 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
     if turned is not None and not np.linalg.norm(turned) > 0.0:
         raise ValueError(f"`quaternion` must not be zero, got {turned.tolist()}. For no rotation use [1, 0, 0, 0].")
     checks.nonnegative("height", 0.0 if height is None else height, "It is the height over the ground in metres.")
-    margin = checks.concrete(_margin(system.surface, numbers(position)))
+    within = _margin(system.surface, numbers(position))
+    checks.note(lambda: within > 0.0)
+    margin = checks.concrete(within)
     if margin is not None and not margin > 0.0:
         raise ValueError(f"The body starts at x, y = {list(position)}, where the ground is not defined.")
     given = (position, velocity, quaternion, angular_velocity, 0.0 if height is None else height)
@@ -117,10 +120,7 @@ def _lowest(system: BodyOnGround, centre: Array, quaternion: Array, piece: int) 
     """x, y of the point of a piece that is lowest over the ground, among many."""
     shape, offset = system.solid.piece(piece)
     turn = rotation.matrix(quaternion)
-    k = np.arange(DIRECTIONS) + 0.5
-    down, angle = -k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
-    flat = np.sqrt(1.0 - down**2)
-    directions = jnp.asarray(np.stack([flat * np.cos(angle), flat * np.sin(angle), down], axis=-1))
+    directions = jnp.asarray(spiral(DIRECTIONS, 0.0, -1.0))
     points = jax.vmap(lambda n: turn @ shape.support_pair(Vec.of(n @ turn))[1].array())(directions)
     points = points + (centre + turn @ offset)
     over = points[:, 2] - system.surface.height(points[:, 0], points[:, 1])
