@@ -66,6 +66,7 @@ MOMENTS = 5  # that are tried, with the first, which is none
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
 BURSTS, BURST = 20, 15  # rounds of the search for the direction in which a motion begins, at most their product
 SAME = 1e-15  # change of that direction in a round which is none
+BALANCE = 1e-12  # slope of the ground, and lever of its push over the size of the body, that are rounding
 
 
 def hair(state: State) -> Array:
@@ -92,6 +93,18 @@ def near(system: BodyOnGround, v: GroundMotion) -> Array:
 
 
 # ---- which mode -------------------------------------------------------------------------------------------
+
+
+def rests(system: BodyOnGround, sight: Sight) -> Array:
+    """Whether a body on the ground that is not moved at all has no reason to begin, whatever the laws.
+
+    The push of level ground just below the centre of mass balances the weight, and neither friction nor a resistance to
+    rolling is asked for.
+    """
+    still = ~jnp.any(sight.motion.array() != 0.0)
+    lever = size(sight.arm.cross(sight.touch.normal).array()) / system.solid.radius()
+    slope = size(sight.touch.normal.array()[:2])
+    return still & (jnp.maximum(lever, slope) <= BALANCE)
 
 
 class Onset(eqx.Module):
@@ -233,6 +246,7 @@ def _choose_mode(
 
     nothing = Onset(Wrench.nothing(), jnp.asarray(False))
     (tried, mode), _ = jax.lax.scan(try_mode, (nothing, modes[0]), modes)
+    mode = jnp.where(rests(system, sight), REST, mode)
     now, kept = tried.now, held[mode]
     slides, turns = slipless & ~kept[1], turnless & ~kept[3]
     moment = jnp.where(at_once, 0.0, _moment(system, state, now, slides, turns))
@@ -392,14 +406,19 @@ def _strike(system: BodyOnGround, state: State, sight: Sight, index: Array) -> S
 
 
 def _lay_down(system: BodyOnGround, state: State, sight: Sight) -> tuple[State, Array, Array]:
-    """A body that does not leave the ground any more, as if it slid; whether it does not slip, and does not turn."""
+    """A body that does not leave the ground any more, as if it slid; whether it does not slip, and does not turn.
+
+    Where it rests there is nothing more to ask.
+    """
     dv, dw = hold(system, sight, jnp.asarray(HELD[system.point])[SLIDE])
     lying = state.replace(v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
     sight = with_velocity(system, sight, lying.v)
     slow = 2.0 * near(system, lying.v)
     slipless = size(system.slip_and_rim(sight, weight(system))) <= slow
     turnless = size(system.turning(sight)) * system.solid.radius() <= slow
-    return lying, slipless & system.has_friction, turnless & system.resisted
+    done = rests(system, sight)
+    lying = lying.replace(mode=jnp.where(done, REST, lying.mode))
+    return lying, slipless & system.has_friction & ~done, turnless & system.resisted & ~done
 
 
 def _book(system: BodyOnGround, before: State, after: State) -> State:
