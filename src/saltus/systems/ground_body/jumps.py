@@ -151,7 +151,8 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
         )
         turn_scale = 4.0 * load * system.resistance(load, sight.touch) * sight.mobility.trace()
         slipping, turning = _beginning(system, now.gain, radius)
-        after = _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn)
+        shares = _rim_share(system, sight, radius)
+        after = _follow(slipping, slip, slip_scale, shares), _follow(turning, turn, turn_scale, jnp.ones(3))
         changes = [jnp.max(jnp.abs(new - old)) > SAME for new, old in zip(after, (slip, turn), strict=True)]
         return *after, load, now, (slides & changes[0]) | (turns & changes[1])
 
@@ -184,6 +185,33 @@ def _beginning(system: BodyOnGround, gain: Array, radius: Array) -> tuple[Array,
 def _spread(system: BodyOnGround, sight: Sight) -> Array:
     """Largest possible acceleration of the contact by turning, per force there [1/kg]."""
     return sight.mobility.trace() * sight.arm.square()
+
+
+def _rim_share(system: BodyOnGround, sight: Sight, radius: Array) -> Array:
+    """How much less friction changes the accelerations of slip and rim than that of slip, at most."""
+    if system.point:
+        return jnp.ones(3)
+    rim = radius**2 * sight.mobility.trace()
+    return jnp.ones(3).at[2].set(rim / (rim + 1.0 / system.solid.mass + _spread(system, sight)))
+
+
+def _follow(gain: Array, way: Array, scale: Array, shares: Array) -> Array:
+    """A direction of motion turned towards its acceleration; it stays where both are the same.
+
+    Every component goes as far as its own response allows. The rim of a small spot answers friction by the square of
+    the spot's radius over that of the body less than slip does: by steps that suit slip it would not come to its share
+    of the motion in any number of rounds that is worth taking.
+
+    Args:
+        gain: Acceleration, with friction against the direction.
+        way: The direction, of length 1.
+        scale: How much friction changes accelerations at most.
+        shares: The part of it that each component may have, the largest 1.
+    """
+    # How fast it grows, as that of a body: what responds less is heavier, and tells more.
+    heavy = way / shares
+    along = jnp.maximum(jnp.sum(gain * heavy) / jnp.maximum(jnp.sum(way * heavy), LEAST), 0.0)
+    return _unit((gain + shares * scale * way) * ((along + scale + LEAST) / (along + shares * scale + LEAST)))
 
 
 def _unit(vector: Array) -> Array:
