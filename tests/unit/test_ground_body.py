@@ -6,7 +6,7 @@ import pytest
 
 import saltus as sl
 from saltus.errors import ScenarioError
-from saltus.laws.friction import Coulomb
+from saltus.laws.friction import Combined, Coulomb
 from saltus.laws.impact import Newton, Poisson, RoughNewton, Soil, Stronge
 from saltus.scenarios import loads
 from saltus.scenarios.templates import template
@@ -181,6 +181,27 @@ def test_a_body_left_on_the_ground_in_balance_rests():
     egg = BodyOnGround(Plane(0.0, 0.0), Solid(Ellipsoid([0.2, 0.15, 0.1]), mass=1.0), Coulomb(0.4), Newton(0.4))
     run = sl.simulate(egg, egg.start([0.0, 0.0]), np.inf)
     assert run.outcome.name == "at_rest" and float(run.end.q[2]) == pytest.approx(0.1, rel=1e-14)
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.5])
+@pytest.mark.parametrize("shape", [Ball(0.1), Disc(0.1, 0.005)])
+def test_a_body_dropped_straight_down_rests_after_its_last_landing(shape, mu):
+    # It bounced on without rolling friction until nothing moved, and was waited for then: 600 s of a scenario.
+    body = BodyOnGround(Plane(0.0, 0.0), Solid(shape, mass=2.0), Coulomb(mu), Newton(0.5), patience=9.0)
+    run = sl.simulate(body, body.start([0.0, 0.0], height=1.0), np.inf)
+    assert run.outcome.name == "at_rest" and run.events[-1].data["into"] == "rest"
+    first = np.sqrt(2.0 / 9.81)
+    assert run.events[-1].t == pytest.approx(first * (1.0 + 2.0 * 0.5 / (1.0 - 0.5)), abs=1e-4)
+
+
+def test_a_ball_that_only_spins_rests_once_its_spot_has_stopped_it():
+    # The torque of an even pressure over the spot is 2/3 mu N R; nothing turns the ball then, but it went on "rolling".
+    mu, spot, radius, spin, g = 0.5, 0.01, 0.1, 10.0, 9.81
+    law = Combined(mu, spot, pressure="uniform")
+    ball = BodyOnGround(Plane(0.0, 0.0), Solid(Ball(radius), mass=2.0), law, Newton(0.5), gravity=g, patience=9.0)
+    run = sl.simulate(ball, ball.start([0.0, 0.0], angular_velocity=[0.0, 0.0, spin]), np.inf)
+    assert run.outcome.name == "at_rest"
+    assert run.events[-1].t == pytest.approx(0.4 * radius**2 * spin / (2.0 / 3.0 * mu * g * spot), rel=1e-8)
 
 
 def test_a_disc_supports_what_a_flat_disc_does():

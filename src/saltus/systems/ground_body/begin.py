@@ -152,14 +152,12 @@ def _begin_sliding(system: BodyOnGround, flying: State) -> tuple[State, Array, A
     """A body that begins in contact and slides; whether it does not; and whether it has no slip, and does not turn."""
     lying = flying.replace(mode=jnp.asarray(SLIDE))
     seen = see(system, lying)
-    sight, now = seen.sight, seen.forces
+    sight = seen.sight
     slow = jumps.near(system, flying.v)  # as in the guards of these speeds: one that began below zero would not fire
     slipless = (size(system.slip_and_rim(sight, jumps.weight(system))) <= slow) & system.has_friction
     turnless = (size(system.turning(sight)) * system.solid.radius() <= slow) & system.resisted
-    presses = now.load > 0.0
-    # A body that is not moved at all and has no reason to begin rests, whatever the laws.
-    gain = jnp.concatenate([now.acceleration, now.angular_acceleration * system.solid.radius()])
-    rests = ~jnp.any(flying.v.array() != 0.0) & (jnp.max(jnp.abs(gain)) <= 1e-12 * system.gravity)
+    presses = seen.forces.load > 0.0
+    rests = jumps.rests(system, sight)
     begun = choose(presses, system.project_by(lying, seen), flying)
     begun = choose(rests, lying.replace(mode=jnp.asarray(REST)), begun)
     return same_types(flying, begun), (slipless | turnless) & presses & ~rests, slipless, turnless

@@ -66,6 +66,7 @@ MOMENTS = 5  # that are tried, with the first, which is none
 PROBE = 1e-4  # [s]; time over which the growth of the slip's acceleration is measured
 BURSTS, BURST = 20, 15  # rounds of the search for the direction in which a motion begins, at most their product
 SAME = 1e-15  # change of that direction in a round which is none
+BALANCE = 1e-12  # slope of the ground, and lever of its push over the size of the body, that are rounding
 
 
 def hair(state: State) -> Array:
@@ -92,6 +93,18 @@ def near(system: BodyOnGround, v: GroundMotion) -> Array:
 
 
 # ---- which mode -------------------------------------------------------------------------------------------
+
+
+def rests(system: BodyOnGround, sight: Sight) -> Array:
+    """Whether a body on the ground that is not moved at all has no reason to begin, whatever the laws.
+
+    The push of level ground just below the centre of mass balances the weight, and neither friction nor a resistance to
+    rolling is asked for.
+    """
+    still = ~jnp.any(sight.motion.array() != 0.0)
+    lever = size(sight.arm.cross(sight.touch.normal).array()) / system.solid.radius()
+    slope = size(sight.touch.normal.array()[:2])
+    return still & (jnp.maximum(lever, slope) <= BALANCE)
 
 
 class Onset(eqx.Module):
@@ -138,7 +151,8 @@ def onset(system: BodyOnGround, sight: Sight, mode: Array, slipless: Array, turn
         )
         turn_scale = 4.0 * load * system.resistance(load, sight.touch) * sight.mobility.trace()
         slipping, turning = _beginning(system, now.gain, radius)
-        after = _unit(slipping + slip_scale * slip), _unit(turning + turn_scale * turn)
+        shares = _rim_share(system, sight, radius)
+        after = _follow(slipping, slip, slip_scale, shares), _follow(turning, turn, turn_scale, jnp.ones(3))
         changes = [jnp.max(jnp.abs(new - old)) > SAME for new, old in zip(after, (slip, turn), strict=True)]
         return *after, load, now, (slides & changes[0]) | (turns & changes[1])
 
@@ -171,6 +185,33 @@ def _beginning(system: BodyOnGround, gain: Array, radius: Array) -> tuple[Array,
 def _spread(system: BodyOnGround, sight: Sight) -> Array:
     """Largest possible acceleration of the contact by turning, per force there [1/kg]."""
     return sight.mobility.trace() * sight.arm.square()
+
+
+def _rim_share(system: BodyOnGround, sight: Sight, radius: Array) -> Array:
+    """How much less friction changes the accelerations of slip and rim than that of slip, at most."""
+    if system.point:
+        return jnp.ones(3)
+    rim = radius**2 * sight.mobility.trace()
+    return jnp.ones(3).at[2].set(rim / (rim + 1.0 / system.solid.mass + _spread(system, sight)))
+
+
+def _follow(gain: Array, way: Array, scale: Array, shares: Array) -> Array:
+    """A direction of motion turned towards its acceleration; it stays where both are the same.
+
+    Every component goes as far as its own response allows. The rim of a small spot answers friction by the square of
+    the spot's radius over that of the body less than slip does: by steps that suit slip it would not come to its share
+    of the motion in any number of rounds that is worth taking.
+
+    Args:
+        gain: Acceleration, with friction against the direction.
+        way: The direction, of length 1.
+        scale: How much friction changes accelerations at most.
+        shares: The part of it that each component may have, the largest 1.
+    """
+    # How fast it grows, as that of a body: what responds less is heavier, and tells more.
+    heavy = way / shares
+    along = jnp.maximum(jnp.sum(gain * heavy) / jnp.maximum(jnp.sum(way * heavy), LEAST), 0.0)
+    return _unit((gain + shares * scale * way) * ((along + scale + LEAST) / (along + shares * scale + LEAST)))
 
 
 def _unit(vector: Array) -> Array:
@@ -233,6 +274,7 @@ def _choose_mode(
 
     nothing = Onset(Wrench.nothing(), jnp.asarray(False))
     (tried, mode), _ = jax.lax.scan(try_mode, (nothing, modes[0]), modes)
+    mode = jnp.where(rests(system, sight), REST, mode)
     now, kept = tried.now, held[mode]
     slides, turns = slipless & ~kept[1], turnless & ~kept[3]
     moment = jnp.where(at_once, 0.0, _moment(system, state, now, slides, turns))
@@ -392,14 +434,19 @@ def _strike(system: BodyOnGround, state: State, sight: Sight, index: Array) -> S
 
 
 def _lay_down(system: BodyOnGround, state: State, sight: Sight) -> tuple[State, Array, Array]:
-    """A body that does not leave the ground any more, as if it slid; whether it does not slip, and does not turn."""
+    """A body that does not leave the ground any more, as if it slid; whether it does not slip, and does not turn.
+
+    Where it rests there is nothing more to ask.
+    """
     dv, dw = hold(system, sight, jnp.asarray(HELD[system.point])[SLIDE])
     lying = state.replace(v=state.v.add(dv, dw), mode=jnp.full_like(state.mode, SLIDE))
     sight = with_velocity(system, sight, lying.v)
     slow = 2.0 * near(system, lying.v)
     slipless = size(system.slip_and_rim(sight, weight(system))) <= slow
     turnless = size(system.turning(sight)) * system.solid.radius() <= slow
-    return lying, slipless & system.has_friction, turnless & system.resisted
+    done = rests(system, sight)
+    lying = lying.replace(mode=jnp.where(done, REST, lying.mode))
+    return lying, slipless & system.has_friction & ~done, turnless & system.resisted & ~done
 
 
 def _book(system: BodyOnGround, before: State, after: State) -> State:
