@@ -13,6 +13,7 @@ import pydantic
 from saltus.diagnostics import energy_balance
 from saltus.errors import ScenarioError
 from saltus.hybrid.outcome import OUTCOMES
+from saltus.scenarios.ground_body import EXTRAS
 from saltus.scenarios.kinds import model_of
 from saltus.simulation import Run
 
@@ -58,6 +59,11 @@ def neighbour(base: dict, rng: random.Random) -> dict:
     scenario.setdefault("solve", {}).update(max_events=60, samples=101)
     for holder, key in list(_numbers(scenario, (*STRUCTURE, *SWITCHES, *BOUNDED, "rtol", "atol", "step", "patience"))):
         holder[key] = float(holder[key]) * 10.0 ** rng.uniform(-0.1, 0.1)
+    shape = scenario.get("body", {}).get("shape", {})
+    # What belongs to shapes of another form has its default, and may have no other.
+    for key, form in EXTRAS.items():
+        if key in shape and form not in shape:
+            shape[key] = base["body"]["shape"][key]
     return scenario
 
 
