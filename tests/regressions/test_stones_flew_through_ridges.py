@@ -5,9 +5,17 @@ metres apart. Whether a ball bounced off a ridge depended on when the run was to
 (a disc on its face, ground that curves as much as the body) ended runs of bodies that were far above the ground.
 """
 
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from saltus import simulate
+from saltus.engines import batch, steppers
+from saltus.engines.step_control import steps_of
+from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.scenarios.loader import loads
 
 RIDGE = """
@@ -84,3 +92,37 @@ def test_a_body_in_the_air_is_not_told_to_touch_in_several_places():
     text = RIDGE.format(width=0.1, speed=20.0, rise=1.0, until=0.3).replace("c = 30.0", "c = 3.0")
     run = loads(text.replace("height = 0.5", "height = 1.0")).simulate()
     assert run.outcome.name == "finished"
+
+
+class Runner(AbstractSystem):
+    """A point that runs evenly towards a thin wall, which it says to be no thinner than 0.1 m."""
+
+    kind: ClassVar[str] = "runner"
+    wall: jax.Array | None
+
+    def rate(self, state):
+        return Rate(state.v, jnp.zeros(1), state.ledger)
+
+    def guards(self):
+        return (Guard("wall", lambda s: 1.0 - 2.0 * jnp.exp(-(((s.q[0] - self.wall) / 0.1) ** 2)), ends="finished"),)
+
+    def look_interval(self, state):
+        return 0.1 / jnp.abs(state.v[0])
+
+    def quantities(self):
+        return {"place": Quantity((), "m", "place")}
+
+    def observe(self, state):
+        return {"place": state.q[0]}
+
+
+def test_a_system_says_how_near_looks_must_be_for_one_run_and_for_many():
+    walls, start = np.linspace(3.0, 40.0, 5), State.of(0.0, [0.0], [1.0], jnp.zeros(0), 0)
+    wanted = walls - 0.1 * np.sqrt(np.log(2.0))
+    alone = [simulate(Runner(jnp.asarray(wall)), start, 100.0, rtol=1e-8, atol=1e-10) for wall in walls]
+    assert [float(run.end.t) for run in alone] == pytest.approx(wanted, rel=1e-12)
+    starts = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(walls), *x.shape)), start)
+    control = steps_of(1e-8, 1e-10, None, 0.0)
+    settings = batch.BatchSettings(steppers.stepper("dopri8"), control, lambda *_: jnp.zeros(0), 100, 10_000)
+    together = batch.run(Runner(jnp.asarray(walls)), Runner(None), starts, 100.0, settings)
+    assert together.state.t == pytest.approx(wanted, rel=1e-12)

@@ -42,6 +42,7 @@ class RunMaps:
         self.runs = 0
         self.left = self.moving = 0  # bodies that left the map, and that still moved at the end of their run
         self.cut_off: collections.Counter[str] = collections.Counter()  # runs that ended too early, by outcome
+        self._made: tuple[int, dict[str, np.ndarray]] | None = None  # of how many runs maps were made, and these
 
     def count_run(self, outcome: str, left: int, moving: int) -> None:
         """Count a run that ended with this outcome, with so many bodies off the map and still moving."""
@@ -73,7 +74,9 @@ class RunMaps:
         """The maps by name, rows going north; NaN where there is nothing to say."""
         if self.runs == 0:
             raise ValueError("There are no runs yet: add some before asking for maps.")
-        return self._layers()
+        if self._made is None or self._made[0] != self.runs:
+            self._made = self.runs, self._layers()  # asked for by the file, the figure and the summary
+        return dict(self._made[1])
 
     def _layers(self) -> dict[str, np.ndarray]:
         raise NotImplementedError
