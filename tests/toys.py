@@ -146,6 +146,7 @@ class Playground(AbstractSystem):
     width: jax.Array  # half of the time for which it is
     limit: jax.Array  # a time of the clock that is a border
     last: jax.Array  # a time of the clock that ends the run
+    pause: jax.Array  # time that passes at a mark
 
     def rate(self, state):
         flies = state.mode < RESTS
@@ -168,6 +169,10 @@ class Playground(AbstractSystem):
     def _counted(self, state, index):
         return State(state.t, state.q, state.v.at[BALLS].add(1.0), state.ledger, state.mode)
 
+    def _paused(self, state, index):
+        counted = self._counted(state, index)
+        return counted.replace(t=state.t + self.pause, q=state.q.at[BALLS].add(self.pause))
+
     def guards(self):
         def clock(name, function, **options):
             return Guard(name, lambda s: function(s.q[BALLS]), **options)
@@ -175,7 +180,7 @@ class Playground(AbstractSystem):
         return (
             Guard("floor", self._over_floor, lambda s: s.mode == FLIES, jump=self._bounced, settle=self._at_rest),
             Guard("hard", self._over_floor, lambda s: s.mode == FLIES_HARD, jump=self._bounced),
-            clock("mark", lambda x: self.marks - x, jump=self._counted),
+            clock("mark", lambda x: self.marks - x, jump=self._paused),
             clock("dip", lambda x: (x - self.dip) ** 2 - self.width**2, jump=self._counted),
             clock("limit", lambda x: self.limit - x, ends="left_domain", border=True),
             clock("last", lambda x: self.last - x, ends="finished"),
@@ -241,7 +246,7 @@ def playground(**numbers) -> Playground:
     """A playground in which nothing happens but what these numbers say."""
     quiet = {
         "restitution": 0.9, "shake": 0.0, "pace": 0.0, "marks": [1e3] * 3, "dip": -1e3, "width": 1.0, "limit": 1e3,
-        "last": 1e3,
+        "last": 1e3, "pause": 0.0,
     }  # fmt: skip
     return Playground(**{name: jnp.asarray(value, float) for name, value in (quiet | numbers).items()})
 

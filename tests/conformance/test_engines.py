@@ -53,6 +53,9 @@ CASES = {
     ),
     "ties": Case({"marks": [1.0, 1.0, 0.5]}, {}, 2.0, "finished", 3, 1.0),
     "tie_on_the_grid": Case({"marks": [64 * STEP, 2.0, 32 * STEP]}, {}, 1.5, "finished", 2, 1.0),
+    "marks_within_a_pause": Case(
+        {"marks": [0.5, 0.6, 0.75], "pause": 0.2, "dip": 1.5, "width": 0.1}, {}, 2.0, "finished", 4, 1.4
+    ),
     "dip_within_a_step": Case({"dip": 0.71, "width": 0.003}, {}, 1.0, "finished", 1, 0.707, 1e-11),
     "row_that_ends_in_rest": Case({"restitution": 0.5}, ONE, 3.0, "finished", 32, row(0.5)),
     "row_without_a_mode_for_rest": Case({"restitution": 0.5}, HARD, 3.0, "accumulation", 31, row(0.5), 1e-8),

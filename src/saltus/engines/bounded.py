@@ -204,6 +204,7 @@ def _fire(system, found: _Record, until, control: AbstractSteps, max_events: int
     due = still_due(system, after, found.due.at[which].set(False), about[1]) & ~ends
     stays = ~Turn.of(found.state, after, about, which).passes
     signs = Signs(found.signs.last.at[which].set(0.0), found.signs.fired.at[which].set(stays))
+    signs = signs.after_moment(after.t > found.state.t, flat.armed())
     events = found.events + 1
     status = jnp.where(after.t < until, Status.going, Status.reached)
     status = jnp.where((events >= max_events) & (status == Status.going), Status.full, status)

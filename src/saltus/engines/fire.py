@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import SearchResult
 from saltus.engines.flat import FlatSystem
-from saltus.engines.signs import Signs
+from saltus.engines.signs import SUNK, Signs
 from saltus.engines.step_control import EPS
 from saltus.hybrid import AbstractSystem, Guard, State
 from saltus.hybrid.guard import StagedJump
@@ -105,8 +106,9 @@ class GuardCourse(eqx.Module):
         return jax.tree.map(lambda both: both[1], rounds)
 
     def falls_at_zero(self, t) -> Bool[Array, " g"]:
-        """Which guards are at zero within rounding of this instant, and fall."""
-        return (self.slopes < 0.0) & (self.values <= -64 * EPS * jnp.maximum(jnp.abs(t), 1.0) * self.slopes)
+        """Which guards are at zero within rounding, of this instant or of their values, and fall."""
+        by_now = 64 * EPS * jnp.maximum(jnp.abs(t), 1.0) * jnp.abs(self.slopes)
+        return (self.slopes < 0.0) & (self.values <= jnp.maximum(by_now, SUNK))
 
 
 def still_due(
@@ -225,9 +227,11 @@ def fire(
         return Firing(after, due, signs, remembered, ended_by, accumulates, now.count + ~stays, largest)
 
     none, no = jnp.asarray(0), jnp.asarray(False)
-    return jax.lax.while_loop(
+    done = jax.lax.while_loop(
         going_on, one_more, Firing(found.state, due, found.signs, pile_up, none - 1, no, none, largest)
     )
+    armed = FlatSystem(system, found.state).armed()
+    return dataclasses.replace(done, signs=done.signs.after_moment(done.state.t > found.state.t, armed))
 
 
 def jump_or_settle(system: AbstractSystem, state: State, owner, index, limit, one_by_one: bool) -> State:

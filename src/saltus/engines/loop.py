@@ -121,8 +121,9 @@ def _no_events(count: int) -> PileUp:
 
 @dataclasses.dataclass
 class _SearchArrays:
-    """What was found in a doubtful step (`SearchResult`), as arrays that Python looks at and changes."""
+    """What was found in a doubtful step (`SearchResult`), as arrays that Python looks at and changes; `armed` in it."""
 
+    armed: np.ndarray
     state: State
     event: bool
     due: np.ndarray
@@ -133,12 +134,10 @@ class _SearchArrays:
     element: np.ndarray
 
     @staticmethod
-    def of(told: SearchResult) -> _SearchArrays:
+    def of(told: SearchResult, armed) -> _SearchArrays:
         due, sunk = np.array(told.due), np.array(told.sunk)
-        plain = (np.asarray(x) for x in (told.owner, told.element))
-        return _SearchArrays(
-            told.state, bool(as_numpy(told.event)), due, np.asarray(told.unsure), sunk, told.signs, *plain
-        )
+        armed, unsure, *plain = (np.asarray(x) for x in (armed, told.unsure, told.owner, told.element))
+        return _SearchArrays(armed, told.state, bool(as_numpy(told.event)), due, unsure, sunk, told.signs, *plain)
 
 
 def run(
@@ -240,7 +239,7 @@ def _advance(system, state, pace, until, memory: _Memory, stepper, control, capa
     record.effort += SEARCH
     look = _search_program(system, record.searches)
     record.searches += 1
-    found = _SearchArrays.of(look(system, went.state, went.t_next, memory.signs, stepper, control))
+    found = _SearchArrays.of(look(system, went.state, went.t_next, memory.signs, stepper, control), went.armed)
     _leave_out_passages(system, went.state, found, memory)
     memory.signs = found.signs
     if not found.sunk.any():
@@ -320,7 +319,8 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         if due.any() and not sinks:
             due = np.array(_still_due(system, state, due))
         if not due.any():
-            memory.signs = Signs.known(np.where(went, 0.0, as_numpy(memory.signs.last)), fired)
+            signs = Signs.known(np.where(went, 0.0, as_numpy(memory.signs.last)), fired)
+            memory.signs = Signs.after_moment(signs, as_numpy(state.t) > as_numpy(found.state.t), found.armed)
             return None, state
         which = int(np.argmax(due))
 

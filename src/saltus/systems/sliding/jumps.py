@@ -239,7 +239,8 @@ def hit_surface(system: SlidingMasses, state: State, index) -> State:
     """A flying mass hits the surface: it bounces, or comes to lie.
 
     Each bounce is lower than the one before. When they are no higher than a few hairs, the mass is moved on to the
-    time at which their row ends, without friction, since blows are normal; from there on it slips.
+    time at which their row ends, without friction, since blows are normal; from there on it slips. While others fly,
+    which might land in that time, it slips at once and is given back what friction takes of it until then.
     """
     where = system.places(state)
     normal, restitution = where.normal.array()[index], system.restitution
@@ -258,9 +259,22 @@ def hit_surface(system: SlidingMasses, state: State, index) -> State:
         lambda s: s.law, system, WeakenedFriction(system.law, jnp.ones_like(system.mass).at[index].set(0.0))
     )
     landed = land(system, state, index, jnp.where(lies, closing, at_surface + leaving))
-    lain = after_short_time(smooth, landed, jnp.maximum(row - ago, 0.0))
+    others_fly = jnp.sum(landed.mode == FREE) > 0
+    left = jnp.maximum(row - ago, 0.0)
+    lain = after_short_time(smooth, landed, jnp.where(others_fly, 0.0, left))
+    if system.mass.size > 1:
+        lain = choose(others_fly, _relieve(system, smooth, lain, left), lain)
     bounced = _bounce_back(system, landed, index, (at_surface + leaving) * ago * normal)
     return choose(lies, lain, bounced)
+
+
+def _relieve(system: SlidingMasses, smooth: SlidingMasses, state: State, moment) -> State:
+    """The state from which the motion, after a moment, is where it would be if it had been `smooth` until then."""
+    where = system.places(state)
+    spared = system.columns(smooth.forces(state, where).motion - system.forces(state, where).motion)
+    relieved = system.project(state.replace(q=state.q - 0.5 * moment**2 * spared, v=state.v + moment * spared))
+    gained = sum(system.energies(relieved)) - sum(system.energies(state))
+    return relieved.replace(ledger=relieved.ledger.lose(-gained))
 
 
 def _bounce_back(system: SlidingMasses, after: State, index, way) -> State:
