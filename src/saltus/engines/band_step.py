@@ -38,6 +38,10 @@ def _method() -> ExplicitStepper:
 class Leg:
     """One step of a band.
 
+    Method, growth of steps, guard test and roots are those of all engines, by NumPy; the loop over tries is its own,
+    since that of `advance` is compiled for one system. A band has other equations at every change of contacts, each of
+    which would have to be compiled anew.
+
     Guards are tested as in every step (`guard_test.may_pass`), but at the stages alone and without a margin: their
     values come with the rates, a dozen in a step and no two farther apart than 0.28 of it, while looks between them
     would cost as many rates again. A guard that is down at a stage and up at the end halves the step. A dip that begins
