@@ -1,5 +1,6 @@
 """A guard says what happens when it fires; what it does not say is refused before the run begins."""
 
+import dataclasses
 from typing import ClassVar
 
 import jax.numpy as jnp
@@ -97,3 +98,27 @@ def test_every_system_of_the_package_says_what_its_guards_do():
         for guard in system.guards():
             assert callable(jump_of(system, guard))
             assert guard.jump is not None or guard.ends is not None
+
+
+def test_a_guard_tells_what_belongs_to_its_events_and_the_system_that_of_all_others():
+    class Marks(Clock):
+        def guards(self):
+            first, second = super().guards()
+            return dataclasses.replace(first, data=lambda index, before, after: {"count": float(after.v[0])}), second
+
+        def event_data(self, guard, index, before, after):
+            return {"name": guard}
+
+    run = sl.simulate(Marks((lambda x: 1.0 - x, lambda x: 2.0 - x)), clock_start(), until=3.0)
+    assert [event.data for event in run.events] == [{"count": 1.0}, {"name": "guard1"}]
+
+
+def test_the_record_of_an_event_has_the_state_that_a_guard_tends_to_and_the_jump_has_not():
+    class Late(Clock):
+        def guards(self):
+            (mark,) = super().guards()
+            return (dataclasses.replace(mark, approach=lambda state, index: state.replace(v=state.v + 7.0)),)
+
+    run = sl.simulate(Late((lambda x: 1.0 - x,)), clock_start(), until=2.0)
+    (event,) = run.events
+    assert float(event.before.v[0]) == 7.0 and float(event.after.v[0]) == 1.0

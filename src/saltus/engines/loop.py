@@ -290,7 +290,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         number, index = int(found.owner[which]), int(found.element[which])
         rule, before = rules[number], state
         pile_up = memory.pile_up or _no_events(memory.count)
-        # Asked of the class, as in `_event`.
+        # Asked of the class, as in `_event_data`.
         memory.pile_up, limit = PileUp.with_event(pile_up, as_numpy(which), as_numpy(before.t), sinks)
         piles = not math.isnan(limit)
         if piles:
@@ -301,7 +301,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
             if not events:
                 _prepare_stages(system, rules, before, rule.jump)
             if number not in record.guards:
-                _prepare_approach(system, before, rule, index)
+                _prepare_approach(system, before, rule, number, index)
             if due.any() and not sinks:
                 _prepare_still_due(system, state, due, memory)
             after = _after_jump(system, rules, before, number, np.asarray(index))
@@ -311,7 +311,9 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         seems = found.unsure[which] and not piles and bool(_turn(system, before, after, as_numpy(which)).rises)
         if not seems:
             name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
-            events.append(_event(system, name, index, float(as_numpy(moment)), before, after))
+            told = _event_data(system, rule, name, index, before, after)
+            t, seen = float(told.pop("t", as_numpy(moment))), _approach(system, before, rule, number, index)
+            events.append(Event(name, index, t, seen, after, told))
             record.add_jump(number, after, vector)
             state, memory.last[which] = after, (before, after)
             if rule.ends is not None:
@@ -381,10 +383,12 @@ def _prepare_stages(system, rules: tuple[Guard, ...], state: State, rule: Any) -
             prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0))
 
 
-def _event(system, name: str, index: int, t: float, before: State, after: State) -> Event:
+def _event_data(system, rule: Guard, name: str, index: int, before: State, after: State) -> dict[str, Any]:
+    """What the guard tells of its event, or the system of all."""
+    if rule.data is not None:
+        return rule.data(index, before, after)
     # Asked of the class: equinox builds a module for every method that is asked of an instance.
-    data = type(system).event_data(system, name, index, before, after)
-    return Event(name, index, float(data.pop("t", t)), _approach(system, before, name, index), after, data)
+    return type(system).event_data(system, name, index, before, after)
 
 
 def _outcome_of(rule: Guard, index: int, t: float) -> Outcome:
@@ -404,16 +408,14 @@ def _numbers(states: State) -> int:
     return states.q.size + states.v.size + states.ledger.size
 
 
-def _approach(system: AbstractSystem, state: State, name: str, index: int) -> State:
-    if type(system).approach is AbstractSystem.approach:
-        return state
-    return _limit_of_approach(system, state, name, np.asarray(index))
+def _approach(system: AbstractSystem, state: State, rule: Guard, number: int, index: int) -> State:
+    return state if rule.approach is None else _limit_of_approach(system, state, number, np.asarray(index))
 
 
-def _prepare_approach(system: AbstractSystem, state: State, rule: Guard, index: int) -> None:
+def _prepare_approach(system: AbstractSystem, state: State, rule: Guard, number: int, index: int) -> None:
     """Have the limit of the approach made ready while the jump is: both are needed for an event."""
-    if rule.singular and type(system).approach is not AbstractSystem.approach:
-        prepare(_limit_of_approach, system, state, rule.name, np.asarray(index))
+    if rule.approach is not None:
+        prepare(_limit_of_approach, system, state, number, np.asarray(index))
 
 
 def _prepare_still_due(system: AbstractSystem, state: State, due: np.ndarray, memory: _Memory) -> None:
@@ -424,8 +426,10 @@ def _prepare_still_due(system: AbstractSystem, state: State, due: np.ndarray, me
 
 
 @brief_program
-def _limit_of_approach(system: AbstractSystem, state: State, name: str, index) -> State:
-    return same_types(state, system.approach(state, name, index))
+def _limit_of_approach(system: AbstractSystem, state: State, number: int, index) -> State:
+    approach = system.guards()[number].approach
+    assert approach is not None
+    return same_types(state, approach(state, index))
 
 
 def _ending(system, went: Flow, until: float, state: State, t: float, memory) -> Outcome | None:

@@ -104,6 +104,10 @@ class Guard:
             pile up without end (a ball that comes to rest).
         likely: Whether nearly every run from this start comes to the event: a function of the state. Its jump is then
             compiled while the run begins.
+        approach: `approach(state, index)`: what the state tends to just before the event, where that is found a moment
+            too early. Only the record is told (`Event.before`); the jump starts from where the event was found.
+        data: `data(index, before, after)`: what belongs to an event beside its name and index, in the place of
+            `AbstractSystem.event_data`, which serves all guards that have none. It is not traced by JAX.
         to: For a system made of functions (`hybrid.system`, which also gives `function`, `jump`, `settle`
             and `likely` other arguments, and takes names of modes as `armed`): the
             mode after the event, by its name, or a function that gives its number.
@@ -120,6 +124,8 @@ class Guard:
     jump: Callable[..., Any] | None = dataclasses.field(default=None, kw_only=True)
     settle: Any = dataclasses.field(default=None, kw_only=True)
     likely: Callable[..., Any] = dataclasses.field(default=never, kw_only=True)
+    approach: Callable[..., State] | None = dataclasses.field(default=None, kw_only=True)
+    data: Callable[..., dict[str, Any]] | None = dataclasses.field(default=None, kw_only=True)
     to: str | Callable | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self):

@@ -168,13 +168,6 @@ class AbstractSystem(HybridSystem):
         checks.one_of(f"guard of {type(self).__name__}", name, guards)
         return guards[name]
 
-    def approach(self, state: State, guard: str, index: Array) -> State:
-        """What the state tends to just before the event of `guard`, where it is found a moment too early.
-
-        Only the record of the event is told (`Event.before`); the jump starts from where the event was found.
-        """
-        return state
-
     def project(self, state: State) -> State:
         """The nearest state that satisfies the constraints; applied after every step."""
         return state
@@ -205,6 +198,7 @@ class AbstractSystem(HybridSystem):
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """What belongs to an event beside its name and index: floats, ints, strings, vectors.
 
+        For all guards that do not tell it themselves (`Guard.data`); `guard` is the name of the event.
         The time of the event is that of `before`, unless a key "t" says otherwise (a jump may
         carry a motion over its last moments in closed form).
         """

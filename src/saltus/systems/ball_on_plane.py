@@ -248,8 +248,9 @@ class BallOnPlane(AbstractSystem):
     def guards(self) -> tuple[Guard, ...]:
         """Slip that ends, rolling that slips, spin that ends, rest."""
         rolls = StagedJump(self, _end_slip, _set_off)
+        slip, turning = (functools.partial(self._ending_data, which) for which in (SLIPPING, TURNING))
         guards = [
-            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=rolls),
+            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=rolls, data=slip),
             Guard("slips", self._grip_left, lambda s: s.mode == ROLL, jump=self._slips),
         ]
         if not self.point and not self.shifted:
@@ -261,9 +262,9 @@ class BallOnPlane(AbstractSystem):
             guards += [
                 Guard("rests", self._rolling_left, lambda s: s.mode == ROLL, singular=True, jump=self._rests),
                 Guard("pivots", self._turning_left, lambda s: s.mode == SLIP, singular=True,
-                      jump=StagedJump(self, _end_turning, _set_off)),
+                      jump=StagedJump(self, _end_turning, _set_off), data=turning),
                 Guard("sets_off", self._pivot_left, lambda s: s.mode == PIVOT, jump=self._slips),
-                Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True, jump=rolls),
+                Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True, jump=rolls, data=slip),
             ]  # fmt: skip
         return tuple(guards)
 
@@ -411,9 +412,12 @@ class BallOnPlane(AbstractSystem):
         }
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """The instant, after the last stretch; what begins again at once is let go a moment later."""
-        again = guard in ENDING and int(after.mode) == SLIP
-        return {"t": float(_stop_time(self, before, ENDING[guard]) if again else after.t)}
+        """The instant, after the last stretch."""
+        return {"t": float(after.t)}
+
+    def _ending_data(self, which: int, index: int, before: State, after: State) -> dict[str, Any]:
+        """The instant at which speeds vanish; what begins again at once is let go a moment later."""
+        return {"t": float(_stop_time(self, before, which) if int(after.mode) == SLIP else after.t)}
 
 
 @brief_program
@@ -425,7 +429,6 @@ def _settle(ball: BallOnPlane, state: State) -> State:
 
 
 SLIPPING, TURNING, ROLLING = range(3)  # speeds that vanish together: of slip and rim, of turning, of the centre
-ENDING = {"rolls": SLIPPING, "pivot_ends": SLIPPING, "pivots": TURNING}
 
 
 def _speeds(ball: BallOnPlane, velocity: BallMotion, which: int) -> Array:

@@ -22,6 +22,7 @@ from saltus import systems
 from saltus.hybrid import Event, State
 from saltus.laws.impact.engagement import ChosenEngagement, Engagement
 from saltus.simulation import Run, simulate
+from saltus.systems.chain.results import crossing_data
 from saltus.validation.check import Check, difference, fact
 
 ULP = float(np.finfo(float).eps)
@@ -153,7 +154,7 @@ def crossing(case: Case) -> list[Check]:
     moving = chain(parameters)
     before = moving.state(parameters["p"], parameters["v"])
     after = _cross(moving, before, parameters["k"] + 1 == parameters["n"])
-    told = moving.event_data("crossing", 0, before, after)
+    told = crossing_data(moving, 0, before, after)
     found = {
         "v": instant(moving, after)["velocity"][: parameters["k"] + 2],
         "J": told["impulse"],

@@ -108,7 +108,8 @@ def all_guards(ball: BallOnRails, contacts: Callable[[State], Contacts] | None =
             Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any(), jump=staged(_as_it_is)),
         ]
     if not ball.secure:
-        guards.append(Guard("slips", look.grip_left, holds_on_one, jump=after(_tear_loose)))
+        slips = Guard("slips", look.grip_left, holds_on_one, jump=after(_tear_loose), data=ball.slips_data)
+        guards.append(slips)
     if not ball.secure and not ball.point:
         guards.append(Guard("slip_vanishes", look.slip_left, slips_on_one, singular=True, jump=after(_finish_slip)))
     return tuple(guards)

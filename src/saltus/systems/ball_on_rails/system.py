@@ -266,8 +266,11 @@ class BallOnRails(AbstractSystem):
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
         """The instant (after the last stretch before a stop), which rail, and the energy lost at once."""
         lost = as_numpy(after.ledger) - as_numpy(before.ledger)
-        when = before if guard == "slips" else after  # a contact that slips is let go a moment later
-        return {"t": float(np.asarray(when.t)), "rail": index, "energy_loss": float(np.sum(lost))}
+        return {"t": float(np.asarray(after.t)), "rail": index, "energy_loss": float(np.sum(lost))}
+
+    def slips_data(self, index: int, before: State, after: State) -> dict[str, Any]:
+        """The same of a contact that slips: it is let go a moment later."""
+        return self.event_data("slips", index, before, after) | {"t": float(np.asarray(before.t))}
 
 
 @brief_program

@@ -287,11 +287,19 @@ class Butterfly(AbstractSystem):
         if self.point:
             return lift, slips, Guard("slip_ends", self._signed_slip, self._slides, jump=self._hold_or_reverse)
 
-        def by_spots(name, value, jump):
-            return Guard(name, value, lambda s: s.mode == SLIP, singular=True, jump=jump)
+        def by_spots(name, value, jump, instant):
+            """A stop: its instant is after the last stretch, and what slips is let go a moment later."""
 
-        sticks = by_spots("sticks", self._until_it_sticks, self._stick)
-        return lift, slips, sticks, by_spots("reverses", self._until_it_reverses, self._reverse)
+            def data(index, before, after):
+                return {"t": float(instant(before, after))}
+
+            return Guard(name, value, lambda s: s.mode == SLIP, singular=True, jump=jump, data=data)
+
+        sticks = by_spots("sticks", self._until_it_sticks, self._stick, lambda before, after: after.t)
+        reverses = by_spots(
+            "reverses", self._until_it_reverses, self._reverse, lambda before, after: _stop_time(self, before)
+        )
+        return lift, slips, sticks, reverses
 
     def _slides(self, state: State) -> Array:
         return (state.mode == FORWARD) | (state.mode == BACKWARD)
@@ -391,12 +399,6 @@ class Butterfly(AbstractSystem):
     def _reverse(self, state: State, index) -> State:
         """Slip and spin of the spots have vanished, and begin again at once: friction cannot hold the ball."""
         return self._tear_loose(self._still(_run_out(self, state)), index)
-
-    def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """The instant: a stop is after the last stretch, and what slips is let go a moment later."""
-        if guard == "sticks":
-            return {"t": float(after.t)}
-        return {"t": float(_stop_time(self, before))} if guard == "reverses" else {}
 
     # ---- results --------------------------------------------------------------------------------------
 

@@ -307,10 +307,6 @@ class Chain(AbstractSystem):
         """Crossings; friction that holds or lets go; and the ends of validity."""
         return guard_list.guards(self)
 
-    def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """Angle, table speed, impulse and energy lost of a crossing; the link or particle of other events."""
-        return results.event_data(self, guard, index, before, after)
-
     def quantities(self) -> dict[str, Quantity]:
         """Names and units of the results."""
         return results.quantities(self)

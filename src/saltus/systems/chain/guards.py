@@ -10,7 +10,7 @@ from jaxtyping import Array
 
 from saltus.hybrid import Guard, State
 from saltus.hybrid.guard import never, once
-from saltus.systems.chain import jumps, strings
+from saltus.systems.chain import jumps, results, strings
 from saltus.systems.chain.state import LOOSE, UNTOLD
 
 if TYPE_CHECKING:
@@ -31,16 +31,22 @@ def guards(chain: Chain) -> tuple[Guard, ...]:
         return functools.partial(jump, chain, **options)
 
     crosses = after(jumps.cross)  # one program for all particles, the last included
+
+    def crossing(name, armed, **more):
+        told = functools.partial(results.crossing_data, chain)
+        return Guard(name, view.left_to_cross, armed, jump=crosses, likely=view.slides, data=told, **more)
+
     pushes = ("slack", strings.release) if chain.strings else ("compression", jumps.note_compression)
     listed = [
-        Guard("crossing", view.left_to_cross, view.more_follow, jump=crosses, likely=view.slides),
-        Guard("exit", view.left_to_cross, view.last_follows, ends, off, jump=crosses, likely=view.slides),
+        crossing("crossing", view.more_follow),
+        crossing("exit", view.last_follows, ends=ends, message=off),
         Guard(
             pushes[0],
             view.link_tension,
             view.tension_watched,
             jump=after(pushes[1]),
             likely=view.slides if chain.strings else never,
+            data=results.link_data,
         ),
         Guard(
             "under_table", view.clearance, view.not_yet_under, jump=after(jumps.note_under_table), likely=view.slides
@@ -50,7 +56,10 @@ def guards(chain: Chain) -> tuple[Guard, ...]:
         Guard("stick", view.table_speed, view.may_stick, jump=after(jumps.stick)),
     ]
     if chain.strings:
-        listed.append(Guard("taut", view.slack_left, view.hangs_loose, jump=after(strings.tighten), likely=view.slides))
+        tighten = after(strings.tighten)
+        listed.append(
+            Guard("taut", view.slack_left, view.hangs_loose, jump=tighten, likely=view.slides, data=results.jerk_data)
+        )
     if chain.ends_off_table:
         held = "The table part is held for ever: the swing of the first link ends at t = {t:.9g} s without a slip."
         listed.append(Guard("held", view.swing, view.swings, "at_rest", held))

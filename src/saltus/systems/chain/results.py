@@ -133,25 +133,32 @@ def _to_the_end(chain: Chain, seen: dict[str, Array]) -> dict[str, Array]:
     return seen
 
 
-def event_data(chain: Chain, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-    """What belongs to an event beside its time."""
-    loss = float(np.asarray(after.ledger.jerks) - np.asarray(before.ledger.jerks))
-    if guard in ("crossing", "exit"):
-        angle, speed, response, impulse, velocity = (np.asarray(x) for x in _crossing_numbers(chain, before, after))
-        return {
-            "particle": int(np.asarray(before.mode.hanging)) + 2,
-            "angle": float(angle),
-            "table_speed": float(speed),
-            "response": float(response),
-            "impulse": float(impulse),
-            "velocity_after": [float(x) for x in velocity],
-            "energy_loss": loss,
-        }
-    if guard in ("compression", "slack"):
-        return {"link": index + 1}
-    if guard == "taut":
-        return {"link": index + 1, "energy_loss": loss}
-    return {}
+def crossing_data(chain: Chain, index: int, before: State, after: State) -> dict[str, Any]:
+    """What belongs to a crossing: which particle, how it was jerked, energy lost."""
+    angle, speed, response, impulse, velocity = (np.asarray(x) for x in _crossing_numbers(chain, before, after))
+    return {
+        "particle": int(np.asarray(before.mode.hanging)) + 2,
+        "angle": float(angle),
+        "table_speed": float(speed),
+        "response": float(response),
+        "impulse": float(impulse),
+        "velocity_after": [float(x) for x in velocity],
+        "energy_loss": _lost_in_jerks(before, after),
+    }
+
+
+def link_data(index: int, before: State, after: State) -> dict[str, Any]:
+    """Which link."""
+    return {"link": index + 1}
+
+
+def jerk_data(index: int, before: State, after: State) -> dict[str, Any]:
+    """Which link, and the energy lost as it was jerked taut."""
+    return {"link": index + 1, "energy_loss": _lost_in_jerks(before, after)}
+
+
+def _lost_in_jerks(before: State, after: State) -> float:
+    return float(np.asarray(after.ledger.jerks) - np.asarray(before.ledger.jerks))
 
 
 @brief_program

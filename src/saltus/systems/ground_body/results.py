@@ -103,21 +103,29 @@ def _support_points(solid: Solid, rays: Any) -> list[Array]:
     return found
 
 
-def event_data(system: BodyOnGround, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-    """Mode, energy lost; for impacts point, normal, impulse and speeds."""
+def event_data(before: State, after: State) -> dict[str, Any]:
+    """When an event was over, the mode it leads to, energy lost."""
     before, after = on_host(before, after)
-    data: dict[str, Any] = {
-        "t": float(after.t),
-        "into": MODES[int(after.mode)],
-        "energy_loss": float(after.ledger.lost - before.ledger.lost),
-    }
-    if guard in ("grips", "stops_turning") and data["into"] not in ("roll", "rest"):
+    lost = float(after.ledger.lost - before.ledger.lost)
+    return {"t": float(after.t), "into": MODES[int(after.mode)], "energy_loss": lost}
+
+
+def stop_data(system: BodyOnGround, of_slip: bool, index: int, before: State, after: State) -> dict[str, Any]:
+    """The same of a stop of slip or of turning."""
+    before, after = on_host(before, after)
+    data = event_data(before, after)
+    if data["into"] not in ("roll", "rest"):
         # What sets off again at once has already been given a moment for it; the stop was before.
-        data["t"] = float(_stop_time(system, before, guard == "grips"))
-    if guard.startswith("landing"):
-        point, normal, impulse, closing = (np.asarray(part) for part in _blow(system, before, after, np.asarray(index)))
-        data |= {"point": point, "normal": normal, "impulse": impulse, "normal_speed": float(-closing)}
+        data["t"] = float(_stop_time(system, before, of_slip))
     return data
+
+
+def landing_data(system: BodyOnGround, index: int, before: State, after: State) -> dict[str, Any]:
+    """The same of an impact, with point, normal, impulse and speed."""
+    before, after = on_host(before, after)
+    point, normal, impulse, closing = (np.asarray(part) for part in _blow(system, before, after, np.asarray(index)))
+    hit = {"point": point, "normal": normal, "impulse": impulse, "normal_speed": float(-closing)}
+    return event_data(before, after) | hit
 
 
 @brief_program

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -296,6 +297,9 @@ class BodyOnGround(AbstractSystem):
         def stage(begin, variant):
             return StagedJump(self, begin, jumps.make_contact, variant, jumps.Contact.over)
 
+        def told(data, *more):
+            return functools.partial(data, self, *more)
+
         def by_force(name, value, armed, **more):
             """A guard that asks for the forces, in the modes that have them: the others need not compute them."""
             return Guard(
@@ -315,18 +319,21 @@ class BodyOnGround(AbstractSystem):
                 settle=stage(jumps.touch_down, jumps.PILES_UP),
                 winding=True,
                 likely=lambda s: s.mode == FLIGHT,
+                data=told(results.landing_data),
             ),
             by_force("lift_off", load, lambda s: (s.mode != FLIGHT) & (s.mode != REST), jump=jumps.lift_off),
         ]
         slip = [
             by_force("grips", self._slip_left, lambda s: slips(s) & self.has_friction, singular=True,
-                     jump=stage(jumps.stop, jumps.SLIP), likely=lambda s: slips(s) and float(self.patience) < NO_END),
+                     jump=stage(jumps.stop, jumps.SLIP), likely=lambda s: slips(s) and float(self.patience) < NO_END,
+                     data=told(results.stop_data, True)),
             by_force("slips", self._grip_left, lambda s: s.mode == ROLL, jump=stage(jumps.release, jumps.SLIP)),
         ]  # fmt: skip
         turning = [
-            by_force("stops_turning", self._turning_left, turns, singular=True, jump=stage(jumps.stop, jumps.TURNING)),
+            by_force("stops_turning", self._turning_left, turns, singular=True, jump=stage(jumps.stop, jumps.TURNING),
+                     data=told(results.stop_data, False)),
             by_force("turns", self._turn_left, lambda s: s.mode == SKID, jump=stage(jumps.release, jumps.TURNING)),
-        ]
+        ]  # fmt: skip
         paradox = by_force(
             "ill_posed", self._uniqueness, slips, ends="ill_posed", border=True,
             message="At t = {t:.6g} s the normal force is not determined any more: friction turns the body into the "
@@ -458,5 +465,5 @@ class BodyOnGround(AbstractSystem):
         return {"normal_speed": Quantity((), "m s-1", "normal speed just before the impact")}
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """Mode, energy lost; for impacts point, normal, impulse and speeds."""
-        return results.event_data(self, guard, index, before, after)
+        """When it was over, the mode it goes on in, energy lost."""
+        return results.event_data(before, after)

@@ -270,7 +270,8 @@ class SlidingMasses(AbstractSystem):
         if self.has_friction:
             guards += [
                 Guard("stop", lambda s: see(s)[0].speed - jumps.STOP_SPEED,
-                      lambda s: (s.mode < STICK) & self.rubs(), singular=True, jump=after(jumps.stop)),
+                      lambda s: (s.mode < STICK) & self.rubs(), singular=True, jump=after(jumps.stop),
+                      approach=after(jumps.before_stop), data=self._stop_data),
                 Guard("release", lambda s: self._held_margin(s, *see(s)), self._may_be_released,
                       jump=after(jumps.release)),
             ]  # fmt: skip
@@ -296,8 +297,8 @@ class SlidingMasses(AbstractSystem):
     def _borders(self, see, relative_reaction) -> list[Guard]:
         """Where the equations or the surface end."""
 
-        def border(name, function, armed, ends, message, jump=None):
-            return Guard(name, function, armed, ends, "Stopped at t = {t:.9g} s: " + message, border=True, jump=jump)
+        def border(name, function, armed, ends, message, **more):
+            return Guard(name, function, armed, ends, "Stopped at t = {t:.9g} s: " + message, border=True, **more)
 
         def agreement(state):
             """Relative reaction, counted in the direction that the mode says."""
@@ -310,7 +311,7 @@ class SlidingMasses(AbstractSystem):
         leave = functools.partial(jumps.leave, self)
         borders = [
             border("left_domain", margin, self.ends_outside, "left_domain",
-                   "mass {index} left the region where the surface is defined.", leave)
+                   "mass {index} left the region where the surface is defined.", jump=leave)
         ]  # fmt: skip
         if self.others_go_on:
             goes = Guard("left_domain", margin, lambda s: ~self.ends_outside(s) & (s.mode != GONE), jump=leave)
@@ -321,7 +322,7 @@ class SlidingMasses(AbstractSystem):
             border("ill_posed", lambda s: see(s)[1].denominator * jnp.min(self.mass) - ILL_POSED,
                    lambda s: ~self.locked(s.mode), "ill_posed",
                    "the denominator D of rod {index} is not above zero, so the accelerations are not unique "
-                   "(Painlevé). Lower mu, or start elsewhere.")
+                   "(Painlevé). Lower mu, or start elsewhere.", data=lambda index, before, after: {"rod": index})
         )  # fmt: skip
         if self.adhesion and self.friction_reaction == "abs":
             borders.append(
@@ -356,10 +357,6 @@ class SlidingMasses(AbstractSystem):
         parts = jnp.asarray(self.parts)
         moving = jnp.zeros(len(self.parts), bool).at[parts].max((state.mode != STICK) & (state.mode != GONE))
         return (state.mode == STICK) & moving[parts]
-
-    def approach(self, state: State, guard: str, index) -> State:
-        """Just before a stop: the masses that stop move in the direction in which their velocity vanishes."""
-        return jumps.before_stop(self, state, index) if guard == "stop" else state
 
     # ---- results ------------------------------------------------------------------------------
 
@@ -414,20 +411,21 @@ class SlidingMasses(AbstractSystem):
         return {"axis": ["x", "y", "z"], "rod": [f"{i}-{j}" for i, j in self.rods.pairs]}
 
     def event_data(self, guard: str, index: int, before: State, after: State) -> dict[str, Any]:
-        """Which mass, the mode it goes on in, energy lost; for a stop also who stopped with it."""
-        if guard == "ill_posed":
-            return {"rod": index}
+        """Which mass, the mode it goes on in, energy lost."""
         before, after = on_host(before, after)
         lost = float(after.ledger.lost - before.ledger.lost)
-        data = {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
-        if guard == "stop":
-            t, stops = after.t, np.asarray(_rest(self, before, after))
-            torn_loose = (before.mode == STICK) & (after.mode != STICK)
-            if not stops[index] or torn_loose.any():  # some have moved on for a moment since
-                t, stops = _halt(self, before, np.asarray(index))
-            others = [str(i) for i in np.flatnonzero(np.asarray(stops)) if i != index]
-            data |= {"t": float(t), "together_with": ",".join(others)}
-        return data
+        return {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
+
+    def _stop_data(self, index: int, before: State, after: State) -> dict[str, Any]:
+        """The same of a stop, when it was, and who stopped with it."""
+        before, after = on_host(before, after)
+        t, stops = after.t, np.asarray(_rest(self, before, after))
+        torn_loose = (before.mode == STICK) & (after.mode != STICK)
+        if not stops[index] or torn_loose.any():  # some have moved on for a moment since
+            t, stops = _halt(self, before, np.asarray(index))
+        others = [str(i) for i in np.flatnonzero(np.asarray(stops)) if i != index]
+        told = self.event_data("stop", index, before, after)
+        return told | {"t": float(t), "together_with": ",".join(others)}
 
 
 @program
