@@ -18,6 +18,7 @@ from saltus.views.style import FAINT, INK, colour, new_figure
 
 MOST_DRAWN = 400  # bodies in the picture of the last state
 FEW = 150  # bodies up to which they are drawn finely
+BEHIND = -0.3  # cosine of the angle from a face's normal to the eye below which nobody sees the face
 
 
 def figure(dataset: xr.Dataset) -> Figure:
@@ -25,13 +26,15 @@ def figure(dataset: xr.Dataset) -> Figure:
 
     Of a packing, which is not followed in time, the bodies and g(r).
     """
-    drawing = new_figure(10.5, 6.4)
+    # With room that is known beforehand: to find it, matplotlib would lay out everything, bodies included, twice more.
+    drawing = new_figure(10.5, 6.4, constrained=False)
     if not dataset.sizes["bin"]:
-        grid = drawing.add_gridspec(1, 2, width_ratios=[1.5, 1.0])
+        grid = drawing.add_gridspec(1, 2, width_ratios=[1.5, 1.0], left=0.01, right=0.985, bottom=0.09, top=0.87)
         _bodies(drawing.add_subplot(grid[0], projection="3d"), dataset)
         _structure(drawing.add_subplot(grid[1]), dataset)
         return drawing
-    grid = drawing.add_gridspec(2, 3, width_ratios=[1.5, 1.0, 1.0])
+    room = {"left": 0.01, "right": 0.985, "bottom": 0.09, "top": 0.87, "wspace": 0.32, "hspace": 0.38}
+    grid = drawing.add_gridspec(2, 3, width_ratios=[1.5, 1.0, 1.0], **room)
     scene = drawing.add_subplot(grid[:, 0], projection="3d")
     _bodies(scene, dataset)
     _structure(drawing.add_subplot(grid[0, 1]), dataset)
@@ -67,12 +70,13 @@ def _bodies(scene, dataset: xr.Dataset, row: int = -1) -> None:
     for i in range(min(len(axes), MOST_DRAWN)):
         points = surface(axes[i], exponents[i], 6 if len(axes) > FEW else 10) @ turns[i].T + centers[i]
         corners = points[:-1, :-1], points[:-1, 1:], points[1:, 1:], points[1:, :-1]
-        faces.append(np.stack(corners, axis=-2).reshape(-1, 4, 3))
+        around = np.stack(corners, axis=-2).reshape(-1, 4, 3)
+        faces.append(around[_seen(around, centers[i], scene)])
         tints += [colour(int(kinds[i]))] * len(faces[-1])
     # All in one piece: drawn in a fraction of the time, and what is in front covers what is behind.
     scene.add_collection3d(
         Poly3DCollection(
-            np.concatenate(faces), facecolors=to_rgba_array(tints, 0.8), edgecolors=FAINT, linewidths=0.05, shade=True
+            np.concatenate(faces), facecolors=to_rgba_array(tints), edgecolors=FAINT, linewidths=0.05, shade=True
         )
     )
     half = box / 2.0
@@ -80,6 +84,15 @@ def _bodies(scene, dataset: xr.Dataset, row: int = -1) -> None:
     scene.set_box_aspect(box)
     scene.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
     scene.set_title(_title(dataset))
+
+
+def _seen(faces: np.ndarray, center: np.ndarray, scene) -> np.ndarray:
+    """Which faces of a convex body are not on its far side; the eye is not so near that perspective turns more."""
+    azimuth, elevation = np.radians([scene.azim, scene.elev])
+    to_eye = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
+    across = np.cross(faces[:, 2] - faces[:, 0], faces[:, 3] - faces[:, 1])
+    outward = np.sign(np.einsum("ij,ij->i", across, faces.mean(axis=1) - center))
+    return outward * (across @ to_eye) > BEHIND * np.linalg.norm(across, axis=1)
 
 
 def _title(dataset: xr.Dataset) -> str:
