@@ -135,3 +135,10 @@ def test_a_copy_of_parts_as_an_array_can_be_written_to():
     rows = np.array(parts)
     rows[0] = 5.0
     assert rows[0, 0] == 5.0 and float(parts.along[0]) == 0.0
+
+
+def test_parts_can_be_gone_through_and_come_to_an_end():
+    place = Place(along=jnp.asarray(1.0), height=jnp.array([2.0, 3.0]))
+    assert [float(number) for number, _ in zip(place, range(10), strict=False)] == [1.0, 2.0, 3.0]
+    first, *_ = Place(along=np.asarray(1.0), height=np.array([2.0, 3.0]))
+    assert first == 1.0

@@ -96,6 +96,28 @@ def test_files_that_are_no_reference_cases_are_refused(tmp_path, content, words)
     assert words in str(caught.value)
 
 
+MOTION = {
+    "group": "trajectory", "g": 9.81, "m": [2.0], "mu": [0.0], "rods": [], "friction_law": "abs", "model": "full",
+    "q0": [0.0, 0.0], "accuracy": {"stated_abs": 1e-12},
+}  # fmt: skip
+
+
+def test_a_motion_may_be_known_at_its_lift_off_or_its_start_alone(tmp_path):
+    dome = {"kind": "dome", "formula": "sqrt(R**2 - x**2 - y**2) - R", "params": {"R": 1.0}}
+    # Half of sqrt(g R): cos(theta) = (2 + 1/4) / 3 where the mass leaves.
+    speed, cosine = 0.5 * math.sqrt(9.81), 0.75
+    angles, weights = np.polynomial.legendre.leggauss(40)
+    angles = 0.5 * math.acos(cosine) * (angles + 1.0)
+    time = 0.5 * math.acos(cosine) * weights @ (1.0 / np.sqrt(speed**2 + 2 * 9.81 * (1.0 - np.cos(angles))))
+    leaves = {"t_liftoff": float(time), "x_liftoff": math.sin(math.acos(cosine))}
+    start = {"t": 0.0, "pos": [[0.0, 0.0, 0.0]], "vel": [[speed, 0.0, 0.0]], "N": [2.0 * 9.81 * 0.75]}
+    known = ({"exact": leaves}, {"samples": [start]})
+    cases = [{**MOTION, "id": str(i), "surface": dome, "v0": [speed, 0.0], **more} for i, more in enumerate(known)]
+    results = list(validation.run(validation.read([write(tmp_path / "a.json", cases)])))
+    assert [check for result in results for check in result.checks if not check.ok] == []
+    assert any("lift-off" in check.what for check in results[0].checks)
+
+
 def test_a_surface_without_a_class_comes_from_its_formula():
     from saltus.validation import sliding
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
@@ -66,6 +67,10 @@ class Parts(eqx.Module):
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __iter__(self) -> Iterator[Array]:
+        # By `__getitem__` alone Python would never end: JAX takes the last number for all that are beyond it.
+        return iter(as_array(self))
 
     def __add__(self, other: Any) -> Array:
         return as_array(self) + as_array(other)

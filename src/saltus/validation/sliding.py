@@ -23,6 +23,7 @@ from saltus.validation.check import Check, difference, fact
 MOTION = 1e-10
 INSTANT = 1e-12
 STEP = 1e-13
+MOMENT = 1e-6  # how long a motion is followed of which only the start is known [s]
 GRAVITY = 9.81  # of cases that do not say
 
 # Kind of surface in a reference file: our class, and the parameters in the order of its arguments.
@@ -91,7 +92,7 @@ _SAMPLED = {
 def trajectory(case: Case) -> list[Check]:
     """Positions, velocities, forces and energies at given times, and what else the case knows exactly."""
     samples = case.get("samples", [])
-    until = max([_last_time(case), *(sample["t"] for sample in samples)])
+    until = max([_last_time(case), *(sample["t"] for sample in samples)]) or MOMENT  # all that is known is of the start
     run = motion(case, until)
     checks = [fact(f"runs to t = {until:g} ({run.outcome.name})", float(run.end.t) >= until)]
     if not checks[0].ok:
@@ -105,7 +106,7 @@ def trajectory(case: Case) -> list[Check]:
 def _last_time(case: Case) -> float:
     exact = case.get("exact", {})
     times = [event["t"] for event in case.get("events", [])]
-    times += [exact[key] for key in ("t_stop",) if key in exact]
+    times += [exact[key] for key in ("t_stop", "t_liftoff") if key in exact]
     times += list(exact.get("h_sign_change_times", []))
     return max(times, default=0.0) * (1 + 1e-6) + (1e-6 if times else 0.0)
 
