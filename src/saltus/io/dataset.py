@@ -61,7 +61,7 @@ def to_dataset(
     )
     variables.update(event_table(system, trajectory.events, _sizes(variables)))
     variables.update(ground.ground_variables(system, variables))
-    variables.update(stone_path.path_variables(system, trajectory))
+    variables.update(stone_path.as_variables(stone_path.path_of(system, trajectory, observe)))
     coordinates: dict[str, tuple] = {"time": ("time", times, {"units": "s", "long_name": "time"})}
     sizes = _sizes(variables)
     coordinates.update({name: (name, labels) for name, labels in system.coordinates().items() if name in sizes})

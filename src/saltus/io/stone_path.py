@@ -18,6 +18,8 @@ import xarray as xr
 if TYPE_CHECKING:
     from saltus.hybrid import AbstractTrajectory, HybridSystem, State
 
+    Observe = Callable[[HybridSystem, State], dict[str, np.ndarray]]
+
 LOOKS = 3  # in each piece: at its ends and in the middle
 TURN = 0.25  # from one look to the next at most [rad]
 CELLS = 0.5  # pixels that a stone goes from one look to the next at most
@@ -91,11 +93,15 @@ def shown(times: np.ndarray, seen: Mapping[str, np.ndarray]) -> dict[str, np.nda
     return {name: np.reshape(value, (-1, LOOKS, *np.shape(value)[1:])) for name, value in named.items()}
 
 
-def path_of(system: HybridSystem, trajectory: AbstractTrajectory) -> dict[str, np.ndarray]:
-    """The path of a run, by the names of `VARIABLES`; empty for what is no stone over a terrain."""
-    import jax
+def path_of(system: HybridSystem, trajectory: AbstractTrajectory, observe: Observe) -> dict[str, np.ndarray]:
+    """The path of a run, by the names of `VARIABLES`; empty for what is no stone over a terrain.
 
-    from saltus.io.dataset import observe
+    Args:
+        system: What moved.
+        trajectory: How it moved.
+        observe: `io.dataset.observe`.
+    """
+    import jax
 
     cell = cell_of(system)
     if cell is None:
@@ -111,7 +117,7 @@ def path_of(system: HybridSystem, trajectory: AbstractTrajectory) -> dict[str, n
     inside = ~(begins | ends)
     # A look at the end of a step sees the state before a jump, one at its beginning that after it.
     step = np.broadcast_to(which[:, None], times.shape)
-    at_knots, between = observe(system, knots), _look(system, trajectory, times[inside])
+    at_knots, between = observe(system, knots), _look(system, trajectory, times[inside], observe)
     seen = {}
     for name in SEEN:
         values = at_knots[name][np.where(begins, step, step + ends)]
@@ -121,24 +127,20 @@ def path_of(system: HybridSystem, trajectory: AbstractTrajectory) -> dict[str, n
     return shown(times.ravel(), seen)
 
 
-def _look(system: HybridSystem, trajectory: AbstractTrajectory, times: np.ndarray) -> dict[str, np.ndarray]:
+def _look(system: HybridSystem, trajectory: AbstractTrajectory, times: np.ndarray, observe: Observe):
     """What the run shows at these times, some at once: for more another program would be compiled."""
-    from saltus.io.dataset import observe
-
     blocks = [times[k : k + AT_ONCE] for k in range(0, len(times), AT_ONCE)]
     parts = [observe(system, trajectory.states(block)) for block in blocks]
     return {name: np.concatenate([part[name] for part in parts]) for name in SEEN if parts}
 
 
-def path_variables(system: HybridSystem, trajectory: AbstractTrajectory) -> dict[str, xr.Variable]:
-    """The path of a run as variables of its dataset."""
-    return {name: variable(name, values) for name, values in path_of(system, trajectory).items()}
-
-
-def variable(name: str, values: np.ndarray) -> xr.Variable:
-    """Values of a path with their dimensions and units."""
-    dims, units, phrase = VARIABLES[name]
-    return xr.Variable(dims, values, {"units": units, "long_name": phrase})
+def as_variables(path: Mapping[str, np.ndarray]) -> dict[str, xr.Variable]:
+    """A path as variables of a dataset, with dimensions and units."""
+    about = {name: VARIABLES[name] for name in path}
+    return {
+        name: xr.Variable(dims, path[name], {"units": units, "long_name": phrase})
+        for name, (dims, units, phrase) in about.items()
+    }
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,6 +20,7 @@ from saltus.ensembles.errors import WriteError
 from saltus.ensembles.store.layout import consolidate, zarr_package
 from saltus.errors import ScenarioError
 from saltus.io import stone_path
+from saltus.io.dataset import observe
 from saltus.io.files import atomic_write
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def write_series(work: ScenarioWork, store: Store, count: int, tell: Callable[[i
                 run = _run(work, sample_values(values, sample))
                 if run is not None:
                     _put(group, run, sample, count, times)
-                    paths.put({sample: stone_path.path_of(run.system, run.trajectory)})
+                    paths.put({sample: stone_path.path_of(run.system, run.trajectory, observe)})
                 if tell is not None:
                     tell(sample + 1)
         _settle(store)
@@ -154,8 +155,6 @@ def _run(work: ScenarioWork, values: dict[str, Any]) -> Run | None:
 
 def _put(group: Any, run: Run, sample: int, count: int, times: np.ndarray) -> None:
     """The quantities of a run as one row of each variable."""
-    from saltus.io.dataset import observe
-
     last = float(run.end.t)
     inside = times <= last * (1 + 2 * HAIR)
     inside[np.searchsorted(times, last) : np.searchsorted(times, last) + 1] = True  # where it has come to, once
