@@ -126,3 +126,14 @@ def test_a_system_says_how_near_looks_must_be_for_one_run_and_for_many():
     settings = batch.BatchSettings(steppers.stepper("dopri8"), control, lambda *_: jnp.zeros(0), 100, 10_000)
     together = batch.run(Runner(jnp.asarray(walls)), Runner(None), starts, 100.0, settings)
     assert together.state.t == pytest.approx(wanted, rel=1e-12)
+
+
+def test_a_body_that_was_seen_inside_the_ground_is_told():
+    """A ridge a hundred times narrower than the body may be overlooked, but not without a word."""
+    text = RIDGE.format(width=0.004, speed=60.0, rise=9.81 * 0.5 / 2, until=2.0).replace("radius = 0.1", "radius = 0.5")
+    run = loads(text).simulate()
+    dataset = run.to_dataset(times=2001)
+    assert float(dataset["gap"].min()) < -1.0
+    assert dataset.attrs["outcome"] == "overlap" and "inside the ground" in dataset.attrs["outcome_message"]
+    wide = loads(RIDGE.format(width=1.0, speed=60.0, rise=9.81 * 0.5 / 2, until=2.0)).simulate()
+    assert wide.to_dataset(times=2001).attrs["outcome"] == "finished"

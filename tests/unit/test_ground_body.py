@@ -226,3 +226,19 @@ def test_the_dataset_of_a_run_tells_the_forces_and_draws():
     from saltus import views
 
     assert views.figure(data).axes
+
+
+@pytest.mark.parametrize("method", ["kvaerno5", "kvaerno3"])
+def test_implicit_methods_are_refused_at_once(method, capsys):
+    """They went on for minutes in ever shorter steps, and the kinetic energy was no number."""
+    from saltus.cli.app import call
+    from saltus.engines import EventDriven
+
+    assert call(["run", "euler-disk", "--set", f"solve.method={method}"]) == 2
+    told = capsys.readouterr().err
+    assert method in told and "dopri8" in told and told.count("\n") == 1
+    ball = BodyOnGround(Plane(0.0, 0.0), Solid(Ball(0.1), mass=1.0), Coulomb(0.3), Stronge(0.5, 0.3))
+    start = ball.start([0.0, 0.0], height=1.0)
+    for options in ({"method": method}, {"engine": EventDriven(method=method)}):
+        with pytest.raises(ValueError, match="cannot run a BodyOnGround"):
+            sl.simulate(ball, start, 1.0, **options)

@@ -92,7 +92,7 @@ def _write_maps(runs: list[Path], out: Path, plot: Path | None) -> dict[str, Any
             hazard = Hazard(terrain.grid)
         hazard.add_run(dataset)
         tells_of_breaks |= "event_name" in dataset
-    if hazard is None or terrain is None:
+    if hazard is None or terrain is None or hazard.runs == 0:
         raise ScenarioError(f"No run of {str(runs[0])!r} over time could be built, so there is nothing to map.")
     write_hazard(out, hazard)
     if plot is not None:
@@ -104,11 +104,13 @@ def _write_maps(runs: list[Path], out: Path, plot: Path | None) -> dict[str, Any
         "runs": hazard.runs,
         "pixels_passed": int((maps["passage_probability"] > 0).sum()),
         "largest_speed": float(np.nanmax(maps["largest_speed"])),
+        "samples_failed": hazard.failed,
         "masses_stopped": float(hazard.stopped.sum()),
         "masses_left": hazard.left,
         "masses_moving": hazard.moving,
         "runs_cut_off": dict(hazard.cut_off),
         "incomplete": hazard.incomplete(),
+        "interpolated": hazard.interpolated(),
         "rods_broken": float(hazard.breaks.sum()) if tells_of_breaks else None,
         "files": [str(path) for path in (out, plot) if path is not None],
     }
@@ -122,6 +124,7 @@ def _rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("passed", f"{facts['pixels_passed']} pixels"),
         ("largest speed", f"{facts['largest_speed']:.4g} m/s"),
         ("stopped", f"{facts['masses_stopped']:.0f} masses"),
+        *stones.lacking(facts, "masses"),
         ("broken", "not known: series keep no events" if broken is None else f"{broken:.0f} rods"),
         *(("written", name) for name in facts["files"]),
     ]
@@ -135,6 +138,8 @@ def _tell(facts: dict[str, Any], rows: list[tuple[str, str]], json: bool, quiet:
         print_pairs(rows)
     if facts["incomplete"]:
         error(facts["incomplete"] + " The maps show too little of what they would have done.")
+    if facts["interpolated"]:
+        error(facts["interpolated"] + " Store runs again, with more `solve.samples` if they are of masses.")
 
 
 def _over_one(runs: list[Path]) -> Iterator[tuple[Path, xr.Dataset]]:

@@ -45,6 +45,8 @@ def write_maps(
         maps.add_run(dataset)
         if line is not None:
             line.add_run(dataset)
+    if maps.runs == 0:
+        raise ScenarioError("None of the samples could be built, so there is nothing to map.")
     layers = maps.maps()
     write_hazard(files.maps, maps)
     if files.plot is not None:
@@ -57,11 +59,13 @@ def write_maps(
     facts = {
         "runs": maps.runs,
         "pixels_passed": int((layers["passage_probability"] > 0).sum()),
+        "samples_failed": maps.failed,
         "stones_stopped": float(maps.stopped.sum()),
         "stones_left": maps.left,
         "stones_moving": maps.moving,
         "runs_cut_off": dict(maps.cut_off),
         "incomplete": maps.incomplete(),
+        "interpolated": maps.interpolated(),
         **{
             f"largest_{name}": float(np.nanmax(layers[f"{name}_largest"])) for name in ("kinetic_energy", "jump_height")
         },
@@ -77,13 +81,26 @@ def rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("runs", str(facts["runs"])),
         ("passed", f"{facts['pixels_passed']} pixels"),
         ("stopped", f"{facts['stones_stopped']:.0f} stones"),
-        *([("left the map", f"{facts['stones_left']} stones")] if facts["stones_left"] else []),
+        *lacking(facts, "stones"),
         ("largest energy", f"{facts['largest_kinetic_energy']:.4g} J"),
         ("largest height", f"{facts['largest_jump_height']:.3g} m"),
         ("largest speed", f"{facts['largest_speed']:.4g} m/s"),
     ]
     lines += _barrier_rows(facts["barrier"]) if "barrier" in facts else []
     return [*lines, *(("written", name) for name in facts["files"])]
+
+
+def lacking(facts: dict[str, Any], bodies: str) -> list[tuple[str, str]]:
+    """What maps of such bodies lack as lines for people, none where there is nothing."""
+    cut_off = facts["runs_cut_off"]
+    why = ", ".join(f"{count} {name}" for name, count in cut_off.items())
+    lines = [
+        ("failed", facts["samples_failed"], "samples that could not be built"),
+        ("cut off", sum(cut_off.values()), f"runs ({why})"),
+        ("left the map", facts[f"{bodies}_left"], bodies),
+        ("still moving", facts[f"{bodies}_moving"], bodies),
+    ]
+    return [(label, f"{count} {words}") for label, count, words in lines if count]
 
 
 def _barrier_rows(net: dict[str, Any]) -> list[tuple[str, str]]:

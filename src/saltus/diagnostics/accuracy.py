@@ -53,6 +53,8 @@ def accuracy_measures(observed: Mapping[str, np.ndarray]) -> dict[str, np.ndarra
 def assess(outcome: Outcome, observed: Mapping[str, np.ndarray], promise: Promise) -> Outcome:
     """The outcome of a run as its balance has it: `inaccurate` or `not_finite` in place of a success that is none.
 
+    Of a body on the ground that was seen inside it: `overlap`.
+
     A run that ended otherwise keeps its outcome, with the same words added. A system that does not know its
     kinetic, potential and dissipated energy is taken at its word.
 
@@ -64,8 +66,25 @@ def assess(outcome: Outcome, observed: Mapping[str, np.ndarray], promise: Promis
     values = accuracy_measures(observed)
     name, fault = _fault(values, promise)
     if fault is None:
+        name, fault = _sunk(observed, promise)
+    if fault is None:
         return outcome
     return Outcome(name if outcome.ok else outcome.name, f"{outcome.message} {fault}")
+
+
+def _sunk(observed: Mapping[str, np.ndarray], promise: Promise) -> tuple[str, str | None]:
+    """What is wrong with a body that was seen inside its ground, deeper than errors of this size can bring it."""
+    if not {"gap", "jump_height", "contact_point", "position"} <= observed.keys():
+        return "", None
+    size = np.linalg.norm(observed["contact_point"] - observed["position"], axis=-1)
+    near = size[(observed["jump_height"] == 0.0) & np.isfinite(size)]
+    depth = -np.nanmin(observed["gap"], initial=0.0)
+    if not near.size or not depth > min(promise.relative, COARSEST) * near.max():
+        return "", None
+    return "overlap", (
+        f"But the body was seen {depth:.2g} m inside the ground, so that it has missed a landing. The ground has "
+        "features much narrower than the body: make them wider, or the body smaller."
+    )
 
 
 def _fault(values: dict[str, np.ndarray], promise: Promise) -> tuple[str, str | None]:

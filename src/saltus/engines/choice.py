@@ -78,6 +78,8 @@ def check_fit(engine: Engine, system: Any, options: Options) -> None:
             f"{name} runs systems of the contract {engine.contract.__name__}, and {type(system).__name__} is none. "
             "Leave `engine` out, and the one that fits is taken."
         )
+    if isinstance(system, AbstractSystem):
+        _refuse_implicit(system, getattr(engine, "method", ""))
     if options.names_of_changes():
         raise ValueError(f"`{options.names_of_changes()[0]}` belongs to the engine. Give it there, as in {name}(...).")
 
@@ -109,11 +111,23 @@ def _for_flow(system: AbstractSystem, options: Options) -> EventDriven | FixedSt
     from saltus.engines.steppers import is_fixed
 
     method = options.method or system.method
+    _refuse_implicit(system, method)
     if is_fixed(method) and options.step is None:
         raise ValueError(f"Method {method!r} needs `step`, the constant time step in seconds, such as 0.01.")
     if options.step is not None:
         return FixedStep(step=options.step, method=method, **options.limits())
     return EventDriven(method=method, rtol=options.rtol, atol=options.atol, **options.limits())
+
+
+def _refuse_implicit(system: AbstractSystem, method: str) -> None:
+    """Refuse an implicit method for a system that has no derivatives for it."""
+    from saltus.engines.steppers import IMPLICIT
+
+    if system.explicit_only and method in IMPLICIT:
+        raise ValueError(
+            f"Method {method!r} cannot run a {type(system).__name__}: implicit steps need derivatives of its rate, "
+            "which leave out those of slow slip. Take an explicit one, such as 'dopri8'."
+        )
 
 
 def _for_own_steps(system: AbstractSteppedSystem, options: Options) -> Engine:

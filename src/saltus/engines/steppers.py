@@ -16,9 +16,9 @@ from saltus import checks
 from saltus.engines.tableaus import TABLEAUS
 from saltus.numerics.runge_kutta import RK4, ExplicitStepper, Flat, Scalar, Step
 
-_IMPLICIT = ("kvaerno5", "kvaerno3")
+IMPLICIT = ("kvaerno5", "kvaerno3")
 _FIXED = ("rk4",)
-METHODS = (*TABLEAUS, *_IMPLICIT, *_FIXED)
+METHODS = (*TABLEAUS, *IMPLICIT, *_FIXED)
 
 
 class ImplicitStepper(eqx.Module):
@@ -45,7 +45,7 @@ def stepper(method: str, rtol: float = 1e-10) -> ExplicitStepper | ImplicitStepp
     checks.one_of("method", method, METHODS)
     if method == "rk4":
         return RK4
-    if method in _IMPLICIT:
+    if method in IMPLICIT:
         return _implicit(method, rtol)
     return _explicit(method)
 

@@ -36,7 +36,7 @@ OUTCOMES = {
     "several_contacts": False,  # a body would touch its ground in more than one place
     "jammed": False,
     "paradox": False,
-    "overlap": False,  # two bodies were found in each other
+    "overlap": False,  # two bodies were found in each other, or one in its ground
     "not_finite": False,
     "inaccurate": False,  # it got there, but its energy balance is worse than its tolerances promise
 }

@@ -104,6 +104,11 @@ class AbstractSystem(HybridSystem):
         return "dopri8"
 
     @property
+    def explicit_only(self) -> bool:
+        """Whether implicit methods cannot run it: Newton's iteration needs derivatives of the rate, all of them."""
+        return False
+
+    @property
     def eventful(self) -> bool:
         """Whether runs have events by the hundred, whose search is worth optimised code from the first on."""
         return False

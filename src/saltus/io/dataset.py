@@ -19,7 +19,7 @@ import numpy as np
 import xarray as xr
 
 from saltus.errors import ScenarioError
-from saltus.io import ground
+from saltus.io import ground, stone_path
 from saltus.io.events import event_table
 from saltus.io.files import atomic_write, check_suffix, check_writable
 
@@ -39,7 +39,8 @@ def to_dataset(
 
     The time of a jump appears twice, with the values before and after; a sample at that very time gives
     way to them. `jump_side` tells the rows apart: 0 for a sample, -1 before and 1 after a jump. The surface of
-    the system, where it has one, is kept as points around the motion (`ground_x`, `ground_y`, `ground_height`).
+    the system, where it has one, is kept as points around the motion (`ground_x`, `ground_y`, `ground_height`). The
+    path of a stone over a terrain is kept closely whatever the `times` (`path_position`, ...): maps are made of it.
 
     Args:
         system: Names the quantities (`quantities`, `observe`, `coordinates`).
@@ -60,6 +61,7 @@ def to_dataset(
     )
     variables.update(event_table(system, trajectory.events, _sizes(variables)))
     variables.update(ground.ground_variables(system, variables))
+    variables.update(stone_path.as_variables(stone_path.path_of(system, trajectory, observe)))
     coordinates: dict[str, tuple] = {"time": ("time", times, {"units": "s", "long_name": "time"})}
     sizes = _sizes(variables)
     coordinates.update({name: (name, labels) for name, labels in system.coordinates().items() if name in sizes})

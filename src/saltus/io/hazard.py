@@ -42,7 +42,19 @@ class RunMaps:
         self.runs = 0
         self.left = self.moving = 0  # bodies that left the map, and that still moved at the end of their run
         self.cut_off: collections.Counter[str] = collections.Counter()  # runs that ended too early, by outcome
+        self.failed = 0  # samples of ensembles that could not be built
+        self.sampled, self.apart = 0, 0.0  # runs known at their samples only, and how far those are apart at most
         self._made: tuple[int, dict[str, np.ndarray]] | None = None  # of how many runs maps were made, and these
+
+    def add_run(self, dataset: xr.Dataset) -> None:
+        """Add a run from its dataset; one without times is a sample of an ensemble that could not be built."""
+        if dataset.sizes["time"] == 0:
+            self.failed += 1
+        else:
+            self._add_run(dataset)
+
+    def _add_run(self, dataset: xr.Dataset) -> None:
+        raise NotImplementedError
 
     def count_run(self, outcome: str, left: int, moving: int) -> None:
         """Count a run that ended with this outcome, with so many bodies off the map and still moving."""
@@ -56,11 +68,29 @@ class RunMaps:
         """Count the runs of others as well."""
         self.runs, self.left, self.moving = self.runs + other.runs, self.left + other.left, self.moving + other.moving
         self.cut_off += other.cut_off
+        self.failed, self.sampled = self.failed + other.failed, self.sampled + other.sampled
+        self.apart = max(self.apart, other.apart)
+
+    def count_sampled(self, apart: float) -> None:
+        """Count a run that is known at its samples only, so far apart at most [m]."""
+        self.sampled += 1
+        self.apart = max(self.apart, apart)
+
+    def interpolated(self) -> str:
+        """Of how many runs the maps know the samples only, in a sentence; "" if they follow every run itself."""
+        if not self.sampled:
+            return ""
+        return (
+            f"Interpolated: {self.sampled} of {self.runs} runs {'is' if self.sampled == 1 else 'are'} known at samples "
+            f"only, up to {self.apart:.3g} m apart; what lies between may be larger."
+        )
 
     def incomplete(self) -> str:
         """What the maps lack, in a sentence; "" if every body of every run came to rest on the map."""
         one, many = self.body
         missing = []
+        if self.failed:
+            missing.append(f"{self.failed} of {self.runs + self.failed} samples could not be built")
         if self.cut_off:
             names = ", ".join(self.cut_off)
             missing.append(f"{self.cut_off.total()} of {self.runs} runs were cut off ({names})")
@@ -140,11 +170,14 @@ class Hazard(RunMaps):
             self._count(self.breaks, break_points)
             self._count(self.force, break_points, np.abs(np.asarray(break_forces, float)))
 
-    def add_run(self, dataset: xr.Dataset) -> None:
+    def _add_run(self, dataset: xr.Dataset) -> None:
         """Add a run of masses on a surface from its dataset; masses that stick at its end have stopped there."""
         names = str(dataset.attrs["mode_names"]).split(", ")
         position, velocity = dataset["position"].values, dataset["velocity"].values
         last = dataset["mode"].values[-1]
+        apart = np.nanmax(np.linalg.norm(np.diff(position[..., :2], axis=0), axis=-1), initial=0.0)
+        if apart > min(self.grid.dx, self.grid.dy):
+            self.count_sampled(float(apart))
         still, gone = last == names.index("stick"), last == (names.index("gone") if "gone" in names else -1)
         points, forces = None, None
         if "event_rod_force" in dataset and "event_point" in dataset:
@@ -251,8 +284,15 @@ def write_raster(
 def write_hazard(path: str | os.PathLike, hazard: RunMaps) -> None:
     """Write the maps of masses or stones as the bands of a GeoTIFF on the terrain's own pixels.
 
-    Its tags say of how many runs they are (`runs`), and what they lack (`incomplete`).
+    Its tags say of how many runs they are (`runs`), how many samples could not be built (`failed`), how many runs were
+    cut off (`cut_off`), how many bodies left the map (`left`) or still moved at the end (`moving`); the same in a
+    sentence (`incomplete`), and whether some runs are known at their samples only (`interpolated`).
     """
     units = {name: units for name, (units, _) in hazard.shown.items()}
-    tags = {"runs": str(hazard.runs), "incomplete": hazard.incomplete()}
+    numbers = {
+        "runs": hazard.runs, "failed": hazard.failed, "cut_off": hazard.cut_off.total(), "left": hazard.left,
+        "moving": hazard.moving,
+    }  # fmt: skip
+    tags = {name: str(number) for name, number in numbers.items()}
+    tags |= {"incomplete": hazard.incomplete(), "interpolated": hazard.interpolated()}
     write_raster(path, hazard.maps(), hazard.grid, units, tags=tags)

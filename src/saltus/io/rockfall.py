@@ -21,6 +21,7 @@ from saltus.hybrid.outcome import OUTCOMES
 from saltus.io import geojson, release
 from saltus.io.files import atomic_write
 from saltus.io.hazard import STRIDE, RunMaps
+from saltus.io.stone_path import StonePath
 from saltus.surfaces.grid import Grid
 
 PERCENTILE = 95.0
@@ -59,16 +60,17 @@ class RockfallMaps(RunMaps):
         self._pixels: list[np.ndarray] = []
         self._values: list[np.ndarray] = []
 
-    def add_run(self, dataset: xr.Dataset) -> None:
-        """Add a run of a stone from its dataset."""
-        path = _path(dataset)
+    def _add_run(self, dataset: xr.Dataset) -> None:
+        path = StonePath.of(dataset)
+        if not path.close and path.widest() > 0.0:
+            self.count_sampled(path.widest())
         names, outcome = str(dataset.attrs["mode_names"]).split(", "), str(dataset.attrs.get("outcome", "finished"))
         rests = int(dataset["mode"].values[-1]) == names.index("rest")
         if outcome == "left_domain":
             self.count_run("finished", left=1, moving=0)
         else:
             self.count_run(outcome, left=0, moving=int(OUTCOMES.get(outcome, True) and not rests))
-        dense = _dense(path, np.array([self.grid.dx, self.grid.dy]))
+        dense = path.at(*path.along(STRIDE * min(self.grid.dx, self.grid.dy)))
         row, column, there = self.grid.pixels(dense[:, 0], dense[:, 1])
         flat = (row * self.grid.shape[1] + column)[there]
         pixels, which = np.unique(flat, return_inverse=True)
@@ -77,7 +79,7 @@ class RockfallMaps(RunMaps):
         self._pixels.append(pixels)
         self._values.append(largest)
         if rests:
-            row, column, inside = self.grid.pixels(*path[-1:, :2].T)
+            row, column, inside = self.grid.pixels(*dataset["position"].values[-1:, :2].T)
             self.stopped[row[inside], column[inside]] += 1.0
 
     def _layers(self) -> dict[str, np.ndarray]:
@@ -99,23 +101,6 @@ class RockfallMaps(RunMaps):
 
 def _percentile(values: np.ndarray) -> float:
     return float(np.percentile(values, PERCENTILE))
-
-
-def _path(dataset: xr.Dataset) -> np.ndarray:
-    """x, y and what is kept, over time."""
-    speed = np.linalg.norm(dataset["velocity"].values, axis=-1)
-    columns = [dataset["kinetic_energy"].values, dataset["jump_height"].values, speed]
-    return np.column_stack([dataset["position"].values[:, :2], *columns])
-
-
-def _dense(path: np.ndarray, pixel: np.ndarray) -> np.ndarray:
-    """The path with so many points between that no pixel is jumped over."""
-    steps = np.linalg.norm(np.diff(path[:, :2], axis=0) / pixel, axis=1)
-    count = np.maximum(np.ceil(steps / STRIDE).astype(int), 1)
-    which = np.repeat(np.arange(len(count)), count)
-    part = (np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count) + 1) / count[which]
-    between = path[which] + part[:, None] * np.diff(path, axis=0)[which]
-    return np.concatenate([path[:1], between])
 
 
 @dataclasses.dataclass
@@ -142,17 +127,22 @@ class Barrier:
         self.along: list[float] = []
 
     def add_run(self, dataset: xr.Dataset) -> None:
-        """Add a run of a stone from its dataset."""
+        """Add a run of a stone from its dataset; one without times is a sample that could not be built."""
+        if dataset.sizes["time"] == 0:
+            return
         self.runs += 1
-        path = _path(dataset)
+        path = StonePath.of(dataset)
+        piece, share = path.along()
+        rows = path.at(piece, share)
         pieces = [piece for line in self.lines for piece in itertools.pairwise(line)]
-        found = [_first_crossing(path, a, b) for a, b in pieces]
+        found = [_first_crossing(rows, a, b) for a, b in pieces]
         hits = [(moment, number) for number, moment in enumerate(found) if moment is not None]
         if not hits:
             return
         first, number = min(hits)
         k = int(first)
-        here = path[k] + (first - k) * (path[k + 1] - path[k])
+        part = share[k] + (first - k) * (share[k + 1] - share[k]) if piece[k] == piece[k + 1] else 1.0
+        (here,) = path.at(piece[[k]], np.array([part]))
         before = sum(np.linalg.norm(b - a) for a, b in pieces[:number])  # lines are counted one after the other
         self.crossings.append(here)
         self.along.append(float(before + np.linalg.norm(here[:2] - pieces[number][0])))

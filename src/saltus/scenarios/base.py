@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from saltus.simulation import Run
 
 # The methods of `engines.steppers`, which cannot be asked without importing JAX.
-ADAPTIVE_METHODS = ("dopri8", "dopri5", "tsit5", "bosh3", "kvaerno5", "kvaerno3")
+IMPLICIT_METHODS = ("kvaerno5", "kvaerno3")
+ADAPTIVE_METHODS = ("dopri8", "dopri5", "tsit5", "bosh3", *IMPLICIT_METHODS)
 FIXED_METHODS = ("rk4",)
 
 Positive = Annotated[float, pydantic.Field(gt=0)]

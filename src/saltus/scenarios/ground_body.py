@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import pydantic
 
-from saltus.scenarios.base import EndTime, Model, Nonnegative, Pair, Positive, Scenario, Solve, Triple
+from saltus.scenarios.base import IMPLICIT_METHODS, EndTime, Model, Nonnegative, Pair, Positive, Scenario, Solve, Triple
 from saltus.scenarios.bodies import Quadruple, ShapeTable
 from saltus.scenarios.contact_law import ContactLawModel
 from saltus.scenarios.surfaces import AnySurface
@@ -219,6 +219,15 @@ class GroundSolve(Solve):
         if isinstance(value, int | float) and not value > 0:
             raise ValueError(f'`solve.until` must be > 0, or "rest", got {value}.')
         return value
+
+    @pydantic.model_validator(mode="after")
+    def _explicit(self) -> Self:
+        if self.method in IMPLICIT_METHODS:
+            raise ValueError(
+                f"`solve.method` {self.method!r} cannot run a body on the ground: implicit steps need derivatives of "
+                "its rate, which leave out those of slow slip. Take an explicit one, such as 'dopri8'."
+            )
+        return self
 
 
 class GroundBodyScenario(Scenario):

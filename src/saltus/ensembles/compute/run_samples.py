@@ -5,6 +5,7 @@ What a sample gives depends on its numbers alone, not on the others of its chunk
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -63,13 +64,23 @@ def run(scenario: Scenario, values: Values, progress: Progress | None = None) ->
     return kept
 
 
-def over_time(scenario: Scenario, values: Values, times: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray] | None:
-    """What the samples with these values show at rising times, in the very runs of `run`.
+@dataclasses.dataclass(frozen=True)
+class OverTime:
+    """What samples show over time.
 
-    Returns:
-        Quantities by name, with the samples and the times as first axes, and which samples must be run alone; None
-        where all must.
+    Args:
+        shown: Quantities by name, with the samples and the times as first axes.
+        alone: Which samples must be run alone: what is shown of those does not count.
+        paths: Of stones over a terrain the path of each of the others by its number (`io.stone_path`).
     """
+
+    shown: dict[str, np.ndarray]
+    alone: np.ndarray
+    paths: dict[int, dict[str, np.ndarray]]
+
+
+def over_time(scenario: Scenario, values: Values, times: np.ndarray) -> OverTime | None:
+    """What samples with these values show at rising times, in the very runs of `run`; None if all must run alone."""
     return _work(scenario).over_time(building.in_radians(scenario, values), times)
 
 
@@ -197,10 +208,11 @@ class _Work:
         steps = [most_steps(end, options.max_steps or MAX_STEPS) for end in until]
         return options.max_events, np.array(steps)
 
-    def over_time(self, values: Values, times: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray] | None:
+    def over_time(self, values: Values, times: np.ndarray) -> OverTime | None:
         """See `over_time` of the module."""
         from saltus.engines import batch
-        from saltus.engines.batch_times import Moments
+        from saltus.engines.batch_times import Moments, Ways
+        from saltus.io import stone_path
 
         builder = self._builder(self.scenario, {}, tuple(values))
         if builder is None or any(column.dtype.kind != "f" for column in values.values()):
@@ -212,10 +224,16 @@ class _Work:
             return None
         good = building.valid(self.scenario, values) & stack.good[:count]
         moments = Moments(stack.varying, stack.shared, settings, times, stack.start)
+        cell, ways, record = stone_path.cell_of(self.system), None, moments.record
+        if cell is not None:
+            when = stone_path.when_to_look(cell)
+            ways = Ways(stack.varying, stack.shared, settings, stone_path.SEEN, when)
+            record = _both(moments.record, ways.record)
         kept = {name: np.zeros((count, *one.shape), one.dtype) for name, one in self.columns.items()}
         until = self._fill(building.end_times(self.scenario, values))
-        left = self._run(self.scenario, stack, good, until, np.arange(count), kept, lambda done: None, moments.record)
-        return {name: shown[:count] for name, shown in moments.quantities().items()}, left | ~good
+        left = self._run(self.scenario, stack, good, until, np.arange(count), kept, lambda done: None, record)
+        shown = {name: column[:count] for name, column in moments.quantities().items()}
+        return OverTime(shown, left | ~good, {} if ways is None else _paths(ways.looks(), left | ~good))
 
     # ---- alone --------------------------------------------------------------------------------
 
@@ -244,6 +262,31 @@ class _Work:
         for name, column in self.columns.items():
             kept[name][row] = _nothing(column.dtype)
         kept["outcome"][row] = OUTCOME_NAMES.index(FAILED)
+
+
+def _both(*records):
+    """One function to call after steps in the place of two."""
+
+    def record(*given):
+        for one in records:
+            one(*given)
+
+    return record
+
+
+def _paths(looks, alone: np.ndarray) -> dict[int, dict[str, np.ndarray]]:
+    """The paths of the samples that need not run alone, from the looks at all."""
+    from saltus.io import stone_path
+
+    if looks is None:
+        return {}
+    rows, times, seen = looks
+    whole = stone_path.shown(times, seen)
+    ends = np.searchsorted(rows[:: stone_path.LOOKS], np.arange(len(alone) + 1))
+    return {
+        int(sample): {name: values[ends[sample] : ends[sample + 1]] for name, values in whole.items()}
+        for sample in np.flatnonzero(~alone)
+    }
 
 
 def _nothing(dtype: np.dtype) -> float | int:

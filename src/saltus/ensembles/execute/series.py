@@ -19,6 +19,8 @@ from saltus.ensembles.compute.task import ScenarioWork, on_device
 from saltus.ensembles.errors import WriteError
 from saltus.ensembles.store.layout import consolidate, zarr_package
 from saltus.errors import ScenarioError
+from saltus.io import stone_path
+from saltus.io.dataset import observe
 from saltus.io.files import atomic_write
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from saltus.hybrid import HybridSystem
     from saltus.simulation import Run
 
-GROUP = "series"
+GROUP, PATH = "series", "path"
+PIECES = 8192  # of paths in a chunk of their variables
 TOGETHER = 256  # samples that run side by side
 HAIR = 1e-9  # share of its time by which a batch may have seen the end of a run earlier or later than a single run does
 
@@ -57,10 +60,12 @@ def write_series(work: ScenarioWork, store: Store, count: int, tell: Callable[[i
         with atomic_write(store.path / f"{GROUP}.zarr") as temporary, on_device(work.device):
             group = zarr_package().create_group(str(temporary), zarr_format=3, attributes={"samples": count})
             _put_axis(group, "time", times, {"units": "s", "long_name": "time"})
-            for sample in _side_by_side(group, work, values, times, tell):
+            paths = Paths(group, count)
+            for sample in _side_by_side(group, work, values, times, tell, paths):
                 run = _run(work, sample_values(values, sample))
                 if run is not None:
                     _put(group, run, sample, count, times)
+                    paths.put({sample: stone_path.path_of(run.system, run.trajectory, observe)})
                 if tell is not None:
                     tell(sample + 1)
         _settle(store)
@@ -76,7 +81,7 @@ def _times(work: ScenarioWork, store: Store, count: int) -> np.ndarray:
     return np.linspace(0.0, last * (1 + HAIR), work.scenario.solve.samples)
 
 
-def _side_by_side(group: Any, work: ScenarioWork, values, times: np.ndarray, tell) -> list[int]:
+def _side_by_side(group: Any, work: ScenarioWork, values, times: np.ndarray, tell, paths: Paths) -> list[int]:
     """Run samples together, where that is possible, and put them down; those that are left to be run alone."""
     from saltus.ensembles.compute import run_samples
 
@@ -89,16 +94,54 @@ def _side_by_side(group: Any, work: ScenarioWork, values, times: np.ndarray, tel
         found = run_samples.over_time(work.scenario, some, times)
         if found is None:
             return list(range(first, count))
-        shown, left = found
-        alone += (first + np.flatnonzero(left)).tolist()
-        for name, rows in shown.items():
+        alone += (first + np.flatnonzero(found.alone)).tolist()
+        for name, rows in found.shown.items():
             if name not in group:
                 _create(group, name, rows[0], system, count, len(times))
-            rows[left] = group[name].fill_value
+            rows[found.alone] = group[name].fill_value
             group[name][first : first + len(rows)] = rows
+        paths.put({first + sample: path for sample, path in found.paths.items()})
         if tell is not None:
             tell(min(first + TOGETHER, count))
     return alone
+
+
+class Paths:
+    """The paths of stones over a terrain, in the group `path` of the series: one after the other, as they come.
+
+    Args:
+        group: The group of the series.
+        count: How many samples it has.
+    """
+
+    def __init__(self, group: Any, count: int):
+        self._series, self._count, self._group = group, count, None
+
+    def put(self, paths: dict[int, dict[str, np.ndarray]]) -> None:
+        """Keep the paths of these samples; of what has none nothing is kept."""
+        paths = {sample: path for sample, path in paths.items() if path}
+        if not paths:
+            return
+        group = self._group = self._group if self._group is not None else self._create()
+        begin = group["path_time"].shape[0]
+        counts = np.array([len(path["path_time"]) for path in paths.values()])
+        for name in stone_path.VARIABLES:
+            group[name].append(np.concatenate([path[name] for path in paths.values()]))
+        ends = begin + np.cumsum(counts)
+        for sample, count, end in zip(paths, counts, ends, strict=True):
+            group["first"][sample], group["count"][sample] = end - count, count
+
+    def _create(self) -> Any:
+        group = self._series.create_group(PATH)
+        _put_axis(group, "first", np.full(self._count, -1), {"long_name": "first piece of the sample's path"}, "sample")
+        _put_axis(group, "count", np.zeros(self._count, int), {"long_name": "pieces of its path"}, "sample")
+        for name, (dims, units, phrase) in stone_path.VARIABLES.items():
+            sizes = (stone_path.LOOKS, 3)[: len(dims) - 1]
+            group.create_array(
+                name, shape=(0, *sizes), chunks=(PIECES, *sizes), dtype=float, fill_value=np.nan,
+                dimension_names=dims, attributes={"units": units, "long_name": phrase},
+            )  # fmt: skip
+        return group
 
 
 def _run(work: ScenarioWork, values: dict[str, Any]) -> Run | None:
@@ -112,8 +155,6 @@ def _run(work: ScenarioWork, values: dict[str, Any]) -> Run | None:
 
 def _put(group: Any, run: Run, sample: int, count: int, times: np.ndarray) -> None:
     """The quantities of a run as one row of each variable."""
-    from saltus.io.dataset import observe
-
     last = float(run.end.t)
     inside = times <= last * (1 + 2 * HAIR)
     inside[np.searchsorted(times, last) : np.searchsorted(times, last) + 1] = True  # where it has come to, once
@@ -143,9 +184,10 @@ def _create(group: Any, name: str, rows: np.ndarray, system: HybridSystem, count
     )
 
 
-def _put_axis(group: Any, name: str, values: np.ndarray, about: dict[str, str]) -> None:
+def _put_axis(group: Any, name: str, values: np.ndarray, about: dict[str, str], dimension: str = "") -> None:
+    dims = (dimension or name,)
     array = group.create_array(
-        name, shape=values.shape, chunks=values.shape, dtype=values.dtype, dimension_names=(name,), attributes=about
+        name, shape=values.shape, chunks=values.shape, dtype=values.dtype, dimension_names=dims, attributes=about
     )
     array[:] = values
 

@@ -267,6 +267,11 @@ class BodyOnGround(AbstractSystem):
         """Flight, and the modes of contact: their forces differ only in what is held."""
         return ((FLIGHT,), (SLIDE, SKID, ROLL)) if self.solid.n_pieces == 1 else ()
 
+    @property
+    def explicit_only(self) -> bool:
+        """Derivatives of slow slip are left out (`mechanics._known_direction`)."""
+        return True
+
     def entwined(self, mode: int | None = None) -> bool:
         """In contact: all ask for the facing points and the forces."""
         return mode != FLIGHT

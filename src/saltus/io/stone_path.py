@@ -1,0 +1,192 @@
+"""The way of a stone over a terrain, as closely as its own run knows it: what maps and barriers are made of.
+
+The samples of a dataset are as many as its user asks for. The path is looked at in every step of the run instead, so
+often that parabolas through three looks follow it: in flight they are exact for the place, the kinetic energy and the
+square of the speed; elsewhere a stone turns by a quarter radian at most from one look to the next, and goes over
+half a pixel.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+if TYPE_CHECKING:
+    from saltus.hybrid import AbstractTrajectory, HybridSystem, State
+
+    Observe = Callable[[HybridSystem, State], dict[str, np.ndarray]]
+
+LOOKS = 3  # in each piece: at its ends and in the middle
+TURN = 0.25  # from one look to the next at most [rad]
+CELLS = 0.5  # pixels that a stone goes from one look to the next at most
+AT_ONCE = 4096  # times at which a run is looked at together
+FINE = 8  # parts of each piece between which a path is straight enough for what is crossed
+SHORT = 1e-8  # part of a run below which a step is none: in the shortest something may have jumped
+
+SEEN = ("position", "velocity", "kinetic_energy", "jump_height")  # quantities of a run that its path is made of
+# Name of each variable of a path: its dimensions, units, and what it is.
+VARIABLES = {
+    "path_time": (("piece", "look"), "s", "times at which the path was looked at, three in each piece"),
+    "path_position": (("piece", "look", "axis"), "m", "position of the centre of mass there"),
+    "path_kinetic_energy": (("piece", "look"), "J", "kinetic energy there"),
+    "path_jump_height": (("piece", "look"), "m", "height of the lowest point over the ground there"),
+    "path_speed": (("piece", "look"), "m s-1", "speed of the centre of mass there"),
+}
+
+
+def cell_of(system: Any) -> float | None:
+    """The pixel of the terrain on which a stone moves [m]; None for all other systems: nothing is mapped there."""
+    grid = getattr(getattr(system, "surface", None), "grid", None)
+    return None if grid is None or system.kind != "ground_body" else float(min(grid.dx, grid.dy))
+
+
+def n_pieces(before: State, after: State, cell: float) -> np.ndarray:
+    """Into how many pieces steps are to be parted, none for steps of no length.
+
+    Args:
+        before: The states from which the steps began, stacked.
+        after: Those to which they led.
+        cell: Pixel of the terrain [m].
+    """
+    duration = np.asarray(after.t) - np.asarray(before.t)
+    speed, turning = (
+        np.maximum(*(np.linalg.norm(getattr(state.v, name), axis=-1) for state in (before, after)))
+        for name in ("velocity", "turning")
+    )
+    looks = duration * np.maximum(speed / (CELLS * cell), turning / TURN)
+    count = np.ceil(np.nan_to_num(looks, posinf=0.0) / (LOOKS - 1))
+    return np.where(duration > 0.0, np.maximum(count, 1.0), 0.0).astype(int)
+
+
+def look_times(first: np.ndarray, last: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The looks in steps that are parted into so many pieces each: to which step each piece belongs, and its times."""
+    which = np.repeat(np.arange(len(count)), count)
+    number = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+    share = (number[:, None] + np.linspace(0.0, 1.0, LOOKS)) / count[which][:, None]
+    times = first[which][:, None] + share * (last - first)[which][:, None]
+    return which, np.clip(times, first[which][:, None], last[which][:, None])
+
+
+def when_to_look(cell: float) -> Callable[[State, State], tuple[np.ndarray, np.ndarray]]:
+    """The function that says when to look in steps, as `engines.batch_times.Ways` asks for it; `cell` as above."""
+
+    def when(before: State, after: State) -> tuple[np.ndarray, np.ndarray]:
+        which, times = look_times(np.asarray(before.t), np.asarray(after.t), n_pieces(before, after, cell))
+        return np.repeat(which, LOOKS), times.ravel()
+
+    return when
+
+
+def shown(times: np.ndarray, seen: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What is kept of looks, given one after the other, by the names of `VARIABLES` and piece by piece."""
+    named = {
+        "path_time": times,
+        "path_position": seen["position"],
+        "path_kinetic_energy": seen["kinetic_energy"],
+        "path_jump_height": seen["jump_height"],
+        "path_speed": np.linalg.norm(seen["velocity"], axis=-1),
+    }
+    return {name: np.reshape(value, (-1, LOOKS, *np.shape(value)[1:])) for name, value in named.items()}
+
+
+def path_of(system: HybridSystem, trajectory: AbstractTrajectory, observe: Observe) -> dict[str, np.ndarray]:
+    """The path of a run, by the names of `VARIABLES`; empty for what is no stone over a terrain.
+
+    Args:
+        system: What moved.
+        trajectory: How it moved.
+        observe: `io.dataset.observe`.
+    """
+    import jax
+
+    cell = cell_of(system)
+    if cell is None:
+        return {}
+    knots = jax.tree.map(np.asarray, trajectory.knots)
+    before, after = (jax.tree.map(lambda leaf, part=part: leaf[part], knots) for part in (np.s_[:-1], np.s_[1:]))
+    first, last = before.t, after.t
+    count = np.where(last - first > SHORT * (knots.t[-1] - knots.t[0]), n_pieces(before, after, cell), 0)
+    if not count.any():  # it never moves: one piece where it is
+        first, last, count = knots.t[:1], knots.t[:1], np.ones(1, int)
+    which, times = look_times(first, last, count)
+    begins, ends = times == first[which][:, None], times == last[which][:, None]
+    inside = ~(begins | ends)
+    # A look at the end of a step sees the state before a jump, one at its beginning that after it.
+    step = np.broadcast_to(which[:, None], times.shape)
+    at_knots, between = observe(system, knots), _look(system, trajectory, times[inside], observe)
+    seen = {}
+    for name in SEEN:
+        values = at_knots[name][np.where(begins, step, step + ends)]
+        if inside.any():
+            values[inside] = between[name]
+        seen[name] = values.reshape(-1, *values.shape[2:])
+    return shown(times.ravel(), seen)
+
+
+def _look(system: HybridSystem, trajectory: AbstractTrajectory, times: np.ndarray, observe: Observe):
+    """What the run shows at these times, some at once: for more another program would be compiled."""
+    blocks = [times[k : k + AT_ONCE] for k in range(0, len(times), AT_ONCE)]
+    parts = [observe(system, trajectory.states(block)) for block in blocks]
+    return {name: np.concatenate([part[name] for part in parts]) for name in SEEN if parts}
+
+
+def as_variables(path: Mapping[str, np.ndarray]) -> dict[str, xr.Variable]:
+    """A path as variables of a dataset, with dimensions and units."""
+    about = {name: VARIABLES[name] for name in path}
+    return {
+        name: xr.Variable(dims, path[name], {"units": units, "long_name": phrase})
+        for name, (dims, units, phrase) in about.items()
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class StonePath:
+    """The path of a run as parabolas, one for each piece.
+
+    Args:
+        pieces: x, y, kinetic energy, jump height and square of the speed at the three looks of each piece.
+        close: Whether the looks are those of the run itself; else they are its samples, with straight lines between.
+    """
+
+    pieces: np.ndarray
+    close: bool
+
+    @classmethod
+    def of(cls, dataset: xr.Dataset) -> StonePath:
+        """The path that a dataset keeps, or, of one without, that from sample to sample."""
+        if "path_time" in dataset:
+            names = ("path_kinetic_energy", "path_jump_height", "path_speed")
+            place = dataset["path_position"].values[..., :2]
+            looks = np.concatenate([place, *(dataset[name].values[..., None] for name in names)], axis=-1)
+        else:
+            speed = np.linalg.norm(dataset["velocity"].values, axis=-1)
+            columns = [dataset["kinetic_energy"].values, dataset["jump_height"].values, speed]
+            rows = np.column_stack([dataset["position"].values[:, :2], *columns])
+            first, last = (rows[:-1], rows[1:]) if len(rows) > 1 else (rows, rows)
+            looks = np.stack([first, 0.5 * (first + last), last], axis=1)
+        return cls(np.concatenate([looks[..., :-1], looks[..., -1:] ** 2], axis=-1), "path_time" in dataset)
+
+    def along(self, spacing: float = np.inf) -> tuple[np.ndarray, np.ndarray]:
+        """Piece and share of it of points along the path, no farther apart than this [m]; each piece with both ends."""
+        way = np.linalg.norm(np.diff(self.pieces[:, :, :2], axis=1), axis=-1).sum(axis=1)
+        parts = np.maximum(np.ceil(way / spacing), FINE).astype(int)
+        piece = np.repeat(np.arange(len(parts)), parts + 1)
+        number = np.arange(len(piece)) - np.repeat(np.cumsum(parts + 1) - parts - 1, parts + 1)
+        return piece, number / parts[piece]
+
+    def at(self, piece: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """x, y, kinetic energy, jump height and speed at these shares of these pieces, one row for each."""
+        s = np.asarray(share)[:, None]
+        first, middle, last = np.moveaxis(self.pieces[piece], 1, 0)
+        values = (1 - s) * (1 - 2 * s) * first + 4 * s * (1 - s) * middle + s * (2 * s - 1) * last
+        values[:, 2:] = np.maximum(values[:, 2:], 0.0)
+        values[:, -1] = np.sqrt(values[:, -1])
+        return values
+
+    def widest(self) -> float:
+        """How far apart looks are at most, over the ground [m]."""
+        return float(np.linalg.norm(np.diff(self.pieces[:, [0, -1], :2], axis=1), axis=-1).max())
