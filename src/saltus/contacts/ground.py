@@ -126,15 +126,17 @@ def ground_touch(
 
     more = 0 if afar is False else FROM_AFAR
 
-    def improve(i, carry):
+    def improve(carry):
         touch = _touch_at(surface, shape, center, turn, carry[0])
-        way = _newton(touch)
-        return touch.place + (jnp.where(afar | (i >= more), way, 0.0) if more else way), touch
+        return touch.place + _newton(touch), touch
 
-    # As a loop it stands once in the program.
+    def improve_if_needed(i, carry):
+        return jax.lax.cond(afar | (i >= more), improve, lambda carry: carry, carry) if more else improve(carry)
+
+    # As a loop it stands once in the program; of a fixed length, so that derivatives of any kind go through.
     shapes = jax.eval_shape(lambda p: _touch_at(surface, shape, center, turn, p), place)
     nothing = jax.tree.map(jnp.zeros_like, shapes)
-    return jax.lax.fori_loop(0, newton_steps + more, improve, (place, nothing))[1]
+    return jax.lax.fori_loop(0, newton_steps + more, improve_if_needed, (place, nothing))[1]
 
 
 def _newton(touch: GroundTouch) -> Float[Array, " 2"]:
