@@ -53,7 +53,11 @@ RECORD = 1 << 21  # numbers kept per advance: the record of a large system is sh
 
 @dataclasses.dataclass
 class _Record:
-    """The knots of a run as they come in; for each event the knot after it and the number of its guard."""
+    """The knots of a run as they come in; for each event the knot after it and the number of its guard.
+
+    `meanwhile` are the states from which the motion goes on while jumps take time (`Guard.meanwhile`), each with the
+    knot that it comes before.
+    """
 
     times: list
     vectors: list
@@ -64,6 +68,7 @@ class _Record:
     count: int = 0
     jumps: list[int] = dataclasses.field(default_factory=list)
     guards: list[int] = dataclasses.field(default_factory=list)
+    meanwhile: list[tuple[int, State]] = dataclasses.field(default_factory=list)
 
     def add(self, times, vectors, mode):
         times, mode = np.asarray(times).ravel(), as_numpy(mode)
@@ -314,6 +319,8 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
             told = _event_data(system, rule, name, index, before, after)
             t, seen = float(told.pop("t", as_numpy(moment))), _approach(system, before, rule, number, index)
             events.append(Event(name, index, t, seen, after, told))
+            if rule.meanwhile is not None and not piles:
+                record.meanwhile.append((record.count, _go_on_meanwhile(system, before, number, np.asarray(index))))
             record.add_jump(number, after, vector)
             state, memory.last[which] = after, (before, after)
             if rule.ends is not None:
@@ -426,6 +433,13 @@ def _prepare_still_due(system: AbstractSystem, state: State, due: np.ndarray, me
 
 
 @brief_program
+def _go_on_meanwhile(system: AbstractSystem, state: State, number: int, index) -> State:
+    meanwhile = system.guards()[number].meanwhile
+    assert meanwhile is not None
+    return same_types(state, meanwhile(state, index))
+
+
+@brief_program
 def _limit_of_approach(system: AbstractSystem, state: State, number: int, index) -> State:
     approach = system.guards()[number].approach
     assert approach is not None
@@ -513,10 +527,8 @@ def _piling_up(rule: Guard, index: int, limit: float, state: State, sinks: bool)
 
 def _trajectory(system, start, record: _Record, events, outcome, stepper, control) -> Trajectory:
     """The trajectory of a run: states at the ends of its steps, and how to move on from them or take them again."""
-    vectors = np.concatenate(record.vectors)
     times = np.concatenate(record.times)
-    # They stay on the host, as NumPy arrays.
-    knots = unpack(start, times, vectors, refill(start.mode, np.concatenate(record.modes)))
+    knots = _knots(start, times, np.concatenate(record.vectors), np.concatenate(record.modes), record.meanwhile)
 
     def flow(states: State, times) -> State:
         return _move_on(system, stepper, control, states, np.asarray(times))
@@ -527,6 +539,18 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
         return replay(other, start, times, tuple(events), record.jumps, fired, stepper, control, wanted)
 
     return Trajectory(knots, tuple(events), outcome, flow, record.steps, replay_with)
+
+
+def _knots(start: State, times, vectors, modes, meanwhile: list[tuple[int, State]]) -> State:
+    """The states between which the motion is smooth, stacked; they stay on the host, as NumPy arrays."""
+    if meanwhile:
+        places, states = zip(*meanwhile, strict=True)
+        more = [(as_numpy(state.t), pack_known(state), as_numpy(state.mode)) for state in states]
+        added = (np.stack(parts) for parts in zip(*more, strict=True))
+        times, vectors, modes = (
+            np.insert(known, places, part, axis=0) for known, part in zip((times, vectors, modes), added, strict=True)
+        )
+    return unpack(start, times, vectors, refill(start.mode, modes))
 
 
 def _move_on(system, stepper, control, states: State, times) -> State:

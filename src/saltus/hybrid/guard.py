@@ -106,6 +106,9 @@ class Guard:
             compiled while the run begins.
         approach: `approach(state, index)`: what the state tends to just before the event, where that is found a moment
             too early. Only the record is told (`Event.before`); the jump starts from where the event was found.
+        meanwhile: `meanwhile(state, index)`: the state from which the motion goes on while a jump takes time, where it
+            does not go on as before: that of a ball which has stopped, and is held for a moment before it slips the
+            other way. Only what is shown of that time is found from it.
         data: `data(index, before, after)`: what belongs to an event beside its name and index, in the place of
             `AbstractSystem.event_data`, which serves all guards that have none. It is not traced by JAX.
         to: For a system made of functions (`hybrid.system`, which also gives `function`, `jump`, `settle`
@@ -125,6 +128,7 @@ class Guard:
     settle: Any = dataclasses.field(default=None, kw_only=True)
     likely: Callable[..., Any] = dataclasses.field(default=never, kw_only=True)
     approach: Callable[..., State] | None = dataclasses.field(default=None, kw_only=True)
+    meanwhile: Callable[..., State] | None = dataclasses.field(default=None, kw_only=True)
     data: Callable[..., dict[str, Any]] | None = dataclasses.field(default=None, kw_only=True)
     to: str | Callable | None = dataclasses.field(default=None, kw_only=True)
 

@@ -287,17 +287,21 @@ class Butterfly(AbstractSystem):
         if self.point:
             return lift, slips, Guard("slip_ends", self._signed_slip, self._slides, jump=self._hold_or_reverse)
 
-        def by_spots(name, value, jump, instant):
+        def by_spots(name, value, jump, instant, **more):
             """A stop: its instant is after the last stretch, and what slips is let go a moment later."""
 
             def data(index, before, after):
                 return {"t": float(instant(before, after))}
 
-            return Guard(name, value, lambda s: s.mode == SLIP, singular=True, jump=jump, data=data)
+            return Guard(name, value, lambda s: s.mode == SLIP, singular=True, jump=jump, data=data, **more)
 
         sticks = by_spots("sticks", self._until_it_sticks, self._stick, lambda before, after: after.t)
         reverses = by_spots(
-            "reverses", self._until_it_reverses, self._reverse, lambda before, after: _stop_time(self, before)
+            "reverses",
+            self._until_it_reverses,
+            self._reverse,
+            lambda before, after: _stop_time(self, before),
+            meanwhile=self._stand_still,
         )
         return lift, slips, sticks, reverses
 
@@ -398,7 +402,11 @@ class Butterfly(AbstractSystem):
 
     def _reverse(self, state: State, index) -> State:
         """Slip and spin of the spots have vanished, and begin again at once: friction cannot hold the ball."""
-        return self._tear_loose(self._still(_run_out(self, state)), index)
+        return self._tear_loose(self._stand_still(state, index), index)
+
+    def _stand_still(self, state: State, index) -> State:
+        """Slip and spin of the spots have vanished."""
+        return self._still(_run_out(self, state))
 
     # ---- results --------------------------------------------------------------------------------------
 
