@@ -15,9 +15,16 @@ from saltus.engines.scalar_system import ScalarSystem
 from saltus.engines.step_control import steps_of
 from saltus.engines.steppers import stepper
 from saltus.hybrid import State
-from saltus.numerics import lanes as numeric_lanes
-from saltus.numerics.lanes import SlowPathWarning, side_by_side
-from saltus.numerics.scalars import CannotScalariseError, Scalars, as_inputs, needed_nodes, scalarize
+from saltus.numerics.scalars import (
+    CannotScalariseError,
+    Scalars,
+    SlowPathWarning,
+    as_inputs,
+    evaluate,
+    needed_nodes,
+    scalarize,
+    slow_path,
+)
 from saltus.numerics.scalars.programs import RULES
 
 
@@ -25,13 +32,20 @@ def _nothing(system, state):
     return jnp.zeros(0)
 
 
-def test_zero_times_what_is_undefined_stays_undefined():
-    def function(lane, common):
-        # The second is a pole at most, the third is a root of squares: both are dropped.
-        return 0.0 * jnp.sqrt(lane[0] - 1.0) + lane[1], 0.0 * (1.0 / lane[1]) + 0.0 * jnp.sqrt(lane[0] ** 2 + 1.0)
+def by_scalars(function, lanes, strict=False):
+    """The results of a function of two numbers for many lanes, through its scalar program."""
+    s = Scalars(strict)
+    given = as_inputs(s, np.zeros(2), "x")
+    results = [one.ravel()[0] for one in scalarize(function, (jnp.zeros(2),), [given], s)]
+    return evaluate(results, dict(zip(given, lanes, strict=True)), jnp.zeros(lanes.shape[1]))
 
-    x = jnp.array([[0.5, 2.0], [3.0, 4.0]])
-    first, second = side_by_side(function, x, jnp.zeros(()))
+
+def test_zero_times_what_is_undefined_stays_undefined_in_a_strict_program():
+    def function(x):
+        # The second is a pole at most, the third is a root of squares: both are dropped.
+        return 0.0 * jnp.sqrt(x[0] - 1.0) + x[1], 0.0 * (1.0 / x[1]) + 0.0 * jnp.sqrt(x[0] ** 2 + 1.0)
+
+    first, second = by_scalars(function, jnp.array([[0.5, 2.0], [3.0, 4.0]]), strict=True)
     assert np.isnan(first[0]) and first[1] == 4.0
     assert (np.asarray(second) == 0.0).all()
 
@@ -48,11 +62,12 @@ def test_zero_times_what_is_undefined_is_dropped_where_another_result_shows_it_o
 
 
 def test_zero_times_what_is_undefined_in_a_case_that_is_not_taken_does_no_harm():
-    def function(lane, common):
-        return jnp.where(lane[0] > 1.0, 0.0 * jnp.sqrt(lane[0] - 1.0), lane[1])
+    def function(x):
+        return (jnp.where(x[0] > 1.0, 0.0 * jnp.sqrt(x[0] - 1.0), x[1]),)
 
-    found = side_by_side(function, jnp.array([[0.5, 2.0], [3.0, 4.0]]), jnp.zeros(()))
-    np.testing.assert_array_equal(found, [3.0, 0.0])
+    for strict in (False, True):
+        (found,) = by_scalars(function, jnp.array([[0.5, 2.0], [3.0, 4.0]]), strict)
+        np.testing.assert_array_equal(found, [3.0, 0.0])
 
 
 def test_a_rate_that_is_nowhere_but_undefined_beyond_a_border_ends_a_step_of_the_kernel():
@@ -71,7 +86,7 @@ def test_errors_of_jax_itself_are_not_taken_for_a_program_that_cannot_be_written
 
     monkeypatch.setitem(RULES, "sin", broken)
     with pytest.raises(NotImplementedError, match="JAX cannot"):
-        side_by_side(lambda lane, common: jnp.sin(lane), jnp.ones((1, 2)), jnp.zeros(()))
+        by_scalars(lambda x: (jnp.sin(x[0]),), jnp.ones((2, 1)))
 
 
 def test_a_parameter_that_another_version_of_jax_calls_otherwise_is_named():
@@ -94,7 +109,7 @@ class Tall(BouncingBall):
 
 
 def test_a_batch_says_once_which_system_runs_slower_and_why():
-    numeric_lanes._warn.cache_clear()
+    slow_path._warn.cache_clear()
     system = Tall(jnp.asarray(0.5), jnp.asarray(9.81))
     start = State(np.zeros(2), np.ones((2, 1)), np.zeros((2, 1)), np.zeros((2, 0)), np.zeros(2, int))
     control = steps_of(0.0, 0.0, 0.01, 0.0)

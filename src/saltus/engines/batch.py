@@ -51,9 +51,8 @@ from saltus.engines.trial import Carry, Pace, Status, Trial
 from saltus.hybrid import State
 from saltus.hybrid.state import same_types
 from saltus.hybrid.system import checked_guards
-from saltus.numerics.lanes import MANY, side_by_side, warn_of_slow_path
 from saltus.numerics.runge_kutta import cubic
-from saltus.numerics.scalars import CannotScalariseError
+from saltus.numerics.scalars import CannotScalariseError, warn_of_slow_path
 from saltus.numerics.trees import choose
 from saltus.programs import ahead, brief_program, plain_program, prepare, program
 
@@ -67,6 +66,7 @@ ROOM = 32  # runs that go one by one in one call, whatever their number: it is c
 LOOKS = 64  # lanes whose doubtful steps are searched in one call of the program
 LOOKS_ON_GPU = 1 << 14
 FEW = 16  # a GPU takes fewer lanes at once when only this part of them is left
+MANY = 512  # numbers of a table: it is looked up; a system of more single numbers goes by itself
 CALM = 16  # steps without doubt after which a lane that was searched goes on with the others
 
 
@@ -218,7 +218,7 @@ def _for_kernel(varying, shared, start: State, settings: BatchSettings) -> bool:
     one = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), (varying, start))
     some, state = one
     # The kernel's lanes each have all numbers of the system to themselves: large tables have no room there.
-    return not _looks_up(shared) and _fits_scalars(shared, state, settings.stepper) and _smooth(some, state, shared)
+    return not _looks_up(shared) and _is_small(shared, state, settings.stepper) and _smooth(some, state, shared)
 
 
 def goes_apart(shared, settings: BatchSettings) -> bool:
@@ -434,7 +434,7 @@ def _width(lanes: Lanes, shared, stepper, control: AbstractSteps, one_by_one: bo
     if not one_by_one:
         return lanes.number.size
     lanes_of_block = LANES_WITH_TABLES if _looks_up(shared) else LANES
-    return lanes_of_block if _fits_scalars(shared, state, stepper) else None
+    return lanes_of_block if _is_small(shared, state, stepper) else None
 
 
 def _smooth(varying, state: State, shared) -> bool:
@@ -446,8 +446,8 @@ def _smooth(varying, state: State, shared) -> bool:
     return eqx.filter_eval_shape(rough, varying, state) is None
 
 
-def _fits_scalars(shared, state: State, stepper) -> bool:
-    """Whether the system is small enough to be written as operations on scalars; tables (terrain) do not count."""
+def _is_small(shared, state: State, stepper) -> bool:
+    """Whether the system is small enough for lanes side by side, and for the kernel; tables (terrain) do not count."""
     numbers = state.q.size + state.v.size + state.ledger.size
     single = sum(size for size in _sizes(shared) if size <= MANY)
     return single <= MANY and 8 * LANES * numbers * (len(stepper.b) + 1) <= SMALL
@@ -474,8 +474,8 @@ def _flow_together(lanes: Lanes, shared, control: AbstractSteps, fixed: tuple, p
             varying, like, arguments = lane
             return function(FlatSystem(eqx.combine(varying, numbers, rest), like), *arguments)
 
-        name = type(shared).__name__
-        return lambda *arguments: side_by_side(one, (lanes.varying, lanes.state, arguments), numbers, name)
+        vector = jax.vmap(one, in_axes=(-1, None), out_axes=-1)
+        return lambda *arguments: vector((lanes.varying, lanes.state, arguments), numbers)
 
     first = jax.tree.map(lambda x: x[..., 0], (lanes.varying, lanes.state))
     flat = FlatSystem(eqx.combine(first[0], shared), first[1])

@@ -1,8 +1,7 @@
 """Programs of small arrays, written out as operations on scalars."""
 
-from saltus.numerics.scalars.arrays import as_constants, as_inputs, as_table
+from saltus.numerics.scalars.arrays import as_constants, as_inputs
 from saltus.numerics.scalars.graph import (
-    BatchesItselfError,
     CannotScalariseError,
     Node,
     Scalars,
@@ -11,17 +10,18 @@ from saltus.numerics.scalars.graph import (
     needed_nodes,
 )
 from saltus.numerics.scalars.programs import scalarize
+from saltus.numerics.scalars.slow_path import SlowPathWarning, warn_of_slow_path
 
 __all__ = [
-    "BatchesItselfError",
     "CannotScalariseError",
     "Node",
     "Scalars",
+    "SlowPathWarning",
     "as_constants",
     "as_inputs",
-    "as_table",
     "cost",
     "evaluate",
     "needed_nodes",
     "scalarize",
+    "warn_of_slow_path",
 ]

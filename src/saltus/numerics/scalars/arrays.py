@@ -26,13 +26,6 @@ def as_inputs(scalars: Scalars, array, name: str) -> np.ndarray:
     return array_of(nodes, array.shape)
 
 
-def as_table(scalars: Scalars, shape, dtype, name: str) -> np.ndarray:
-    """A large table that is given later: one node stands for all of it, and it can only be looked up (`moving`)."""
-    one = np.empty((), object)
-    one[()] = scalars.table(name, dtype)
-    return np.broadcast_to(one, shape)
-
-
 def array_of(nodes: Sequence[Node], shape) -> np.ndarray:
     """An array that holds these nodes."""
     out = np.empty(len(nodes), object)

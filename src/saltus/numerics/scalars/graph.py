@@ -27,14 +27,9 @@ class CannotScalariseError(SaltusError):
     """A program that cannot be written as operations on scalars; the message names the operation."""
 
 
-class BatchesItselfError(CannotScalariseError):
-    """A program with a function that has its own rule for many runs at once, which is the faster way."""
-
-
 def refusal(operation: str) -> CannotScalariseError:
     """The error that names an operation without a rule."""
-    kind = BatchesItselfError if operation == "custom_vmap_call" else CannotScalariseError
-    return kind(f"The operation {operation!r} cannot be written as operations on scalars.")
+    return CannotScalariseError(f"The operation {operation!r} cannot be written as operations on scalars.")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,7 +37,7 @@ class Node:
     """One scalar: an input, a constant, or an operation on others.
 
     Args:
-        op: Name of the operation: that of the JAX primitive, or "input", "table", "constant", "unknown".
+        op: Name of the operation: that of the JAX primitive, or "input", "constant", "unknown".
         args: What it is applied to.
         dtype: Type of the value.
         value: Value of a constant; place of an input; what an unknown operation is called.
@@ -119,10 +114,6 @@ class Scalars:
         """A number that is given later."""
         return self._once(("input", place), Node("input", (), np.dtype(dtype), place))
 
-    def table(self, place, dtype) -> Node:
-        """A whole table that is given later, from which single numbers are taken."""
-        return self._once(("table", place), Node("table", (), np.dtype(dtype), place))
-
     def unknown(self, name: str, dtype) -> Node:
         """What cannot be written as scalar operations; harmless unless it is needed."""
         return Node("unknown", (), np.dtype(dtype), name)
@@ -132,8 +123,6 @@ class Scalars:
         for arg in args:
             if arg.op == "unknown":
                 return arg
-            if arg.op == "table" and op != "row":
-                return self.unknown(f"{op} of a table", arg.dtype)
         if bind is None:
             simple = self._simplify(op, args)
             if simple is not None:
@@ -334,7 +323,7 @@ def evaluate(nodes: Iterable[Node], values: dict[Node, Any], like, operations=No
         elif ready:
             operate = node.bind or table[node.op]
             values[node] = operate(*(values[arg] for arg in node.args))
-        elif node.op in ("input", "table", "unknown"):
+        elif node.op in ("input", "unknown"):
             raise refusal(node.value)
         else:
             stack.append((node, True))

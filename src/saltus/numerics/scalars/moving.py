@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-
 import jax
 import numpy as np
 from jax import lax
@@ -80,32 +78,6 @@ def _move_labels(s: Scalars, eqn, *arrays) -> np.ndarray:
     return array_of([pool[k] if k >= 0 else beyond for k in moved.ravel()], moved.shape)
 
 
-def _gather(s: Scalars, eqn, array, indices) -> np.ndarray:
-    """Elements at known places; or rows of a large table, one number of a row at a time."""
-    if not (array.size and array.flat[0].op == "table"):
-        return _move_labels(s, eqn, array, indices)
-    p, width = eqn.params["dimension_numbers"], int(np.prod(array.shape[1:], dtype=int))
-    whole = (1, *array.shape[1:]) == tuple(eqn.params["slice_sizes"])
-    if not whole or p.collapsed_slice_dims != (0,) or p.start_index_map != (0,) or indices.shape[-1] != 1:
-        raise CannotScalariseError("gather from a large table other than of whole rows")
-    table, out = array.flat[0], []
-    for place in indices.ravel():
-        row = s.operation("row", place, table, dtype=table.dtype, key=width, bind=_row)
-        for k in range(width):
-            out.append(s.operation("take", row, dtype=table.dtype, key=k, bind=operator.itemgetter(k)))
-    return array_of(out, (*indices.shape[:-1], *array.shape[1:]))
-
-
-def _row(index, table):
-    """The numbers of a table's rows, one array for each column."""
-    rows = table.reshape(table.shape[0], -1)
-    if jax.default_backend() == "cpu" and rows.shape[1] > 1:
-        # One lane after the other: of a gather the compiler makes one for each number of a row, and computes the place
-        # anew in every one of them, lane by lane, too.
-        return lax.map(lambda place: lax.dynamic_index_in_dim(rows, place, keepdims=False), index).T
-    return rows.at[index].get(mode="promise_in_bounds").T
-
-
 def _scatter(s: Scalars, eqn, array, indices, updates) -> np.ndarray:
     """Elements put, added, ... at known places."""
     where = known_values(indices)
@@ -134,7 +106,6 @@ _MOVED = {"gather": (0,), "pad": (0, 1), "rev": (0,), "dynamic_slice": (0,), "dy
 RULES = {
     **dict.fromkeys(("reshape", "squeeze", "expand_dims"), _reshape),
     **dict.fromkeys(_MOVED, _move_labels),
-    "gather": _gather,
     **dict.fromkeys(("scatter", "scatter-add", "scatter-mul", "scatter-max", "scatter-min"), _scatter),
     "broadcast_in_dim": _spread,
     "slice": _slice,
