@@ -124,6 +124,29 @@ def _no_events(count: int) -> PileUp:
     return jax.tree.map(np.asarray, PileUp.empty(count))
 
 
+@dataclasses.dataclass(frozen=True)
+class _EventFacts:
+    """What an event is made of once the run has come to its end: nothing waits for what is told of it."""
+
+    name: str
+    index: int
+    t: float
+    before: State
+    after: State
+    rule: Guard
+    number: int
+
+    def event(self, system: AbstractSystem) -> Event:
+        """The event, with what the guard tells of it, or else the system."""
+        rule, about = self.rule, (self.index, self.before, self.after)
+        # Asked of the class, as in `_fire`.
+        data = type(system).event_data(system, self.name, *about) if rule.data is None else rule.data(*about)
+        before = self.before
+        if rule.approach is not None:
+            before = _limit_of_approach(system, before, self.number, np.asarray(self.index))
+        return Event(self.name, self.index, float(data.pop("t", self.t)), before, self.after, data)
+
+
 @dataclasses.dataclass
 class _SearchArrays:
     """What was found in a doubtful step (`SearchResult`), as arrays that Python looks at and changes; `armed` in it."""
@@ -162,7 +185,7 @@ def run(
     capacity = _capacity(vector.size)
     record = _Record([], [], [])
     record.add(start.t, vector, start.mode)
-    events: list[Event] = []
+    events: list[_EventFacts] = []
     memory = _Memory.empty(sum(guard_sizes(system, start)))
     state, pace, t_segment = start, Pace.unknown(np.zeros(())), float(as_numpy(start.t))
     budget = Budget(until, max_steps, t_segment)
@@ -295,7 +318,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         number, index = int(found.owner[which]), int(found.element[which])
         rule, before = rules[number], state
         pile_up = memory.pile_up or _no_events(memory.count)
-        # Asked of the class, as in `_event_data`.
+        # Asked of the class: equinox builds a module for every method that is asked of an instance.
         memory.pile_up, limit = PileUp.with_event(pile_up, as_numpy(which), as_numpy(before.t), sinks)
         piles = not math.isnan(limit)
         if piles:
@@ -305,8 +328,6 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         else:
             if not events:
                 _prepare_stages(system, rules, before, rule.jump)
-            if number not in record.guards:
-                _prepare_approach(system, before, rule, number, index)
             if due.any() and not sinks:
                 _prepare_still_due(system, state, due, memory)
             after = _after_jump(system, rules, before, number, np.asarray(index))
@@ -316,9 +337,9 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         seems = found.unsure[which] and not piles and bool(_turn(system, before, after, as_numpy(which)).rises)
         if not seems:
             name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
-            told = _event_data(system, rule, name, index, before, after)
-            t, seen = float(told.pop("t", as_numpy(moment))), _approach(system, before, rule, number, index)
-            events.append(Event(name, index, t, seen, after, told))
+            events.append(_EventFacts(name, index, float(as_numpy(moment)), before, after, rule, number))
+            if number not in record.guards:  # what its events tell is made ready while the run goes on
+                ahead.submit(functools.partial(events[-1].event, system))
             if rule.meanwhile is not None and not piles:
                 record.meanwhile.append((record.count, _go_on_meanwhile(system, before, number, np.asarray(index))))
             record.add_jump(number, after, vector)
@@ -390,14 +411,6 @@ def _prepare_stages(system, rules: tuple[Guard, ...], state: State, rule: Any) -
             prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0))
 
 
-def _event_data(system, rule: Guard, name: str, index: int, before: State, after: State) -> dict[str, Any]:
-    """What the guard tells of its event, or the system of all."""
-    if rule.data is not None:
-        return rule.data(index, before, after)
-    # Asked of the class: equinox builds a module for every method that is asked of an instance.
-    return type(system).event_data(system, name, index, before, after)
-
-
 def _outcome_of(rule: Guard, index: int, t: float) -> Outcome:
     """The outcome of a guard that ends the run."""
     return Outcome(rule.ends or "finished", rule.message.format(t=t, index=index) or f"{rule.name} at t = {t:g} s.")
@@ -413,16 +426,6 @@ def _with_types(start: State) -> State:
 def _numbers(states: State) -> int:
     """How many numbers flow in these states."""
     return states.q.size + states.v.size + states.ledger.size
-
-
-def _approach(system: AbstractSystem, state: State, rule: Guard, number: int, index: int) -> State:
-    return state if rule.approach is None else _limit_of_approach(system, state, number, np.asarray(index))
-
-
-def _prepare_approach(system: AbstractSystem, state: State, rule: Guard, number: int, index: int) -> None:
-    """Have the limit of the approach made ready while the jump is: both are needed for an event."""
-    if rule.approach is not None:
-        prepare(_limit_of_approach, system, state, number, np.asarray(index))
 
 
 def _prepare_still_due(system: AbstractSystem, state: State, due: np.ndarray, memory: _Memory) -> None:
@@ -509,7 +512,7 @@ def _undefined_text(t: float, what: str) -> str:
     )
 
 
-def _too_many(events: list[Event], max_events: int) -> str:
+def _too_many(events: list[_EventFacts], max_events: int) -> str:
     last, before = events[-1], events[-2] if len(events) > 1 else events[-1]
     return (
         f"Stopped at t = {last.t:.6g} s after {max_events} events, the last on guard {last.name!r}, "
@@ -525,8 +528,11 @@ def _piling_up(rule: Guard, index: int, limit: float, state: State, sinks: bool)
     return f"{told}, and the system has no mode for what follows. Tell with `settle` how it goes on."
 
 
-def _trajectory(system, start, record: _Record, events, outcome, stepper, control) -> Trajectory:
+def _trajectory(
+    system, start, record: _Record, facts: list[_EventFacts], outcome, stepper, control
+) -> Trajectory:  # fmt: skip
     """The trajectory of a run: states at the ends of its steps, and how to move on from them or take them again."""
+    events = tuple(one.event(system) for one in facts)
     times = np.concatenate(record.times)
     knots = _knots(start, times, np.concatenate(record.vectors), np.concatenate(record.modes), record.meanwhile)
 
@@ -536,9 +542,9 @@ def _trajectory(system, start, record: _Record, events, outcome, stepper, contro
     def replay_with(other: AbstractSystem, start: State, wanted=None) -> Replay:
         known = labels(system)
         fired = [known[number] for number in record.guards]
-        return replay(other, start, times, tuple(events), record.jumps, fired, stepper, control, wanted)
+        return replay(other, start, times, events, record.jumps, fired, stepper, control, wanted)
 
-    return Trajectory(knots, tuple(events), outcome, flow, record.steps, replay_with)
+    return Trajectory(knots, events, outcome, flow, record.steps, replay_with)
 
 
 def _knots(start: State, times, vectors, modes, meanwhile: list[tuple[int, State]]) -> State:
