@@ -19,7 +19,6 @@ from jaxtyping import Array, Bool, Float
 
 # Fractions of the step at which guards are looked at in every step, on the cubic through its ends.
 GLANCES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-RISE = 0.75  # share of the second difference by which a guard that rises all the way must do so; 0.5 for a parabola
 CAUTION = 0.6  # share of the second difference over a step's middle that a guard must be above; 0.5 catches every |x|
 
 
@@ -37,14 +36,11 @@ def may_fall(g: Float[Array, "5 g"], armed: Bool[Array, " g"]) -> Bool[Array, " 
     """Which guards may fall through zero inside a step, from five equal looks at them.
 
     Between two looks a guard is at most about an eighth of its second difference below them; the
-    fourth difference tells how much to trust that. A guard that rises to the second look by more than bends can undo
-    does so all the way, and its first look is no matter: most are zero where a motion begins.
+    fourth difference tells how much to trust that.
     """
     second = jnp.max(jnp.abs(g[:-2] - 2.0 * g[1:-1] + g[2:]), axis=0)
     fourth = jnp.abs(g[0] - 4.0 * g[1] + 6.0 * g[2] - 4.0 * g[3] + g[4])
-    rises = g[1] - g[0] > RISE * second + fourth
-    lowest = jnp.where(rises, g[1:].min(axis=0), g.min(axis=0))
-    return armed & may_pass(lowest, g.max(axis=0), 0.2 * second + fourth)
+    return armed & may_pass(g.min(axis=0), g.max(axis=0), 0.2 * second + fourth)
 
 
 def bound_by_stages(before, middle, fourth, after):
