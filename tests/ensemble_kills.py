@@ -22,8 +22,9 @@ def bits(path):
 
 
 def environment():
-    """That of processes which find saltus and these tests."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    """That of processes which find saltus, these tests, and whatever this process was told to find."""
+    known = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT), *([known] if known else [])])}
 
 
 def started(path, *, samples=2000, chunk=100, workers=2, delay=0.05, scheduler=()):

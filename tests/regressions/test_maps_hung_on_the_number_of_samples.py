@@ -13,6 +13,7 @@ from saltus import simulate
 from saltus.cli import app
 from saltus.io.hazard import Hazard
 from saltus.io.rockfall import KEPT, Barrier, RockfallMaps
+from saltus.io.stone_path import MOST, n_pieces
 from saltus.laws.friction import Coulomb
 from saltus.laws.impact import Soil
 from saltus.shapes import Ellipsoid, Solid
@@ -73,6 +74,27 @@ def test_maps_of_stones_are_the_same_whatever_the_samples_of_the_run(run):
     for name in KEPT:
         largest = np.linalg.norm(seen["velocity"], axis=-1) if name == "speed" else seen[name].values
         assert np.nanmax(made[0][f"{name}_largest"]) == pytest.approx(largest.max(), rel=5e-4)
+
+
+@pytest.mark.parametrize("up", [1e3, 1e12])
+def test_a_stone_thrown_straight_up_is_looked_at_no_more_often_the_faster_it_is(run, up):
+    # It goes over no pixels: by the way it rises, 1e12 m/s would be 1e13 looks, more than any memory holds.
+    start = run.system.start([6.0, 20.0], [0.0, 0.0, up], angular_velocity=[0.5, 0.5, 0.0], height=1.5)
+    thrown = simulate(run.system, start, until=6.0, rtol=1e-7, atol=1e-9, max_steps=2000)
+    dataset = thrown.to_dataset(times=7)
+    assert thrown.outcome.name == "finished" and dataset.sizes["piece"] < 500
+    assert dataset["path_time"].values[-1, -1] == 6.0
+    height, above = dataset["path_position"].values[..., 2], float(start.q.centre[2]) + 6.0 * up - 0.5 * 9.81 * 36.0
+    assert (np.diff(height.ravel()) >= 0.0).all() and height[-1, -1] == pytest.approx(above, rel=1e-9)
+
+
+@pytest.mark.parametrize("speed", [1e9, 1e300, np.inf])
+def test_no_speed_parts_a_step_without_bound(run, speed):
+    state = run.trajectory.knots
+    for name in ("velocity", "turning"):
+        fast = state.replace(v=state.v.replace(**{name: np.full((len(state.t), 3), speed)}))
+        count = n_pieces(fast, fast.replace(t=state.t + 1.0), 5.0)
+        assert count.min() >= 1 and count.max() <= MOST
 
 
 def test_maps_of_runs_that_are_known_at_their_samples_only_say_so(run):

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 LOOKS = 3  # in each piece: at its ends and in the middle
 TURN = 0.25  # from one look to the next at most [rad]
-CELLS = 0.5  # pixels that a stone goes from one look to the next at most
+CELLS = 0.5  # pixels that a stone goes over from one look to the next at most
+MOST = 1000  # pieces of one step: real stones need a few dozen, and any numbers must end with a path that fits
 AT_ONCE = 4096  # times at which a run is looked at together
 FINE = 8  # parts of each piece between which a path is straight enough for what is crossed
 SHORT = 1e-8  # part of a run below which a step is none: in the shortest something may have jumped
@@ -47,6 +48,8 @@ def cell_of(system: Any) -> float | None:
 def n_pieces(before: State, after: State, cell: float) -> np.ndarray:
     """Into how many pieces steps are to be parted, none for steps of no length.
 
+    How fast a stone rises or falls is no matter: it goes over no pixels so, and in flight three looks are exact.
+
     Args:
         before: The states from which the steps began, stacked.
         after: Those to which they led.
@@ -54,12 +57,12 @@ def n_pieces(before: State, after: State, cell: float) -> np.ndarray:
     """
     duration = np.asarray(after.t) - np.asarray(before.t)
     speed, turning = (
-        np.maximum(*(np.linalg.norm(getattr(state.v, name), axis=-1) for state in (before, after)))
-        for name in ("velocity", "turning")
+        np.maximum(*(np.linalg.norm(getattr(state.v, name)[..., :axes], axis=-1) for state in (before, after)))
+        for name, axes in (("velocity", 2), ("turning", 3))
     )
     looks = duration * np.maximum(speed / (CELLS * cell), turning / TURN)
     count = np.ceil(np.nan_to_num(looks, posinf=0.0) / (LOOKS - 1))
-    return np.where(duration > 0.0, np.maximum(count, 1.0), 0.0).astype(int)
+    return np.where(duration > 0.0, np.clip(count, 1.0, MOST), 0.0).astype(int)
 
 
 def look_times(first: np.ndarray, last: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
