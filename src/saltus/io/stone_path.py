@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LOOKS = 3  # in each piece: at its ends and in the middle
 TURN = 0.25  # from one look to the next at most [rad]
 CELLS = 0.5  # pixels that a stone goes over from one look to the next at most
-MOST = 1000  # pieces of one step: real stones need a few dozen, and any numbers must end with a path that fits
+MOST = 1000  # pieces of one step; the example `rockfall` needs 5, and any numbers must end with a path that fits
 AT_ONCE = 4096  # times at which a run is looked at together
 FINE = 8  # parts of each piece between which a path is straight enough for what is crossed
 SHORT = 1e-8  # part of a run below which a step is none: in the shortest something may have jumped
