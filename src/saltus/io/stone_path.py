@@ -133,7 +133,7 @@ def _between(before: State, after: State, energy, step, times, system: Any, obse
     """What steps show at times within them, on the cubics through the states at their ends.
 
     In flight place and velocity are exact so, and the energy of turning is constant; in contact it goes evenly from one
-    end of a step to the other, which is right to a per cent or two of what the stone has there.
+    end of a step to the other, which is right to a few per cent of what the stone has there.
 
     Args:
         before: States at the beginning of the steps, stacked.
@@ -146,6 +146,9 @@ def _between(before: State, after: State, energy, step, times, system: Any, obse
     """
     import jax
 
+    from saltus.numerics.on_host import quaternion_rates
+    from saltus.numerics.runge_kutta import cubic
+
     def ends(part: Callable[[State], Any]) -> tuple[np.ndarray, np.ndarray]:
         return part(before)[step], part(after)[step]
 
@@ -153,13 +156,14 @@ def _between(before: State, after: State, energy, step, times, system: Any, obse
     duration = (stops - begins)[:, None]
     share = (times - begins)[:, None] / duration
     velocities, turnings = ends(lambda state: state.v.velocity), ends(lambda state: state.v.turning)
-    turns = ends(lambda state: state.q.quaternion)
-    centre, velocity = _cubic(ends(lambda state: state.q.centre), velocities, duration, share)
-    rates = tuple(_rate_of_turn(*pair) for pair in zip(turns, turnings, strict=True))
-    quaternion, _ = _cubic(turns, (rates[0], rates[1]), duration, share)
+    (c0, c1), (q0, q1) = ends(lambda state: state.q.centre), ends(lambda state: state.q.quaternion)
+    way = c0, duration * velocities[0], c1, duration * velocities[1], share
+    centre, velocity = cubic(*way), _slope_of_cubic(*way) / duration
+    turn0, turn1 = (duration * quaternion_rates(q, w) for q, w in zip((q0, q1), turnings, strict=True))
+    quaternion = cubic(q0, turn0, q1, turn1, share)
     facing, turning = ((1.0 - share) * a + share * b for a, b in (ends(lambda state: state.q.facing), turnings))
     like = jax.tree.map(lambda leaf: leaf[step], before)
-    quaternion /= np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
     place = like.q.replace(centre=centre, quaternion=quaternion, facing=facing)
     states = like.replace(t=times, q=place, v=like.v.replace(velocity=velocity, turning=turning))
     blocks = [slice(k, k + AT_ONCE) for k in range(0, len(times), AT_ONCE)]
@@ -171,19 +175,9 @@ def _between(before: State, after: State, energy, step, times, system: Any, obse
     return seen | {"kinetic_energy": of_turning + half_mass * np.sum(velocity * velocity, axis=-1)}
 
 
-def _cubic(ends, rates, duration: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values and rates on the cubic through these values with these rates at its ends."""
-    rise, first, last = ends[1] - ends[0], duration * rates[0], duration * rates[1]
-    bend, twist = 3.0 * rise - 2.0 * first - last, first + last - 2.0 * rise
-    value = ends[0] + share * (first + share * (bend + share * twist))
-    return value, (first + share * (2.0 * bend + 3.0 * share * twist)) / duration
-
-
-def _rate_of_turn(quaternion: np.ndarray, turning: np.ndarray) -> np.ndarray:
-    """Rates of quaternions, body to lab, that turn so in the lab."""
-    scalar, vector = quaternion[:, :1], quaternion[:, 1:]
-    along = -np.sum(turning * vector, axis=-1, keepdims=True)
-    return 0.5 * np.concatenate([along, scalar * turning + np.cross(turning, vector)], axis=-1)
+def _slope_of_cubic(y0, slope0, y1, slope1, x) -> np.ndarray:
+    """The slope at x of `numerics.runge_kutta.cubic`."""
+    return slope0 + x * (2 * (3 * (y1 - y0) - 2 * slope0 - slope1) + 3 * x * (2 * (y0 - y1) + slope0 + slope1))
 
 
 def as_variables(path: Mapping[str, np.ndarray]) -> dict[str, xr.Variable]:

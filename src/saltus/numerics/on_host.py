@@ -92,3 +92,10 @@ def rotation_matrices(quaternion: np.ndarray) -> np.ndarray:
         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
     ]
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def quaternion_rates(quaternion: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Time derivatives of stacked quaternions, body to lab, for lab angular velocities `omega`."""
+    scalar, vector = quaternion[:, :1], quaternion[:, 1:]
+    along = -np.sum(omega * vector, axis=-1, keepdims=True)
+    return 0.5 * np.concatenate([along, scalar * omega + np.cross(omega, vector)], axis=-1)

@@ -241,8 +241,8 @@ def _weigh(weights: Array, k: Array) -> Flat:
     return jnp.tensordot(weights, k, axes=1)
 
 
-def cubic(y0: Array, slope0: Array, y1: Array, slope1: Array, x: Array | np.ndarray) -> Array:
-    """Value at x in [0, 1] of the cubic with these values and slopes at 0 and 1."""
+def cubic(y0: Any, slope0: Any, y1: Any, slope1: Any, x: Any) -> Any:
+    """Value at x in [0, 1] of the cubic with these values and slopes at 0 and 1; arrays of JAX or of NumPy."""
     return y0 + x * (slope0 + x * ((3 * (y1 - y0) - 2 * slope0 - slope1) + x * (2 * (y0 - y1) + slope0 + slope1)))
 
 
