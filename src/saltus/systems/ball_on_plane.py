@@ -75,6 +75,11 @@ class BallOnPlane(AbstractSystem):
     ended too. Rolling without resistance goes on for ever; a rolling shift of the pressure brings the ball to rest.
     With such a shift the rolling may end before the spin ("pivot"): then the shift is what keeps it from rolling.
 
+    A sliding shift of the pressure pushes a spinning spot across its slip. Where nothing else pushes harder, the slip
+    turns round ever faster while it dies away, in a spiral with infinitely many turns. Once the rest of the spiral
+    moves the ball by less than `capture` times its radius, the ball spins without slip: friction then holds it on the
+    average over the turns, as the convex combinations of the forces of vanishing slip can.
+
     State: q is a `BallPlace`, v a `BallMotion`, ledger `Losses`.
 
     Args:
@@ -83,7 +88,8 @@ class BallOnPlane(AbstractSystem):
         law: Friction law of the contact.
         slope: Inclination of the plane, x pointing downhill [rad].
         gravity: [m/s2].
-        capture: How near to proportional slip and spin, as a share of the speed, before the closed form is used.
+        capture: How near to proportional slip and spin, as a share of the speed, before the closed form is used; with
+            a sliding shift, how far the rest of the spiral may still move the ball, as a share of its radius.
     """
 
     kind: ClassVar[str] = "plane_ball"
@@ -97,12 +103,14 @@ class BallOnPlane(AbstractSystem):
     capture: Scalar
     point: bool = eqx.field(static=True)
     shifted: bool = eqx.field(static=True)
+    spirals: bool = eqx.field(static=True)
 
     def __init__(self, mass, radius, law, slope=0.0, gravity=9.81, capture=1e-9):
         self.mass, self.radius, self.law = numbers(mass), numbers(radius), law
         self.slope, self.gravity, self.capture = numbers(slope), numbers(gravity), numbers(capture)
         self.point = is_point(law, self.radius)
-        self.shifted = not self.point and isinstance(law, AbstractSpotLaw) and _may_shift(law)
+        shifts = _shifts(law) if isinstance(law, AbstractSpotLaw) and not self.point else (False, False)
+        self.shifted, self.spirals = any(shifts), shifts[0]
 
     def __check_init__(self):
         checks.positive("mass", self.mass)
@@ -190,11 +198,27 @@ class BallOnPlane(AbstractSystem):
             spinning = ContactMotion(state.q.slip_ratio, turning / self.law.radius(self.load), motion.rolling)
             motion = choose(turning != 0.0, spinning, motion)
         slips = self.law.reaction(motion.slip, motion.spin, self.load, motion.rolling)
+        if self.spirals:
+            slips = choose(_sign(state.mode) != 0.0, self.spinning_reaction(motion), slips)
         if self.shifted:
             slips = choose(state.mode == PIVOT, self.pivoting_reaction(motion, self.holding_shift(motion)), slips)
         rolls = self.rolling_reaction(motion)
         rests = self.resting_reaction()
         return choose(state.mode == REST, rests, choose(state.mode == ROLL, rolls, slips))
+
+    def spinning_reaction(self, motion: ContactMotion) -> Reaction:
+        """Friction of a ball that spins without slip, on the average over the fast turns of a vanishing slip."""
+        still = (size(motion.rolling) == 0.0) & ~self._is_steep()
+        holds = choose(still, self.resting_reaction(), self.rolling_reaction(motion))
+        torque = self.law.reaction(jnp.zeros(2), motion.spin, self.load).spin_torque
+        return Reaction(holds.force, torque, holds.rolling_moment)
+
+    def mean_shift(self, motion: ContactMotion) -> Float[Array, "2"]:
+        """Shift of the pressure by slip that holds a ball that spins without slip: a mean, never above the shift."""
+        reaction, law = self.spinning_reaction(motion), spot_law(self.law)
+        x, y = reaction.rolling_moment
+        lever = law.pressure.centre_shift * law.radius(self.load) * self.load
+        return law.shift_for_force(reaction.force, motion.spin, self.load) - jnp.stack([-y, x]) / lever
 
     def pivoting_reaction(self, motion: ContactMotion, shift: Float[Array, "2"]) -> Reaction:
         """Friction of a ball that slips and spins but does not roll, for a given shift of the pressure by rolling."""
@@ -266,6 +290,14 @@ class BallOnPlane(AbstractSystem):
                 Guard("sets_off", self._pivot_left, lambda s: s.mode == PIVOT, jump=self._slips),
                 Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True, jump=rolls, data=slip),
             ]  # fmt: skip
+        if self.spirals:
+            slips, spins = (lambda s: (s.mode == SLIP) | (s.mode == PIVOT)), (lambda s: _sign(s.mode) != 0.0)
+            guards += [
+                Guard("spins", self._spiral_left, slips, jump=self._end_spiral),
+                Guard("spin_ends", self._spin_left, spins, jump=self._spin_ends),
+                Guard("spin_slips", self._mean_shift_left, spins, jump=self._spin_slips),
+                Guard("stops", self._rolling_left, spins, singular=True, jump=self._stops),
+            ]
         return tuple(guards)
 
     def _slip_left(self, state: State) -> Scalar:
@@ -309,6 +341,63 @@ class BallOnPlane(AbstractSystem):
         undefined = jnp.where(spins & (self.capacity > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
 
+    def _mean_shift_left(self, state: State) -> Scalar:
+        return jnp.abs(spot_law(self.law).sliding_shift) - size(self.mean_shift(self.motion(state.v)))
+
+    def _spiral_left(self, state: State) -> Scalar:
+        """Logarithm of how far the rest of a spiral of slip moves the ball, over what is allowed; no slope, as above.
+
+        The sliding shift pushes across the slip with an acceleration c and turns it at the rate c over the speed of
+        slip. What friction brakes and what else pushes (a share q of c) is small beside that, or there is no spiral.
+        """
+        state = jax.lax.stop_gradient(state)
+        motion, law = self.motion(state.v), jax.lax.stop_gradient(spot_law(self.law))
+        ease = self._slip_ease(state)
+        drag, _ = law.reaction_with_shift(motion.slip, motion.spin, self.load, jnp.zeros(2))
+        across, _ = law.reaction_with_shift(
+            jnp.zeros(2), motion.spin, self.load, jnp.stack([law.sliding_shift, jnp.zeros(())])
+        )
+        after = self.motion(self._without_slip(state).v)
+        share = size(self.mean_shift(after)) / (jnp.abs(law.sliding_shift) + LEAST)
+        turns = (share < 1.0) & (size(across) > 0.0)
+        room = jnp.where(turns, ease * size(across) * (1.0 - share), 1.0)
+        uneven = (ease * size(drag) + share * ease * size(across)) / room
+        path = jnp.sum(motion.slip**2) / room * uneven
+        return jnp.where(turns, 0.1 * jnp.log((path + 1e-40) / (self.capture * self.radius)), 1.0)
+
+    def _slip_ease(self, state: State) -> Scalar:
+        """Acceleration of slip per force at the contact [kg-1]: a ball that pivots is kept from turning."""
+        return jnp.where(state.mode == PIVOT, 1.0, 3.5) / self.mass
+
+    def _without_slip(self, state: State) -> State:
+        """The ball that spins, after the last of its slip has vanished."""
+        slip = self.motion(state.v).slip
+        stopped = state.v.replace(centre=state.v.centre - slip)
+        velocity = choose(state.mode == PIVOT, stopped, self._push(state.v, -slip * 2 / 7))
+        return state.replace(v=velocity, mode=jnp.where(state.v.spin < 0.0, SPIN_RIGHT, SPIN_LEFT))
+
+    def _end_spiral(self, state: State, index) -> State:
+        """Slip has come to nothing in a spiral; what is left of it moves the ball across, and is lost."""
+        slip, gain = (self.motion(motion).slip for motion in (state.v, self.rate(state).v))
+        moved = 1.0 / (self._slip_ease(state) * self.mass)
+        path = gain * jnp.sum(slip**2) / (jnp.sum(gain**2) + LEAST)
+        return self._without_slip(state).replace(
+            q=state.q.replace(centre=state.q.centre + moved * path, slip_ratio=jnp.zeros(2)),
+            ledger=Losses(state.ledger.friction + 0.5 * self.mass * moved * jnp.sum(slip**2)),
+        )
+
+    def _spin_slips(self, state: State, index) -> State:
+        """Slip begins along the mean shift, which has become as large as the shift is."""
+        law = spot_law(self.law)
+        way = jnp.sign(law.sliding_shift) * direction(self.mean_shift(self.motion(state.v)))
+        begun = self._push(state.v, CLEARLY * NEAR_REST * self.speed * way * 2 / 7)
+        return state.replace(v=begun, mode=jnp.asarray(SLIP))
+
+    def _stops(self, state: State, index) -> State:
+        """A ball that spins rolls no farther: it spins on at its place, unless the plane is steep."""
+        stopped = _run_out(self, state, ROLLING)
+        return stopped.replace(v=BallMotion(jnp.zeros(2), jnp.zeros(2), stopped.v.spin))
+
     def _slips(self, state: State, index) -> State:
         return state.replace(mode=jnp.asarray(SLIP))
 
@@ -340,11 +429,14 @@ class BallOnPlane(AbstractSystem):
         # An impulse at the contact that takes the last of the slip away.
         rolls = state.replace(v=self._push(state.v, -slip * 2 / 7), mode=jnp.asarray(ROLL))
         still = size(rolls.v.centre) <= 2 * NEAR_REST * self.speed
-        steep = jnp.abs(self.mass * self.gravity * jnp.sin(self.slope)) * self.radius > self.resistance()
         spinning = jnp.abs(rolls.v.spin) > 0.0
         stops = rolls.replace(v=jax.tree.map(jnp.zeros_like, rolls.v), mode=jnp.asarray(REST))
-        rolls = choose(still & ~steep & ~spinning, stops, rolls)
+        rolls = choose(still & ~self._is_steep() & ~spinning, stops, rolls)
         return rolls, size(self.rolling_reaction(self.motion(rolls.v)).force) <= self.capacity
+
+    def _is_steep(self) -> Bool[Array, ""]:
+        """Whether rolling resistance cannot keep the ball from rolling down."""
+        return jnp.abs(self.mass * self.gravity * jnp.sin(self.slope)) * self.radius > self.resistance()
 
     def _push(self, velocity: BallMotion, push: Float[Array, "2"]) -> BallMotion:
         """The motion after an impulse at the contact that changes the velocity of the centre by `push`."""
@@ -424,7 +516,11 @@ class BallOnPlane(AbstractSystem):
 def _settle(ball: BallOnPlane, state: State) -> State:
     """The right mode for a start."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed
-    slips = ball._is_kept_from_rolling(state) if ball.shifted else state
+    slips = state
+    if ball.shifted:
+        slips = ball._is_kept_from_rolling(state)
+    if ball.spirals:
+        slips = choose(ball._spiral_left(slips) <= 0.0, ball._end_spiral(slips, 0), slips)
     return same_types(state, choose(ends, ball._begin_rolling(state), slips))
 
 
@@ -525,7 +621,8 @@ def _sign(mode: Array) -> Scalar:
     return (mode == SPIN_LEFT) * 1.0 - (mode == SPIN_RIGHT) * 1.0
 
 
-def _may_shift(law: AbstractSpotLaw) -> bool:
-    """Whether the pressure may be shifted; True where the numbers are not known yet."""
-    shifts = [checks.concrete(x) for x in (law.sliding_shift, law.rolling_shift)]
-    return any(x is None or x.any() for x in shifts)
+def _shifts(law: AbstractSpotLaw) -> tuple[bool, bool]:
+    """Whether the pressure may be shifted by sliding, and by rolling; True where the numbers are not known yet."""
+    known = [checks.concrete(x) for x in (law.sliding_shift, law.rolling_shift)]
+    sliding, rolling = (x is None or bool(x.any()) for x in known)
+    return sliding, rolling

@@ -229,6 +229,13 @@ class AbstractSpotLaw(AbstractFrictionLaw):
         force = -strength[..., None] * (along[..., None] * slip + share.lift[..., None] * lifted)
         return force, -strength * radius * (share.twist + share.tilt * across)
 
+    def shift_for_force(self, force: Tangent, spin: Number, load: Number) -> Tangent:
+        """Shift k of the pressure with which a spot that spins in place exerts this force; its size may exceed 1."""
+        lift = self.coupling(jnp.zeros_like(spin), spin * self.radius(load)).lift
+        strength = self.mu * load * lift
+        safe = jnp.where(strength == 0.0, 1e-280, strength)[..., None]
+        return jnp.stack([-force[..., 1], force[..., 0]], -1) / safe
+
 
 def direction(vector: Tangent) -> Tangent:
     """Unit vector, and zero for zero; finite derivatives everywhere."""
