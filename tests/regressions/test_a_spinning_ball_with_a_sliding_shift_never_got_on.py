@@ -65,3 +65,13 @@ def test_a_ball_that_only_spins_starts_without_slip():
     run = simulate(ball(0.05), 60.0, velocity=[0.0, 0.0])
     assert [event.name for event in run.events] == ["spin_ends"]
     np.testing.assert_array_equal(run.end.q.centre, 0.0)
+
+
+def test_a_small_spot_with_a_sliding_shift_needs_no_stiff_method():
+    """With the method for stiff flow the state after the slip had ended was not a number."""
+    law = sl.laws.friction.Combined(0.242, 2.69e-4, pressure="uniform", sliding_shift=-0.0205)
+    system = sl.systems.BallOnPlane(1.0, 0.304, law)
+    start = system.start(velocity=[0.119, -1.484], angular_velocity=[0.0647, 0.679, 0.331])
+    run = sl.simulate(system, start, until=2.0)
+    assert run.outcome.name == "finished"
+    np.testing.assert_allclose(run.end.v.centre, start.v.centre - system.motion(start.v).slip * 2 / 7, rtol=1e-10)

@@ -121,8 +121,8 @@ class BallOnPlane(AbstractSystem):
 
     @property
     def method(self) -> str:
-        """Small spots with shifted pressure are stiff as long as they spin; all others are solved without stiffness."""
-        if self.point or not self.shifted:
+        """Small spots whose pressure rolling shifts are stiff as long as they spin; no others are for long."""
+        if self.point or not self.shifted or not _shifts(spot_law(self.law))[1]:
             return "dopri8"
         small, ball = checks.concrete(spot_law(self.law).spot_radius), checks.concrete(self.radius)
         return "kvaerno5" if small is not None and ball is not None and small < 1e-3 * ball else "dopri8"
