@@ -40,7 +40,7 @@ def check(plot: Path | None, animate: Path | None, html: Path | None, force: boo
         require_ffmpeg()
 
 
-def _load_matplotlib() -> None:
+def load_matplotlib() -> None:
     """Load it without the help texts of its classes: to write them takes a third of the time, and nobody reads them."""
     from matplotlib import artist
 
@@ -60,7 +60,7 @@ def draw(
     from saltus import views
 
     if plot is not None or animate is not None:
-        _load_matplotlib()
+        load_matplotlib()
     if html is not None:
         with progress.stage("writing the page"):
             views.save_page(dataset, html)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -41,7 +44,7 @@ def command(
     loaded = load(scenario, set or [], allow_python)
     with ahead.load_ahead(ahead.form_of(loaded.text), loaded.scenario.solve.samples):
         _check_files(out, plot, animate, html, force)
-        if not ahead.under_way():
+        if not ahead.under_way() and not loaded.scenario.leaves_python_free:
             # xarray, while another thread loads the programs of the last run; a first run loads it while it makes them.
             import saltus.io.dataset  # noqa: F401
         facts = _run(loaded, Files(out, plot, animate, html), resume, quiet)
@@ -64,14 +67,45 @@ class Files(NamedTuple):
     html: Path | None
 
 
+class _Libraries:
+    """What results and pictures need, loaded by another thread while a run leaves Python free.
+
+    Other libraries alone, of which such a run loads nothing: two threads must not import parts of one package.
+    """
+
+    def __init__(self, files: Files):
+        self.files, self.thread = files, None
+
+    def begin(self) -> None:
+        """Start to load them, if nobody has."""
+        if self.thread is None:
+            self.thread = threading.Thread(target=self._load, name="saltus libraries", daemon=True)
+            self.thread.start()
+
+    def finish(self) -> None:
+        """Wait until they are there."""
+        if self.thread is not None:
+            self.thread.join()
+
+    def _load(self) -> None:
+        with contextlib.suppress(ImportError):  # who needs what is missing will say so
+            import xarray  # noqa: F401
+
+            if self.files.out is not None and self.files.out.suffix == ".nc":
+                import netCDF4  # noqa: F401
+            if self.files.plot is not None or self.files.animate is not None:
+                pictures.load_matplotlib()
+
+
 def _run(loaded: LoadedScenario, files: Files, resume: bool, quiet: bool) -> dict[str, Any]:
     """Run a scenario and write what is wanted; the summary."""
     from saltus.io import without_dask
 
     options = _checkpoint(loaded, files.out, resume)
-    began = time.perf_counter()
+    began, libraries = time.perf_counter(), _Libraries(files)
     with progress(quiet) as bar, without_dask(), interrupt.remark_on_interrupt(lambda: _leftovers(options)):
-        run = simulate(loaded, bar, options)
+        run = simulate(loaded, bar, options, libraries.begin if loaded.scenario.leaves_python_free else None)
+        libraries.finish()
         attributes = {"scenario": loaded.text, "scenario_name": loaded.name, "wall_time": run.wall_time}
         with bar.stage("sampling"):
             dataset = run.to_dataset(times=loaded.scenario.solve.samples, attributes=attributes)
@@ -115,28 +149,37 @@ def _leftovers(options: dict[str, Any]) -> str:
     return f"Its state is saved in {saved.name!r}: the same command with --resume goes on from there."
 
 
-def simulate(loaded: LoadedScenario, bar: Progress, options: dict[str, Any] | None = None) -> Run:
-    """Run a scenario with a progress bar."""
-    goal = getattr(loaded.scenario, "goal", None)
+def simulate(
+    loaded: LoadedScenario,
+    bar: Progress,
+    options: dict[str, Any] | None = None,
+    meanwhile: Callable[[], None] | None = None,
+) -> Run:
+    """Run a scenario with a progress bar; `meanwhile` is called whenever it tells how far it is."""
+    goal, meanwhile = getattr(loaded.scenario, "goal", None), meanwhile or (lambda: None)
     if goal is not None:
-        return _run_events(loaded, bar, goal, options or {})
+        return _run_events(loaded, bar, goal, options or {}, meanwhile)
     end = loaded.scenario.end_time
     with bar.stage(f"running {loaded.name}", total=end) as told:
         told(0.0, "compiling")
 
         def report(t: float, n_events: int) -> None:
+            meanwhile()
             told(t, f"t = {t:.4g} s, {n_events} event{'' if n_events == 1 else 's'}")
 
         return loaded.scenario.simulate(progress=report, **(options or {}))
 
 
-def _run_events(loaded: LoadedScenario, bar: Progress, goal: int, options: dict[str, Any]) -> Run:
+def _run_events(
+    loaded: LoadedScenario, bar: Progress, goal: int, options: dict[str, Any], meanwhile: Callable[[], None]
+) -> Run:
     """Run a scenario that ends after a number of events."""
     with bar.stage(f"running {loaded.name}", total=float(goal)) as told:
         told(0.0, "compiling")
         first: list[tuple[float, int]] = []
 
         def report(t: float, n_events: int) -> None:
+            meanwhile()
             now = time.perf_counter()
             if not first:
                 first.append((now, n_events))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from saltus.gas.equilibrium import drift
 from saltus.gas.measure import Gas
 from saltus.hybrid import Outcome
 from saltus.numerics.on_host import rotation_matrices
 from saltus.systems.gas.bodies import Bodies
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 NAMES = {
     "compressibility": ("1", "compressibility factor p V / (N kT)"),
@@ -48,6 +50,8 @@ def dataset_of(
         "axis": ["x", "y", "z"],
         "quaternion_part": ["w", "x", "y", "z"],
     }
+    import xarray as xr  # here: until then another thread can load it while the gas is computed
+
     return xr.Dataset(variables, coordinates, _attributes(gas, outcome, film[-1][2]) | (attributes or {}))
 
 

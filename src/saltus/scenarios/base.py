@@ -123,6 +123,11 @@ class Scenario(Model):
         """When the run ends at the latest [s]; infinite if only an event of the system ends it."""
         return float(self.solve.until)
 
+    @property
+    def leaves_python_free(self) -> bool:
+        """Whether a run is a few long calls of one program, during which Python can do something else."""
+        return False
+
     def end_of(self, start: State) -> float:
         """When a run from this start ends at the latest [s]."""
         return self.end_time

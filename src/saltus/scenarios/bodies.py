@@ -182,6 +182,11 @@ class BodiesScenario(Scenario):
         before = EQUILIBRATION * count // 2 if self.measure.equilibrate is None else self.measure.equilibrate
         return before + self.measure.collisions
 
+    @property
+    def leaves_python_free(self) -> bool:
+        """A gas is one compiled loop over contacts."""
+        return self.measure is not None or self.compress is not None
+
     def simulate(
         self,
         progress: Callable[[float, int], None] | None = None,
