@@ -31,7 +31,9 @@ class ImplicitStepper(eqx.Module):
         """The step from (t, y) over h."""
         import diffrax
 
-        term = diffrax.ODETerm(lambda t, y, args: rate(jnp.asarray(t), y))
+        from saltus.engines.chord import Increments
+
+        term = Increments(lambda t, y, args: rate(jnp.asarray(t), y))
         memory = self.solver.init(term, t, t + h, y, None)
         y_new, error, _, _, result = self.solver.step(term, t, t + h, y, None, memory, jnp.asarray(False))
         good = result == diffrax.RESULTS.successful
@@ -60,7 +62,9 @@ def _implicit(method: str, rtol: float) -> ImplicitStepper:
     """Loads diffrax, which explicit methods do without."""
     import diffrax
 
-    tight = diffrax.VeryChord(rtol=0.01 * rtol, atol=0.01 * rtol)
+    from saltus.engines.chord import Chord
+
+    tight = Chord(rtol=0.01 * rtol, atol=0.01 * rtol)
     solver = getattr(diffrax, method.capitalize())(root_finder=tight)
     return ImplicitStepper(solver, int(method[-1]))
 
