@@ -75,3 +75,12 @@ def test_a_small_spot_with_a_sliding_shift_needs_no_stiff_method():
     run = sl.simulate(system, start, until=2.0)
     assert run.outcome.name == "finished"
     np.testing.assert_allclose(run.end.v.centre, start.v.centre - system.motion(start.v).slip * 2 / 7, rtol=1e-10)
+
+
+def test_a_ball_with_rolling_resistance_that_turns_slowly_comes_to_roll():
+    """The smaller its spin, the stiffer its slip, on a spot a hundred times smaller than the ball."""
+    law = sl.laws.friction.Combined(0.458, 2.33e-4, rolling_shift=0.023)
+    system = sl.systems.BallOnPlane(1.0, 0.0404, law)
+    start = system.start(velocity=[-0.0393, 0.0697], angular_velocity=[8.97, -3.73, -0.604])
+    run = sl.simulate(system, start, until=2.0)
+    assert run.outcome.name == "finished" and [event.name for event in run.events] == ["rolls"]

@@ -125,7 +125,7 @@ class BallOnPlane(AbstractSystem):
         if self.point or not self.shifted or not _shifts(spot_law(self.law))[1]:
             return "dopri8"
         small, ball = checks.concrete(spot_law(self.law).spot_radius), checks.concrete(self.radius)
-        return "kvaerno5" if small is not None and ball is not None and small < 1e-3 * ball else "dopri8"
+        return "kvaerno5" if small is not None and ball is not None and small < 2e-2 * ball else "dopri8"
 
     @property
     def inertia(self) -> Scalar:
