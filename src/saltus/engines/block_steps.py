@@ -142,14 +142,10 @@ def _one_step(scalar: ScalarSystem, values: Values, times, moving: MovingBlock, 
     accept = _all([*safe, _finite(_once([*(whole[p] for p in flowing), *rate]))], going)
     ended = jnp.where(accept & (t_new >= until), int(Status.reached), int(Status.going))
     ended = jnp.where(~accept & deepest, int(Status.doubtful), ended).astype(jnp.int32)
-
-    def choose(new, old):
-        return [jnp.where(accept, a, b) if a is not b else b for a, b in zip(new, old, strict=True)]
-
     return MovingBlock(
-        y=choose(whole, y),
-        rate=choose(rate, moving.rate),
-        guards=choose(guards, moving.guards),
+        y=_choose(accept, whole, y),
+        rate=_choose(accept, rate, moving.rate),
+        guards=_choose(accept, guards, moving.guards),
         t=jnp.where(accept, t_new, t),
         n=jnp.where(accept, n_new, moving.n),
         depth=jnp.where(accept, _depth_after(n_new, moving.depth), jnp.where(deepest, moving.depth, moving.depth + 1)),
@@ -162,6 +158,11 @@ def _one_step(scalar: ScalarSystem, values: Values, times, moving: MovingBlock, 
 def _pick(condition, a, b):
     """`where`, or the choice itself if the condition is known."""
     return (a if condition else b) if isinstance(condition, bool) else jnp.where(condition, a, b)
+
+
+def _choose(condition, new: list, old: list) -> list:
+    """The new values where the condition holds, else the old ones; those that are the same are not asked for."""
+    return [jnp.where(condition, a, b) if a is not b else b for a, b in zip(new, old, strict=True)]
 
 
 def _scale(coefficients, h) -> list:

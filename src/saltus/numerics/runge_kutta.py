@@ -132,7 +132,7 @@ class ExplicitStepper(eqx.Module):
         stage more is.
         """
         a, c = self._loop_coefficients()
-        n, stages = len(c), len(self.b)
+        n = len(c)
 
         def stage(i, k):
             # XLA on a CPU drops the barriers before it fuses: bits are the same without, and ensembles no faster.
@@ -142,7 +142,7 @@ class ExplicitStepper(eqx.Module):
             return jax.lax.dynamic_update_index_in_dim(k, new, i, 0)
 
         k = jax.lax.fori_loop(0, n, stage, jnp.zeros((n, *y.shape)))
-        return self._step(y, h, k[:stages], k)
+        return self._step(y, h, k)
 
     def with_looks(
         self, evaluate: Callable[[Scalar, Flat, Array], tuple[Flat, Flat, Any]], t: Scalar, y: Flat, h: Scalar,
@@ -165,14 +165,8 @@ class ExplicitStepper(eqx.Module):
             seen: What may be known of the start, if the first look is there.
         """
         a, c = self._loop_coefficients()
-        n, stages = len(c), len(self.b)
-        along = isinstance(fractions, np.ndarray) and len(fractions) > 1  # and known while the program is written
-        first = int(along and fractions[0] == 0.0)  # the look that the first stage takes too
-        x = jnp.concatenate([jnp.asarray(c), jnp.asarray(fractions)[first:]])
-        asked = [RATE] * (n - 1) + [RATE | PROJECTION] + [LOOK] * (len(x) - n)
-        asked[0] |= LOOK * first
-        asked[-1] |= RATE * int(along and fractions[-1] == 1.0)
-        tasks = jnp.asarray(asked)
+        n = len(c)
+        x, tasks, first = _visits(c, fractions)
         like = jax.eval_shape(evaluate, t, y, tasks[0])[2]
         looks = jax.tree.map(lambda one: jnp.zeros((len(fractions), *one.shape), one.dtype), like)
         places = jnp.zeros((len(fractions), *y.shape))
@@ -183,28 +177,19 @@ class ExplicitStepper(eqx.Module):
             looked_at = jnp.where(x[i] == 1.0, end, jnp.where(x[i] == 0.0, y, between))
             return jnp.where(i < n, y + h * _weigh(a[jnp.minimum(i, n - 1)], k), looked_at)
 
-        def put(into, new, i, here):
-            if len(into) < 2:
-                return jnp.where(here, new, into)
-            at = jnp.clip(i, 0, len(into) - 1)
-            return jax.lax.dynamic_update_index_in_dim(into, jnp.where(here, new, into[at]), at, 0)
-
         def go_on(carry):
             i, last, k, end, rate, places, looks = carry
             here = place(i, k, end)
             rate, projected, look = evaluate(t + x[i] * h, here, tasks[i])
             looked, at = tasks[i] >= LOOK, jnp.where(i < n, 0, i - n + first)
-            looks = jax.tree.map(lambda into, new: put(into, new, at, looked), looks, look)
-            k, end = put(k, rate, i, i < n), jnp.where(i == n - 1, projected, end)
+            looks = jax.tree.map(lambda into, new: _put(into, new, at, looked), looks, look)
+            k, end = _put(k, rate, i, i < n), jnp.where(i == n - 1, projected, end)
             if worth is not None:
                 last = jax.lax.cond(i == n - 1, ask, lambda last, k, end: last, last, k, end)
-            return i + 1, last, k, end, rate, put(places, here, at, looked), looks
+            return i + 1, last, k, end, rate, _put(places, here, at, looked), looks
 
         def ask(last, k, end):
-            return last if worth is None else jnp.where(worth(step_by(k), end), last, n)
-
-        def step_by(k):
-            return self._step(y, h, k[:stages], k)
+            return last if worth is None else jnp.where(worth(self._step(y, h, k), end), last, n)
 
         k, begins_at = jnp.zeros((n, *y.shape)), jnp.where(stays, n, 0)
         if seen is not None:
@@ -217,7 +202,7 @@ class ExplicitStepper(eqx.Module):
         else:
             told = jax.lax.while_loop(lambda carry: carry[0] < carry[1], go_on, begin)
         _, last, k, end, rate, places, looks = told
-        return StepWithLooks(step_by(k), end, last == len(x), places, looks, rate)
+        return StepWithLooks(self._step(y, h, k), end, last == len(x), places, looks, rate)
 
     def _loop_coefficients(self) -> tuple[Array, Array]:
         """Coefficients and times of the stages, with one stage more where the last is not at the end of the step."""
@@ -228,9 +213,36 @@ class ExplicitStepper(eqx.Module):
             a[i + 1, : len(row)] = row
         return jnp.asarray(a), jnp.asarray((*self.c, 1.0)[:n])
 
-    def _step(self, y: Flat, h: Scalar, used: Array, k: Array) -> Step:
+    def _step(self, y: Flat, h: Scalar, k: Array) -> Step:
+        """The step over h by the rates of its stages, and of one more where the last is not at its end."""
+        used = k[: len(self.b)]
         move, error = (_weigh(jnp.asarray(weights), used) for weights in (self.b, self.b_error))
         return Step(y + h * move, h * error, k[0], k[-1])
+
+
+def _visits(c: Array, fractions: np.ndarray | Array) -> tuple[Array, Array, int]:
+    """What a step with looks visits: its stages, then the looks.
+
+    Returns:
+        Where each visit is, as a fraction of the step; what is asked there (`RATE`, `PROJECTION`, `LOOK`); and how
+        many looks the first stage takes too, none or one.
+    """
+    n = len(c)
+    along = isinstance(fractions, np.ndarray) and len(fractions) > 1  # and known while the program is written
+    first = int(along and fractions[0] == 0.0)
+    x = jnp.concatenate([jnp.asarray(c), jnp.asarray(fractions)[first:]])
+    asked = [RATE] * (n - 1) + [RATE | PROJECTION] + [LOOK] * (len(x) - n)
+    asked[0] |= LOOK * first
+    asked[-1] |= RATE * int(along and fractions[-1] == 1.0)
+    return x, jnp.asarray(asked), first
+
+
+def _put(into: Array, new: Array, i: Array, here: Array) -> Array:
+    """The rows with a new one in place i, if it belongs here."""
+    if len(into) < 2:
+        return jnp.where(here, new, into)
+    at = jnp.clip(i, 0, len(into) - 1)
+    return jax.lax.dynamic_update_index_in_dim(into, jnp.where(here, new, into[at]), at, 0)
 
 
 def _weigh(weights: Array, k: Array) -> Flat:
