@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from saltus.contacts.gap import Separation
+from saltus.contacts.impact import spin_matrix
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec, tangent_basis
 from saltus.programs import program
@@ -164,9 +165,7 @@ def meet(side1: Side, side2: Side, normal: Array, gap: Array) -> LocalMotion:
 
 def _commutator(omega: Array, tensor: Array) -> Array:
     """Rate of a tensor that is carried along by the rotation."""
-    x, y, z = omega
-    zero = jnp.zeros_like(x)
-    spin = jnp.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]])
+    spin = spin_matrix(omega)
     return spin @ tensor - tensor @ spin
 
 

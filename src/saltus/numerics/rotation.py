@@ -338,14 +338,23 @@ def _series_by_array(q: Array, body_omega: Array, inertia: Array, step: Array) -
     for k in range(ORDER):
         scale = step / (k + 1)
         back = w[:, ::-1]
-        spin, turn = _next_terms(ratios * scale, w @ back.T, p @ back.T)
+        spin, turn = next_terms(ratios * scale, w @ back.T, p @ back.T)
         w = jnp.concatenate([w, spin[:, None]], axis=1)
         p = jnp.concatenate([p, 0.5 * scale * turn[:, None]], axis=1)
     return jnp.sum(p[:, 1:], axis=1)
 
 
-def _next_terms(scale: Array, ww: Array, pw: Array) -> tuple[Array, Array]:
-    """Terms of angular velocity and quaternion, from the sums of products of the terms before."""
+def next_terms(scale: Array, ww: Array, pw: Array) -> tuple[Array, Array]:
+    """Next terms of the series of a free rotation, from the sums of products of the terms before.
+
+    Args:
+        scale: Of the angular velocity: for each axis (I_j - I_k) / I_i over the number of the term.
+        ww: Sums of products of terms of the angular velocity.
+        pw: Sums of products of terms of the quaternion and of the angular velocity.
+
+    Returns:
+        The term of the angular velocity in the frame of the body, and twice that of the quaternion times its number.
+    """
     turn = [
         -(pw[1, 0] + pw[2, 1] + pw[3, 2]),
         pw[0, 0] + pw[2, 2] - pw[3, 1],
@@ -364,7 +373,7 @@ def _series_by_loop(q: Array, body_omega: Array, inertia: Array, step: Array) ->
         # Entry j of a reversed row is the term k - j; those beyond k are still zero.
         back = jnp.roll(w[:, ::-1], k + 1, axis=1)
         scale = step / (k + 1)
-        spin, turn = _next_terms(ratios * scale, w @ back.T, p @ back.T)
+        spin, turn = next_terms(ratios * scale, w @ back.T, p @ back.T)
         return w.at[:, k + 1].set(spin), p.at[:, k + 1].set(0.5 * scale * turn)
 
     first = (jnp.zeros((3, ORDER + 1)).at[:, 0].set(body_omega), jnp.zeros((4, ORDER + 1)).at[:, 0].set(q))

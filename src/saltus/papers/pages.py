@@ -27,7 +27,7 @@ def read_findings(path: str | Path) -> dict[str, dict[str, dict[str, Any]]]:
 
 def page(paper: Paper, found: Mapping[str, Mapping[str, Any]]) -> str:
     """A paper as a page of Markdown."""
-    lines = [f"# {_short(paper)}", "", f"*{paper.title}*. {paper.authors}.", "", paper.about, ""]
+    lines = [f"# {paper.short}", "", f"*{paper.title}*. {paper.authors}.", "", paper.about, ""]
     lines += [f"The same with figures: `saltus reproduce {paper.name}`.", "", "## Claims", ""]
     rows = [
         (claim.where, claim.says, str(claim.printed), *_finding(found.get(claim.key)), claim.why)
@@ -52,13 +52,9 @@ def overview(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
         paper = load(name)
         verdicts = [claim["verdict"] for claim in found.get(name, {}).values()]
         rows.append(
-            [f"[{_short(paper)}]({name}.md)", *(str(verdicts.count(one)) for one in VERDICTS), str(len(paper.errata))]
+            [f"[{paper.short}]({name}.md)", *(str(verdicts.count(one)) for one in VERDICTS), str(len(paper.errata))]
         )
     return "\n".join([*lines, "", *table(("paper", *VERDICTS, "errata"), rows), ""])
-
-
-def _short(paper: Paper) -> str:
-    return paper.reference.split(":")[0]
 
 
 def _finding(claim: Mapping[str, Any] | None) -> tuple[str, str]:

@@ -111,8 +111,7 @@ class AbstractShape(eqx.Module):
         """Normal, curvature tensor and third derivatives of the distance at a point of the surface."""
         _, gradient, second = self.level_parts(Vec.of(point))
         steepness, normal = gradient.norm(), gradient.unit().array()
-        rows = [[second.xx, second.xy, second.xz], [second.xy, second.yy, second.yz], [second.xz, second.yz, second.zz]]
-        hessian = jnp.stack([jnp.stack(row) for row in rows]) / steepness
+        hessian = second.array() / steepness
         third = self.level_third(point) / steepness
         tangent = jnp.eye(3) - jnp.outer(normal, normal)
         curvature = tangent @ hessian @ tangent

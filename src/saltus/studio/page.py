@@ -18,6 +18,4 @@ def page(token: str) -> str:
         "script": "\n".join([pages.script(), *((WEB / name).read_text(encoding="utf-8") for name in SCRIPTS)]),
         "token": json.dumps(token),
     }
-    text = (WEB / "studio.html").read_text(encoding="utf-8")
-    pieces = text.split("{{")
-    return pieces[0] + "".join(parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces[1:]))
+    return pages.fill_template(WEB / "studio.html", parts)

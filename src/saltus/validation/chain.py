@@ -106,7 +106,7 @@ def closed_form(case: Case) -> list[Check]:
         "dE": first.data["energy_loss"],
         "dphi_after": first.after.v[0],
     }
-    return [difference(key, found[key], wanted, EXACT * max(1.0, _size(wanted))) for key, wanted in values.items()]
+    return _differences(found, values, EXACT)
 
 
 def rhs(case: Case) -> list[Check]:
@@ -124,8 +124,7 @@ def rhs(case: Case) -> list[Check]:
         "E": seen["kinetic_energy"] + seen["potential_energy"],
         "table_speed": seen["table_speed"],
     }
-    allowed = float(case["accuracy"]["T"])
-    return [difference(key, found[key], wanted, allowed * max(1.0, _size(wanted))) for key, wanted in values.items()]
+    return _differences(found, values, float(case["accuracy"]["T"]))
 
 
 @jax.jit
@@ -163,7 +162,11 @@ def crossing(case: Case) -> list[Check]:
         "V": told["table_speed"],
         "dE": told["energy_loss"],
     }
-    allowed = float(case["accuracy"]["all"])
+    return _differences(found, values, float(case["accuracy"]["all"]))
+
+
+def _differences(found: dict[str, Any], values: dict[str, Any], allowed: float) -> list[Check]:
+    """Each value that is known against what was found, with an error relative to its size, or to 1 if it is smaller."""
     return [difference(key, found[key], wanted, allowed * max(1.0, _size(wanted))) for key, wanted in values.items()]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from saltus.laws.friction.base import AbstractSpotLaw, Number, number
 from saltus.laws.friction.pressure import pressure_of
-from saltus.laws.friction.spot import Coupling, spot_functions
+from saltus.laws.friction.spot import Coupling, SpotFunctions, spot_functions
 
 _RATIOS = np.logspace(-3, 3, 1201)
 
@@ -166,12 +166,16 @@ def _minimax(form, wanted: np.ndarray, low: float, high: float) -> float:
     return float(best.x)
 
 
+def _exact(gamma: float) -> tuple[np.ndarray, SpotFunctions, float, float]:
+    """Ratios of spin to slip, the exact functions there, the slope of the drag and the torque of pure spin."""
+    pressure = pressure_of(gamma)
+    return _RATIOS, spot_functions(_RATIOS, pressure), float(pressure.drag_slope), float(pressure.spin_torque)
+
+
 @functools.lru_cache(maxsize=64)
 def _best_second_order(gamma: float) -> tuple[float, float]:
     """Free coefficients of force and torque that make the largest error smallest."""
-    pressure = pressure_of(gamma)
-    s, exact = _RATIOS, spot_functions(_RATIOS, pressure)
-    slope, torque = float(pressure.drag_slope), float(pressure.spin_torque)
+    s, exact, slope, torque = _exact(gamma)
     inverse_slope = 2.0 * gamma * torque
     return (
         _minimax(lambda A: (1 + A * s) / (1 + A * s + A / slope * s**2), np.asarray(exact.Phi0), 0.01, 3.0),
@@ -184,9 +188,7 @@ def _best_second_order(gamma: float) -> tuple[float, float]:
 @functools.lru_cache(maxsize=64)
 def _best_powers(gamma: float) -> tuple[float, float]:
     """Powers of force and force across the slip that make the largest error smallest."""
-    pressure = pressure_of(gamma)
-    s, exact = _RATIOS, spot_functions(_RATIOS, pressure)
-    slope, torque = float(pressure.drag_slope), float(pressure.spin_torque)
+    s, exact, slope, torque = _exact(gamma)
     beta = gamma * torque
     return (
         _minimax(lambda n: (1 + (s / slope) ** n) ** (-1 / n), np.asarray(exact.Phi0), 1.2, 20.0),

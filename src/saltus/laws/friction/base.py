@@ -7,24 +7,17 @@ results act. Arrays broadcast: slip (..., 2), spin (...), load (...).
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array
 
 from saltus import checks
-from saltus.laws.friction.limit import PointLimit, SpotLimit
+from saltus.laws.friction.limit import Number, PointLimit, SpotLimit, Tangent
 from saltus.laws.friction.pressure import Pressure, pressure_of
 from saltus.laws.friction.spot import Coupling
 from saltus.programs.arrays import numbers as number
-
-if TYPE_CHECKING:
-    Number = Tangent = Array  # what they are inside; plain numbers and lists are welcome
-else:
-    Number = Float[ArrayLike, "..."]
-    Tangent = Float[ArrayLike, "... 2"]
-
 
 VANISHING = 2.0**-30  # [m/s]; a slip that tells the friction of a contact that is about to move
 

@@ -14,7 +14,7 @@ from saltus.laws.friction.spot import coupling
 from saltus.numerics.roots import bisect
 
 if TYPE_CHECKING:
-    Number = Tangent = Array
+    Number = Tangent = Array  # what they are inside; plain numbers and lists are welcome
 else:
     Number = Float[ArrayLike, "..."]
     Tangent = Float[ArrayLike, "... 2"]

@@ -26,6 +26,7 @@ from saltus.systems.bodies.columns import (
     VELOCITY,
     marks_in,
     rows_in,
+    with_unit_quaternions,
 )
 from saltus.systems.bodies.lying import Face, turning
 
@@ -356,9 +357,7 @@ class Bond:
 
     def tidy(self, y: np.ndarray) -> np.ndarray:
         """With quaternions of length one; of one place or of several."""
-        rows, _ = self._unpack(y)
-        rows[..., QUATERNION] /= np.sqrt(np.sum(rows[..., QUATERNION] ** 2, axis=-1, keepdims=True))
-        return y
+        return with_unit_quaternions(y, self.k)
 
     def rows(self, y: np.ndarray, whole: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Place and orientation; velocities and the sum of normal forces (if `whole`); energy lost to friction."""

@@ -105,8 +105,7 @@ def _side(body: Body, mark: Array, gravity: Array) -> _Side:
     value, gradient, second = body.shape.level_parts(Vec.of(mark))
     steepness = gradient.norm()
     normal = gradient.array() / steepness
-    rows = [[second.xx, second.xy, second.xz], [second.xy, second.yy, second.yz], [second.xz, second.yz, second.zz]]
-    hessian = jnp.stack([jnp.stack(row) for row in rows]) / steepness
+    hessian = second.array() / steepness
     tangent = jnp.eye(3) - jnp.outer(normal, normal)
     turn, inverse = rotation.matrix(body.quaternion), body.inverse_inertia()
     arm, omega = turn @ mark, body.angular_velocity

@@ -13,12 +13,19 @@ CLOCK, LOST, HEAD = 0, 1, 2
 CENTRE, QUATERNION, VELOCITY, TURNING = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
 PLACE, MOTION = slice(0, 7), slice(7, 13)  # the first two and the last two of these
 ROW = 13  # numbers of a row
-ARGUMENTS = (CENTRE, VELOCITY, QUATERNION, TURNING)  # in the order in which `Body.moved` takes them
+ARGUMENTS = (CENTRE, VELOCITY, QUATERNION, TURNING)  # in the order in which `Body.with_motion` takes them
 
 
 def rows_in(y: np.ndarray, count: int) -> np.ndarray:
     """The rows of so many bodies in the variables of a band; a view."""
     return y[..., HEAD : HEAD + ROW * count].reshape(*y.shape[:-1], count, ROW)
+
+
+def with_unit_quaternions(y: np.ndarray, count: int) -> np.ndarray:
+    """The variables of a band of so many bodies, in one place or several, with quaternions of length one; in place."""
+    rows = rows_in(y, count)
+    rows[..., QUATERNION] /= np.sqrt(np.sum(rows[..., QUATERNION] ** 2, axis=-1, keepdims=True))
+    return y
 
 
 def marks_in(y: np.ndarray, count: int) -> np.ndarray:

@@ -32,6 +32,7 @@ from saltus.systems.bodies.columns import (
     TURNING,
     VELOCITY,
     rows_in,
+    with_unit_quaternions,
 )
 from saltus.systems.bodies.state import place_of
 
@@ -223,9 +224,7 @@ class LyingBody:
 
     def tidy(self, y: np.ndarray) -> np.ndarray:
         """With a quaternion of length one."""
-        rows = rows_in(y, 1)
-        rows[..., QUATERNION] /= np.sqrt(np.sum(rows[..., QUATERNION] ** 2, axis=-1, keepdims=True))
-        return y
+        return with_unit_quaternions(y, 1)
 
     def rows(self, y: np.ndarray, whole: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Place and orientation; velocities and the normal force; energy lost to friction."""

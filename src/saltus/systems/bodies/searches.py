@@ -29,6 +29,12 @@ def _pad(count: int) -> np.ndarray:
     return np.minimum(np.arange(CHUNK), count - 1)
 
 
+def _fill_up(horizons: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of a chunk that is filled up, and their horizons: no time for what fills up."""
+    rows = _pad(len(horizons))
+    return rows, np.where(np.arange(len(rows)) < len(horizons), horizons[rows], -1.0)
+
+
 def contacts_of_pairs(system, first, second, q, v, shifts, begins, horizons):
     """For each pair of at most a chunk whether it touches within its horizon, when, and whether that is certain.
 
@@ -42,8 +48,7 @@ def contacts_of_pairs(system, first, second, q, v, shifts, begins, horizons):
         else:
             told = _tell(locate_contact(*pair, horizons[0], sought))
         return tuple(np.array([part]) for part in told)
-    rows = _pad(len(first))
-    horizons = np.where(np.arange(len(rows)) < len(first), horizons[rows], -1.0)  # no time for what fills up
+    rows, horizons = _fill_up(horizons)
     found = _search_pairs(system, first[rows], second[rows], q, v, shifts[rows], begins[rows], horizons)
     return tuple(np.asarray(part)[: len(first)] for part in found)
 
@@ -57,8 +62,7 @@ def prepare_search(system, state: State) -> None:
 
 def contacts_of_walls(system, walls, bodies, q, v, begins, horizons):
     """The same for walls and bodies."""
-    rows = _pad(len(walls))
-    horizons = np.where(np.arange(len(rows)) < len(walls), horizons[rows], -1.0)
+    rows, horizons = _fill_up(horizons)
     found = _search_walls(system, walls[rows], bodies[rows], q, v, begins[rows], horizons)
     return tuple(np.asarray(part)[: len(walls)] for part in found)
 

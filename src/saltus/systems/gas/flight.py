@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from saltus.numerics.components import Sym, Turn, Vec
-from saltus.numerics.rotation import product
+from saltus.numerics.rotation import next_terms, product
 
 # Columns of a row.
 CLOCK = 0
@@ -209,17 +209,9 @@ def _quaternion_series(q: Array, spin: Array, ratios: Array, order: int) -> Arra
         ww = jnp.sum(w[:, None, :] * turned[None, :, :], axis=2)
         pw = jnp.sum(p[:, None, :] * turned[None, :, :], axis=2)
         scale = 1.0 / (k + 1)
-        spin = ratios * scale * jnp.stack([ww[1, 2], ww[2, 0], ww[0, 1]])
-        turn = 0.5 * scale * jnp.stack(
-            [
-                -(pw[1, 0] + pw[2, 1] + pw[3, 2]),
-                pw[0, 0] + pw[2, 2] - pw[3, 1],
-                pw[0, 1] + pw[3, 0] - pw[1, 2],
-                pw[0, 2] + pw[1, 1] - pw[2, 0],
-            ]
-        )  # fmt: skip
+        spin, turn = next_terms(ratios * scale, ww, pw)
         w = jax.lax.dynamic_update_slice(w, spin[:, None], (0, k + 1))
-        p = jax.lax.dynamic_update_slice(p, turn[:, None], (0, k + 1))
+        p = jax.lax.dynamic_update_slice(p, (0.5 * scale * turn)[:, None], (0, k + 1))
         back = jax.lax.dynamic_update_slice(back, spin[:, None], (0, order - k - 1))
         return w, p, back
 

@@ -6,6 +6,7 @@ import functools
 import html
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +83,12 @@ def _fill(title: str, data: str) -> str:
         "data": data,
         "script": script(),
     }
-    text = (PLAYER / "page.html").read_text(encoding="utf-8")
-    pieces = text.split("{{")
-    # Filled piece by piece: what is put in is never looked at again.
+    return fill_template(PLAYER / "page.html", parts)
+
+
+def fill_template(template: Path, parts: Mapping[str, str]) -> str:
+    """The text of a file with {{name}} replaced by the part of this name; what is put in is never looked at again."""
+    pieces = template.read_text(encoding="utf-8").split("{{")
     return pieces[0] + "".join(parts[name] + rest for name, rest in (piece.split("}}", 1) for piece in pieces[1:]))
 
 
