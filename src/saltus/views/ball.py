@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from saltus.io import mode_names
 from saltus.views.animate import DPI
 from saltus.views.ball_scene import DrawnBall
-from saltus.views.base import animate, mark_events, split_at_jumps, time_panels, words
+from saltus.views.base import animate, draw_panel, mark_events, time_panels, words
 from saltus.views.motion import orientations, radius
+from saltus.views.pages.panels import Panel, each, energies, labels, of_each, speeds
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 FRAMES = 150
@@ -23,26 +24,18 @@ WINDOW = 6.0  # radii to each side of the ball that are then seen
 def figure(dataset: xr.Dataset) -> Figure:
     """The path, velocities, slip and spin at the contacts, normal forces and energies."""
     flat = dataset.attrs["kind"] == "plane_ball"
-    panels = [_speeds, _slips, _loads, _energies]
+    panels = [
+        _speeds(dataset),
+        speeds(dataset, "", "slip", "slip at the contacts"),
+        of_each(dataset, "normal_force", "normal force", ""),
+        energies(dataset),
+    ]
     drawing = new_figure(10.0, 7.6)
     grid = drawing.add_gridspec(len(panels), 2, width_ratios=[1.0, 1.25])
     (_path if flat else _along)(drawing.add_subplot(grid[:2, 0]), dataset)
     _ratio(drawing.add_subplot(grid[2:, 0]), dataset)
-    stack = time_panels(drawing, grid, panels, dataset)
-    for axes in stack:
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.4)
-    stack[0].set_xlim(dataset["time"].values[0], dataset["time"].values[-1])
+    time_panels(drawing, grid, panels, dataset)
     return drawing
-
-
-def lines(axes: Axes, dataset: xr.Dataset, series: dict[str, np.ndarray], first: int = 0) -> None:
-    """Named series over time, broken at jumps; one that lies on another is dashed, so that both are seen."""
-    drawn: list[np.ndarray] = []
-    for index, (label, values) in enumerate(series.items()):
-        times, broken = split_at_jumps(dataset, values)
-        covers = any(np.allclose(values, other, rtol=1e-3, atol=1e-12, equal_nan=True) for other in drawn)
-        axes.plot(times, broken, "--" if covers else "-", color=colour(first + index), label=label)
-        drawn.append(values)
 
 
 def _path(axes: Axes, dataset: xr.Dataset) -> None:
@@ -56,9 +49,9 @@ def _path(axes: Axes, dataset: xr.Dataset) -> None:
 
 
 def _along(axes: Axes, dataset: xr.Dataset) -> None:
-    lines(axes, dataset, {"x": dataset["position"].values[:, 0]})
+    draw_panel(axes, dataset, Panel("place along the rails", "m", {"x": dataset["position"].values[:, 0]}))
     mark_events(axes, dataset)
-    axes.set(xlabel="time [s]", ylabel="x [m]", title="place along the rails")
+    axes.set(xlabel="time [s]", ylabel="x [m]")
 
 
 def _ratio(axes: Axes, dataset: xr.Dataset) -> None:
@@ -66,49 +59,20 @@ def _ratio(axes: Axes, dataset: xr.Dataset) -> None:
     load = dataset["normal_force"].values
     force = np.linalg.norm(dataset["friction_force"].values, axis=-1)
     share = np.divide(force, load, out=np.full_like(force, np.nan), where=load > 0)
-    lines(axes, dataset, {_name(dataset, i): share[:, i] for i in range(share.shape[1])})
+    names = labels(dataset, "normal_force", "")
+    draw_panel(axes, dataset, each(share, "friction force over normal force", "1", names))
     mark_events(axes, dataset)
-    axes.set(xlabel="time [s]", ylabel="|F| / N", title="friction force over normal force")
+    axes.set(xlabel="time [s]", ylabel="|F| / N")
     axes.set_ylim(bottom=0.0)
     if share.shape[1] > 1:
         axes.legend()
 
 
-def _name(dataset: xr.Dataset, index: int) -> str:
-    return str(dataset["contact"].values[index])
-
-
-def _speeds(axes: Axes, dataset: xr.Dataset) -> None:
+def _speeds(dataset: xr.Dataset) -> Panel:
     velocity, turning, r = dataset["velocity"].values, dataset["angular_velocity"].values, radius(dataset)
-    lines(axes, dataset, {"x'": velocity[:, 0], "y'": velocity[:, 1]})
-    lines(axes, dataset, {f"r Ω{name}": r * turning[:, i] for i, name in enumerate("xyz")}, first=2)
-    axes.set_ylabel("[m/s]")
-    axes.set_title("velocity, and angular velocity times radius")
-
-
-def _slips(axes: Axes, dataset: xr.Dataset) -> None:
-    slip = np.linalg.norm(dataset["slip"].values, axis=-1)
-    lines(axes, dataset, {f"slip, {_name(dataset, i)}": slip[:, i] for i in range(slip.shape[1])})
-    axes.set_ylabel("[m/s]")
-    axes.set_title("slip at the contacts")
-
-
-def _loads(axes: Axes, dataset: xr.Dataset) -> None:
-    load = dataset["normal_force"].values
-    lines(axes, dataset, {_name(dataset, i): load[:, i] for i in range(load.shape[1])})
-    axes.set_ylabel("[N]")
-    axes.set_title("normal force")
-
-
-def _energies(axes: Axes, dataset: xr.Dataset) -> None:
-    names = {"kinetic": "kinetic_energy", "potential": "potential_energy", "dissipated": "dissipated_energy"}
-    series = {label: dataset[name].values for label, name in names.items()}
-    lines(axes, dataset, series, first=2)
-    given = dataset["supplied_energy"].values if "supplied_energy" in dataset else 0.0
-    times, total = split_at_jumps(dataset, np.sum(list(series.values()), axis=0) - given)
-    axes.plot(times, total, "--", color=INK, label="sum, less what was supplied" if np.any(given) else "sum")
-    axes.set_ylabel("[J]")
-    axes.set_title("energies")
+    turns = {f"r Ω{name}": r * turning[:, i] for i, name in enumerate("xyz")}
+    lines = {"x'": velocity[:, 0], "y'": velocity[:, 1], **turns}
+    return Panel("velocity, and angular velocity times radius", "m s-1", lines)
 
 
 def animation(dataset: xr.Dataset) -> FuncAnimation:

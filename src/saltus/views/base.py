@@ -17,8 +17,6 @@ from saltus.views.motion import moves_until
 from saltus.views.pages.arrays import unit_text
 from saltus.views.style import FAINT, INK, colour
 
-Panel = Callable[[Axes, xr.Dataset], None]
-
 
 class Lines(Protocol):
     """What is drawn of a panel of a page."""
@@ -158,15 +156,22 @@ def _not_too_near(axes: Axes) -> None:
         axes.set_ylim(middle - wide, middle + wide)
 
 
-def time_panels(drawing: Figure, grid: GridSpec, panels: Sequence[Panel], dataset: xr.Dataset) -> list[Axes]:
-    """Panels below each other in the second column, over one axis of time, with the events marked."""
+def time_panels(
+    drawing: Figure, grid: GridSpec, panels: Sequence[Lines | Callable[[Axes], None] | None], dataset: xr.Dataset
+) -> None:
+    """Panels below each other in the second column, over one axis of time, with the events marked.
+
+    A panel is one of a page, or a function that draws on the axes it is given.
+    """
     stack: list[Axes] = []
     for row, panel in enumerate(panels):
         axes = drawing.add_subplot(grid[row, 1], sharex=stack[0] if stack else None)
-        panel(axes, dataset)
+        if callable(panel):
+            panel(axes)
+        else:
+            draw_panel(axes, dataset, panel)
         mark_events(axes, dataset)
         _not_too_near(axes)
         axes.tick_params(labelbottom=row == len(panels) - 1)
         stack.append(axes)
     stack[-1].set_xlabel("time [s]")
-    return stack

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import xarray as xr
 from matplotlib.animation import FuncAnimation
@@ -10,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
 from saltus.views.animate import DPI
-from saltus.views.ball import lines
 from saltus.views.ball_scene import DrawnBall
-from saltus.views.base import animate, frame_times, time_panels
+from saltus.views.base import animate, draw_panel, frame_times, time_panels
 from saltus.views.motion import orientations, radius
+from saltus.views.pages.panels import Panel
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 FRAMES = 150
@@ -22,12 +24,11 @@ SHOTS = 4
 
 def figure(dataset: xr.Dataset) -> Figure:
     """Plates and ball at some instants, angles, normal force, required friction."""
-    panels = [_angles, _load, _friction]
+    panels = [functools.partial(draw, dataset) for draw in (_angles, _load, _friction)]
     drawing = new_figure(10.0, 6.0)
     grid = drawing.add_gridspec(len(panels), 2, width_ratios=[1.0, 1.2])
     _scene(drawing.add_subplot(grid[:, 0]), dataset)
-    stack = time_panels(drawing, grid, panels, dataset)
-    stack[0].set_xlim(dataset["time"].values[0], dataset["time"].values[-1])
+    time_panels(drawing, grid, panels, dataset)
     return drawing
 
 
@@ -52,26 +53,24 @@ def _seen_radius(dataset: xr.Dataset) -> float:
     return float(np.hypot(gap[0], gap[2]))
 
 
-def _angles(axes: Axes, dataset: xr.Dataset) -> None:
-    lines(axes, dataset, {"plates θ": dataset["plate_angle"].values, "ball φ": dataset["profile_angle"].values})
-    axes.set_ylabel("[rad]")
-    axes.set_title("angle of the plates, angle of the ball on them")
+def _angles(dataset: xr.Dataset, axes: Axes) -> None:
+    lines = {"plates θ": dataset["plate_angle"].values, "ball φ": dataset["profile_angle"].values}
+    draw_panel(axes, dataset, Panel("angle of the plates, angle of the ball on them", "rad", lines))
     axes.legend()
 
 
-def _load(axes: Axes, dataset: xr.Dataset) -> None:
+def _load(dataset: xr.Dataset, axes: Axes) -> None:
     load = dataset["normal_force"].values
-    lines(axes, dataset, {"N": load if load.ndim == 1 else load[:, 0]})
+    load = {"N": load if load.ndim == 1 else load[:, 0]}
+    draw_panel(axes, dataset, Panel("normal force of each contact", "N", load, note="0: lift-off"))
     axes.axhline(0.0, color=FAINT, linewidth=0.6)
-    axes.set_ylabel("[N]")
-    axes.set_title("normal force of each contact (0: lift-off)")
 
 
-def _friction(axes: Axes, dataset: xr.Dataset) -> None:
-    lines(axes, dataset, {"F / N": dataset["required_friction"].values})
+def _friction(dataset: xr.Dataset, axes: Axes) -> None:
+    needed = dataset["required_friction"].values
+    draw_panel(axes, dataset, Panel("friction along the track over normal force", "1", {"F / N": needed}))
     axes.set_ylabel("[-]")
-    axes.set_title("friction along the track over normal force")
-    top = np.nanquantile(dataset["required_friction"].values, 0.98)
+    top = np.nanquantile(needed, 0.98)
     if np.isfinite(top) and top > 0:
         axes.set_ylim(0.0, 1.3 * top)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import numpy as np
@@ -12,8 +13,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from saltus.numerics.on_host import rotation_matrices
-from saltus.views.base import animate, event_legend, event_names, marker, split_at_jumps, time_panels, words
+from saltus.views.base import animate, event_legend, event_names, marker, split_at_jumps, time_panels
 from saltus.views.ground import ground
+from saltus.views.pages.panels import Panel, energies
 from saltus.views.style import FAINT, INK, SURFACE, colour, new_figure
 
 FRAMES = 150
@@ -35,7 +37,12 @@ def figure(dataset: xr.Dataset) -> Figure:
         _body(scene, dataset, row, alpha=0.8)
     if far:
         _strip(drawing.add_subplot(grid[3, 0]), dataset)
-    time_panels(drawing, grid, [_height, _speeds, _forces, _energies], dataset)
+    time_panels(
+        drawing,
+        grid,
+        [functools.partial(_height, dataset), _speeds(dataset), _forces(dataset), energies(dataset, from_least=True)],
+        dataset,
+    )
     return drawing
 
 
@@ -159,7 +166,7 @@ def _body(scene, dataset: xr.Dataset, row: int, alpha: float) -> None:
         )  # fmt: skip
 
 
-def _height(axes: Axes, dataset: xr.Dataset) -> None:
+def _height(dataset: xr.Dataset, axes: Axes) -> None:
     times, values = split_at_jumps(dataset, dataset["jump_height"].values)
     axes.plot(times, values, color=colour(0))
     event_legend(axes, dataset)
@@ -168,41 +175,22 @@ def _height(axes: Axes, dataset: xr.Dataset) -> None:
     for name in event_names(dataset):
         moments = dataset["event_time"].values[dataset["event_name"].values == name]
         axes.plot(moments, np.zeros_like(moments), marker(dataset, name), color=INK, markersize=4,
-                  markerfacecolor="white")  # fmt: skip
+                  markerfacecolor="white", clip_on=False)  # fmt: skip
     axes.set_ylabel("height [m]")
     axes.set_title("height over the ground")
 
 
-def _speeds(axes: Axes, dataset: xr.Dataset) -> None:
+def _speeds(dataset: xr.Dataset) -> Panel:
     reach = _size(dataset)
-    series = {
+    lines = {
         "centre of mass": np.linalg.norm(dataset["velocity"].values, axis=1),
         "size times turning": reach * np.linalg.norm(dataset["angular_velocity"].values, axis=1),
         "slip": np.linalg.norm(dataset["slip"].values, axis=1),
         "size times spin": reach * dataset["spin"].values,
     }
-    for index, (label, values) in enumerate(series.items()):
-        times, broken = split_at_jumps(dataset, values)
-        axes.plot(times, broken, color=colour(index), label=label)
-    axes.set_ylabel("speed [m/s]")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return Panel("speed", "m s-1", lines)
 
 
-def _forces(axes: Axes, dataset: xr.Dataset) -> None:
+def _forces(dataset: xr.Dataset) -> Panel:
     friction = np.linalg.norm(dataset["friction_force"].values, axis=1)
-    for index, (label, values) in enumerate((("normal", dataset["normal_force"].values), ("friction", friction))):
-        times, broken = split_at_jumps(dataset, values)
-        axes.plot(times, broken, color=colour(index), label=label)
-    axes.set_ylabel("force [N]")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-
-
-def _energies(axes: Axes, dataset: xr.Dataset) -> None:
-    lowest = float(dataset["potential_energy"].values.min())
-    for index, name in enumerate(("kinetic_energy", "potential_energy", "dissipated_energy")):
-        values = dataset[name].values - (lowest if name == "potential_energy" else 0.0)
-        times, broken = split_at_jumps(dataset, values)
-        axes.plot(times, broken, color=colour(index + 2), label=words(name).removesuffix(" energy"))
-    axes.set_ylabel("energy [J]")
-    axes.set_title("energies (potential from its least)")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return Panel("force of the ground", "N", {"normal": dataset["normal_force"].values, "friction": friction})

@@ -10,8 +10,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from saltus.io import mode_names
-from saltus.views.base import animate, split_at_jumps
+from saltus.views.base import animate, draw_panel
 from saltus.views.ground import extent, ground
+from saltus.views.pages.panels import Panel, energies
 from saltus.views.style import FAINT, INK, colour, new_figure
 
 FRAMES = 120
@@ -23,9 +24,8 @@ def figure(dataset: xr.Dataset) -> Figure:
     grid = drawing.add_gridspec(3, 2, width_ratios=[1.0, 1.0])
     _scene(drawing.add_subplot(grid[:, 0]), dataset)
     panels = [drawing.add_subplot(grid[row, 1]) for row in range(3)]
-    _motion(panels[0], dataset)
-    _rods(panels[1], dataset)
-    _energies(panels[2], dataset)
+    for axes, panel in zip(panels, (_speeds(dataset), _rods(dataset), energies(dataset, from_least=True)), strict=True):
+        draw_panel(axes, dataset, panel)
     for axes in panels[:2]:
         axes.tick_params(labelbottom=False)
     panels[2].set_xlabel("time [s]")
@@ -62,32 +62,16 @@ def _scene(axes: Axes, dataset: xr.Dataset) -> None:
     axes.set_title("the raft seen from above")
 
 
-def _motion(axes: Axes, dataset: xr.Dataset) -> None:
+def _speeds(dataset: xr.Dataset) -> Panel:
     speed = np.linalg.norm(dataset["velocity"].values, axis=-1)
-    for values, label, index in ((speed.max(axis=1), "largest", 1), (speed.mean(axis=1), "mean", 0)):
-        axes.plot(*split_at_jumps(dataset, values), color=colour(index), label=label)
-    axes.set(ylabel="speed [m/s]", title="speed of the masses")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    lines = {"largest": speed.max(axis=1), "mean": speed.mean(axis=1)}
+    return Panel("speed of the masses", "m s-1", lines, inks=(1, 0))
 
 
-def _rods(axes: Axes, dataset: xr.Dataset) -> None:
+def _rods(dataset: xr.Dataset) -> Panel:
     whole = dataset["rod_whole"].values.sum(axis=1)
     stuck = (dataset["mode"].values == mode_names(dataset).index("stick")).sum(axis=1)
-    axes.plot(*split_at_jumps(dataset, whole), color=colour(2), label="rods whole")
-    axes.plot(*split_at_jumps(dataset, stuck), color=colour(3), label="masses held")
-    axes.set(ylabel="number", title="rods and held masses")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-
-
-def _energies(axes: Axes, dataset: xr.Dataset) -> None:
-    names = ("kinetic", "potential", "elastic", "dissipated")
-    series = [dataset[f"{name}_energy"].values - (name == "potential") * dataset["potential_energy"].values.min()
-              for name in names]  # fmt: skip
-    for index, (name, values) in enumerate(zip(names, series, strict=True)):
-        axes.plot(*split_at_jumps(dataset, values), color=colour(index + 2), label=name)
-    axes.plot(*split_at_jumps(dataset, np.sum(series, axis=0)), color=INK, linestyle="--", label="sum")
-    axes.set(ylabel="energy [J]", title="energies (potential from its least)")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return Panel("number of whole rods, of held masses", "1", {"rods whole": whole, "masses held": stuck}, inks=(2, 3))
 
 
 def animation(dataset: xr.Dataset) -> FuncAnimation:

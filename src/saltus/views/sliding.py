@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import xarray as xr
 from matplotlib.animation import FuncAnimation
@@ -32,8 +34,9 @@ MAX_MARKS = 60
 def figure(dataset: xr.Dataset) -> Figure:
     """Paths over the contours of the surface, heights along them, rod forces, reactions, speeds and energies."""
     has_rods = dataset.sizes.get("rod", 0) > 0
-    panels = [_reaction, _speed, _energies] if "velocity" in dataset else [_reaction, _energies]
-    panels = [_rod_force, *panels] if has_rods else panels
+    moving = [speeds(dataset, "mass")] if "velocity" in dataset else []
+    panels = [functools.partial(_reaction, dataset), *moving, energies(dataset)]
+    panels = [functools.partial(_rod_force, dataset), *panels] if has_rods else panels
     few = dataset.sizes["mass"] <= MAX_PROFILES and ground(dataset) is not None and not has_rods
     drawing = new_figure(10.5, 0.5 + 1.55 * max(len(panels), 3))
     grid = drawing.add_gridspec(len(panels), 2, width_ratios=[1.0, 1.1])
@@ -120,7 +123,7 @@ def _mark_places(axes: Axes, dataset: xr.Dataset) -> None:
                       markeredgewidth=0.8, zorder=6)  # fmt: skip
 
 
-def _rod_force(axes: Axes, dataset: xr.Dataset) -> None:
+def _rod_force(dataset: xr.Dataset, axes: Axes) -> None:
     draw_panel(axes, dataset, of_each(dataset, "rod_force", "rod force", "rod", "> 0 pushes the masses apart"))
     shade_undefined(axes, dataset, dataset["rod_force"].values)
     low, high = axes.get_ylim()
@@ -128,17 +131,9 @@ def _rod_force(axes: Axes, dataset: xr.Dataset) -> None:
         axes.axhline(0.0, color=FAINT, linewidth=0.6, zorder=0)
 
 
-def _reaction(axes: Axes, dataset: xr.Dataset) -> None:
+def _reaction(dataset: xr.Dataset, axes: Axes) -> None:
     draw_panel(axes, dataset, of_each(dataset, "normal_force", "reaction of the surface", "mass"))
     shade_undefined(axes, dataset, dataset["normal_force"].values)
-
-
-def _speed(axes: Axes, dataset: xr.Dataset) -> None:
-    draw_panel(axes, dataset, speeds(dataset, "mass"))
-
-
-def _energies(axes: Axes, dataset: xr.Dataset) -> None:
-    draw_panel(axes, dataset, energies(dataset))
 
 
 def animation(dataset: xr.Dataset) -> FuncAnimation:

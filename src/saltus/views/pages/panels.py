@@ -104,8 +104,11 @@ def speeds(dataset: xr.Dataset, word: str, name: str = "velocity", title: str = 
     return each(values, title, dataset[name].attrs.get("units", ""), names)
 
 
-def energies(dataset: xr.Dataset) -> Panel | None:
-    """Kinetic, potential, elastic and dissipated energy, and their sum less what was supplied."""
+def energies(dataset: xr.Dataset, from_least: bool = False) -> Panel | None:
+    """Kinetic, potential, elastic and dissipated energy, and their sum less what was supplied.
+
+    Potential energy is counted from its least value if asked for, or if nothing else could be seen beside it.
+    """
     lines = {word: dataset[name].values for name, word in ENERGIES.items() if name in dataset}
     lines = {word: values for word, values in lines.items() if word in ("kinetic", "potential") or values.any()}
     if "kinetic" not in lines:
@@ -113,7 +116,7 @@ def energies(dataset: xr.Dataset) -> Panel | None:
     note = ""
     if "potential" in lines:
         lowest = float(np.nanmin(lines["potential"]))
-        if abs(lowest) > 5.0 * (np.ptp(lines["potential"]) + np.nanmax(lines["kinetic"])):
+        if from_least or abs(lowest) > 5.0 * (np.ptp(lines["potential"]) + np.nanmax(lines["kinetic"])):
             lines["potential"], note = lines["potential"] - lowest, "potential energy from its least"
     total = np.sum(list(lines.values()), axis=0)
     if "supplied_energy" in dataset and dataset["supplied_energy"].values.any():
