@@ -1,7 +1,10 @@
 """The house as ARCHITECTURE.md says: its tree is true, no imports go in circles, no function is too long to read."""
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -93,6 +96,60 @@ def test_what_a_walk_names_is_there(file, name):
 def test_there_are_three_walks_of_ten_steps():
     walks = TEXT.split("## Three walks")[1].split("## ")[0]
     assert re.findall(r"^(\d+)\.", walks, re.MULTILINE) == 3 * [str(k) for k in range(1, 11)]
+
+
+# What a walk names for other runs than its own: in several processes, with constant steps, with a second contact, for
+# derivatives.
+OF_OTHER_RUNS = {
+    "ensembles/execute/pool.py:run",
+    "ensembles/execute/cluster.py:Cluster",
+    "engines/batch_constant.py:run_lanes",
+    "contacts/first_contact.py:locate_contact",
+    "engines/queue_replay.py:replay",
+}
+FOLLOW = """
+import sys, threading
+from pathlib import Path
+
+called = set()
+
+def note(frame, event, argument):
+    if event == "call":
+        called.add((frame.f_code.co_filename, frame.f_code.co_qualname.split(".")[0], frame.f_code.co_name))
+
+threading.setprofile(note)
+sys.setprofile(note)
+from saltus.cli import app
+code = app.call(sys.argv[2:])
+sys.setprofile(None)
+Path(sys.argv[1]).write_text("\\n".join("\\t".join(one) for one in called), encoding="utf-8")
+sys.exit(code)
+"""
+WALKS = {
+    "run bowl": ["--out", "run.nc", "--plot", "run.png"],
+    "ensemble bowl-ensemble": ["--samples", "8", "--out", "r.zarr"],
+    "run paradox": ["--out", "run.nc"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", WALKS)
+def test_a_run_comes_to_what_its_walk_names(command, tmp_path):
+    walk = TEXT.split(f"`saltus {command}")[1].split("\n\n")[1]
+    named = {":".join(one) for one in re.findall(r"`([a-z_/]+\.py):(\w+)`", walk)}
+    assert len(named) > 10
+    told = tmp_path / "called.txt"
+    subprocess.run(
+        [sys.executable, "-c", FOLLOW, str(told), *command.split(), *WALKS[command]],
+        cwd=tmp_path, env=os.environ | {"SALTUS_CACHE": "off"}, check=True, timeout=300,
+    )  # fmt: skip
+    called = set()
+    for line in told.read_text(encoding="utf-8").splitlines():
+        file, owner, name = line.split("\t")
+        if Path(file).is_relative_to(SOURCE):
+            file = Path(file).relative_to(SOURCE).as_posix()
+            called |= {f"{file}:{name}", f"{file}:{owner}"}  # a class is come to by any of its methods
+    assert sorted(named - called - OF_OTHER_RUNS) == []
 
 
 # --- imports ---
