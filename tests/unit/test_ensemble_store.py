@@ -43,7 +43,7 @@ def test_what_is_written_is_read(tmp_path):
     for chunk in (2, 0):
         compute(toy, store, chunk)
     assert Store(store.path).pending() == [1]
-    assert store.samples_in(store.finished()) == 15
+    assert store.samples_in(store.finished_chunks()) == 15
     dataset = opened(store.path)
     done = dataset.done.values == 1
     np.testing.assert_array_equal(np.flatnonzero(done), [*range(10), *range(20, 25)])

@@ -112,13 +112,13 @@ def _diagram(scenario: str, key: str, values, see: str, skip: int, keep: int, al
     except ValueError as error:
         raise ScenarioError(str(error)) from None
 
-    def look(t, y, p):
+    def quantity(t, y, p):
         state = State(t, system.form.vector(y, "The state"), start.v, start.ledger, start.mode)
         return system.with_parameters(p).observe(state)[see]
 
     solve = loaded.scenario.options()
     options = {name: solve[name] for name in ("method", "rtol", "atol", "step") if solve[name] is not None}
-    return bifurcation(system, name, values, look, skip=skip, keep=keep, start=start, **options)
+    return bifurcation(system, name, values, quantity, skip=skip, keep=keep, start=start, **options)
 
 
 def _dataset(found: Diagram, see: str):

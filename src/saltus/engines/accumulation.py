@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from saltus.hybrid.state import assembled
+from saltus.hybrid.state import build_unchecked
 from saltus.programs.arrays import numbers
 
 Scalar = Float[Array, ""]
@@ -60,7 +60,7 @@ class PileUp(eqx.Module):
             old = {field: getattr(self, field) for field in FIELDS}
             new, limit = _judge(xp, t, sinks, *(part[which] for part in old.values()))
         changed = {field: _put(old[field], which, value) for field, value in zip(FIELDS, new, strict=True)}
-        return assembled(PileUp, **changed) if known else PileUp(**changed), limit
+        return build_unchecked(PileUp, **changed) if known else PileUp(**changed), limit
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(PileUp))

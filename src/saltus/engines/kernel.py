@@ -37,7 +37,7 @@ class LaneFlow(eqx.Module):
 
     Args:
         state: Where each lane is.
-        status: `Status`: `reached`, `doubtful` (the next step is to be looked into), `going` (steps used up).
+        status: `Status`: `reached`, `doubtful` (the next step is to be searched), `going` (steps used up).
         t_next: End of the next step [s].
         largest: Largest values so far of what is watched, at the ends of steps.
         steps: Steps taken.

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from saltus.hybrid.state import assembled
+from saltus.hybrid.state import build_unchecked
 from saltus.programs.arrays import numbers
 
 TINY = 1e-300  # stands for the value of a guard that is known to be positive, where rounding says otherwise
@@ -37,7 +37,7 @@ class Signs(eqx.Module):
     @staticmethod
     def known(last: np.ndarray, fired: np.ndarray) -> Signs:
         """Of numbers that are known, as NumPy has them."""
-        return assembled(Signs, last=last, fired=fired, cuts=NO_CUTS)
+        return build_unchecked(Signs, last=last, fired=fired, cuts=NO_CUTS)
 
     @staticmethod
     def none(count: int) -> Signs:

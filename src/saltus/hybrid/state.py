@@ -62,10 +62,10 @@ def _as_numbers(part: Any, kind: type = float) -> Any:
 
 def known_state(t: Any, q: Any, v: Any, ledger: Any, mode: Any) -> State:
     """The state of parts that are arrays already."""
-    return assembled(State, t=t, q=q, v=v, ledger=ledger, mode=mode)
+    return build_unchecked(State, t=t, q=q, v=v, ledger=ledger, mode=mode)
 
 
-def assembled(kind: type[T], **parts: Any) -> T:
+def build_unchecked(kind: type[T], **parts: Any) -> T:
     """A module of parts that are as they should be: without equinox's checks, which take as long as a hundred steps."""
     made = object.__new__(kind)
     for name, part in parts.items():

@@ -84,7 +84,7 @@ def when_to_look(cell: float) -> Callable[[State, State], tuple[np.ndarray, np.n
     return when
 
 
-def shown(times: np.ndarray, seen: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def path_variables(times: np.ndarray, seen: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What is kept of looks, given one after the other, by the names of `VARIABLES` and piece by piece."""
     named = {
         "path_time": times,
@@ -126,7 +126,7 @@ def path_of(system: HybridSystem, trajectory: AbstractTrajectory, observe: Obser
         looked_at = _between(before, after, at_knots["kinetic_energy"], step[inside], times[inside], system, observe)
         for name, values in looked_at.items():
             seen[name][inside] = values
-    return shown(times.ravel(), {name: values.reshape(-1, *values.shape[2:]) for name, values in seen.items()})
+    return path_variables(times.ravel(), {name: values.reshape(-1, *values.shape[2:]) for name, values in seen.items()})
 
 
 def _between(before: State, after: State, energy, step, times, system: Any, observe: Observe) -> dict[str, np.ndarray]:

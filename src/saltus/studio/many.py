@@ -74,9 +74,9 @@ class Many:
         """What the page shows of it."""
         names = ("number", "name", "state", "samples", "ended", "pace", "message")
         told: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return {**told, **self._look()} if curves else told
+        return {**told, **self._current()} if curves else told
 
-    def _look(self) -> dict[str, Any]:
+    def _current(self) -> dict[str, Any]:
         """What was found when last looked; while samples are computed, looking takes a fifth of the time at most."""
         began = time.monotonic()
         if self.state not in ("waiting", "running") or began >= self._again:

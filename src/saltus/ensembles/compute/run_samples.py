@@ -177,14 +177,14 @@ class _Work:
         }
         for k, name in enumerate(self.peaks):
             found[outputs.about_peak(self.system, name)[0]] = lanes.largest[:, k]
-        doubtful = SUCCEEDS[outcome] & self._doubtful(scenario, found.pop(outputs.MISSING, 0.0))
-        left = goes & (((lanes.status == Status.full) & SUCCEEDS[outcome]) | doubtful)
+        suspect = SUCCEEDS[outcome] & self._misses_energy(scenario, found.pop(outputs.MISSING, 0.0))
+        left = goes & (((lanes.status == Status.full) & SUCCEEDS[outcome]) | suspect)
         done = np.flatnonzero(goes & ~left)
         for name, column in found.items():
             _keep(kept[name], rows[done], np.asarray(column)[done])
         return left[: len(rows)]
 
-    def _doubtful(self, scenario: Scenario, missing) -> np.ndarray:
+    def _misses_energy(self, scenario: Scenario, missing) -> np.ndarray:
         """Whether more energy is missing than the tolerances promise (or it is no number)."""
         options = scenario.options()
         promise = Promise(None if options["step"] is not None else options["rtol"])
@@ -281,7 +281,7 @@ def _paths(looks, alone: np.ndarray) -> dict[int, dict[str, np.ndarray]]:
     if looks is None:
         return {}
     rows, times, seen = looks
-    whole = stone_path.shown(times, seen)
+    whole = stone_path.path_variables(times, seen)
     ends = np.searchsorted(rows[:: stone_path.LOOKS], np.arange(len(alone) + 1))
     return {
         int(sample): {name: values[ends[sample] : ends[sample + 1]] for name, values in whole.items()}

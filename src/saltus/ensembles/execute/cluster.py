@@ -113,7 +113,7 @@ class Cluster:
             except SchedulerLostError:
                 warnings.warn(f"Lost the scheduler {self.address!r}; waiting for it to come back.", stacklevel=2)
                 self._reconnect()
-            done = store.finished()
+            done = store.finished_chunks()
             for chunk in chunks:
                 if done[chunk]:
                     first, last = store.bounds(chunk)

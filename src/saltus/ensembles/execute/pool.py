@@ -106,7 +106,7 @@ class Pool:
         while any(worker.chunk is not None for worker in self._workers):
             worker, message = self._messages.get()
             if message is None:
-                worker = self._succeed(worker, report)
+                worker = self._replace(worker, report)
             elif "ended" in message:
                 report(message["chunk"], message["ended"])
             elif "failure" in message:
@@ -145,7 +145,7 @@ class Pool:
                 self._messages.put((worker, json.loads(line)))
         self._messages.put((worker, None))
 
-    def _succeed(self, worker: Worker, report: Report) -> Worker | None:
+    def _replace(self, worker: Worker, report: Report) -> Worker | None:
         """A worker has died: another one in its place, with the chunk that it had in hand unless that is deadly."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             worker.process.wait(timeout=2)  # its own code, not that of being stopped here

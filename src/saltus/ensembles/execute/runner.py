@@ -243,7 +243,7 @@ class Tally:
 
     def __init__(self, store: Store, tell: Tell):
         self._store, self._tell, self._began = store, tell, time.monotonic()
-        finished = store.finished()
+        finished = store.finished_chunks()
         self.pending: list[int] = np.flatnonzero(~finished).tolist()
         self._found = store.samples_in(finished)
         self._ended: dict[int, int] = {}  # chunks that were not done, and how many of their samples have ended

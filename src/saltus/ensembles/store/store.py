@@ -130,7 +130,7 @@ class Store:
         """First sample of a chunk, and the one after its last."""
         return chunk * self.size, min((chunk + 1) * self.size, self.samples)
 
-    def finished(self) -> np.ndarray:
+    def finished_chunks(self) -> np.ndarray:
         """Which chunks are complete."""
         flags = self._arrays[DONE]
         slab = max(1, SLAB // self.size) * self.size
@@ -144,12 +144,13 @@ class Store:
 
     def pending(self) -> list[int]:
         """Chunks that are not complete, in order."""
-        return np.flatnonzero(~self.finished()).tolist()
+        return np.flatnonzero(~self.finished_chunks()).tolist()
 
     def describe_kept(self) -> str:
         """What remains of an ensemble that was stopped, in words."""
+        done = self.samples_in(self.finished_chunks())
         return (
-            f"{self.samples_in(self.finished())} of {self.samples} samples are done and kept in {str(self.path)!r}; "
+            f"{done} of {self.samples} samples are done and kept in {str(self.path)!r}; "
             "the same command with --resume goes on."
         )
 

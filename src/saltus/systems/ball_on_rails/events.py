@@ -74,7 +74,7 @@ def all_guards(ball: BallOnRails, contacts: Callable[[State], Contacts] | None =
     def after(jump):
         return functools.partial(jump, ball)
 
-    def staged(begin, variant=0):
+    def in_stages(begin, variant=0):
         """A jump that may end in rest, which takes long to find and to compile; of a point only the first stage."""
         if ball.point:
             return lambda state, index: begin(ball, state, index, variant)[0]
@@ -89,8 +89,8 @@ def all_guards(ball: BallOnRails, contacts: Callable[[State], Contacts] | None =
                 "landing",
                 lambda s: s.q.tilt,
                 one_rail,
-                jump=staged(_land, LANDS),
-                settle=staged(_land, SETTLES),
+                jump=in_stages(_land, LANDS),
+                settle=in_stages(_land, SETTLES),
                 likely=always,
             ),
             Guard("leaves", look.share_of_load, one_rail, "left_domain", LEFT_MESSAGE),
@@ -104,8 +104,8 @@ def all_guards(ball: BallOnRails, contacts: Callable[[State], Contacts] | None =
     else:
         guards += [
             Guard("creeps", look.off_creep, both_slide, jump=after(_enter_creep)),
-            Guard("stops", look.speed_left, both_slide, singular=True, jump=staged(_run_out)),
-            Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any(), jump=staged(_as_it_is)),
+            Guard("stops", look.speed_left, both_slide, singular=True, jump=in_stages(_run_out)),
+            Guard("rests", look.creep_left, lambda s: (sign_of(s.mode) != 0.0).any(), jump=in_stages(_as_it_is)),
         ]
     if not ball.secure:
         slips = Guard("slips", look.grip_left, holds_on_one, jump=after(_tear_loose), data=ball.slips_data)

@@ -47,7 +47,7 @@ def onset(
     def answer(friction: Vec) -> Forces:
         return forces(where, rods, moving_mode, mass, mu_signed, gravity, applied=friction)
 
-    def improved(friction: Vec, now: Forces) -> Vec:
+    def improve(friction: Vec, now: Forces) -> Vec:
         disc = _into_disc(friction - now.motion * mass, mu * jnp.abs(now.normal_force))
         return choose(resting, disc, none)
 
@@ -57,7 +57,7 @@ def onset(
         last = ~((change > 1e-15 * scale) & (n < 20_000))
         ahead = choose(last, friction, ahead)
         now = answer(ahead)
-        new = improved(ahead, now)
+        new = improve(ahead, now)
         # Momentum that points uphill is dropped (adaptive restart): steady convergence to rounding level.
         moved = new - friction
         restart = jnp.sum((ahead - new).dot(moved)) > 0.0
