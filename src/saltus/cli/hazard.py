@@ -99,18 +99,9 @@ def _write_maps(runs: list[Path], out: Path, plot: Path | None) -> dict[str, Any
         from saltus.views.hazard import save_figure
 
         save_figure(hazard, terrain, plot)
-    maps = hazard.maps()
     return {
-        "runs": hazard.runs,
-        "pixels_passed": int((maps["passage_probability"] > 0).sum()),
-        "largest_speed": float(np.nanmax(maps["largest_speed"])),
-        "samples_failed": hazard.failed,
-        "masses_stopped": float(hazard.stopped.sum()),
-        "masses_left": hazard.left,
-        "masses_moving": hazard.moving,
-        "runs_cut_off": dict(hazard.cut_off),
-        "incomplete": hazard.incomplete(),
-        "interpolated": hazard.interpolated(),
+        **hazard.facts(),
+        "largest_speed": float(np.nanmax(hazard.maps()["largest_speed"])),
         "rods_broken": float(hazard.breaks.sum()) if tells_of_breaks else None,
         "files": [str(path) for path in (out, plot) if path is not None],
     }

@@ -57,15 +57,7 @@ def write_maps(
     if files.profile is not None and line is not None:
         write_profile(files.profile, line)
     facts = {
-        "runs": maps.runs,
-        "pixels_passed": int((layers["passage_probability"] > 0).sum()),
-        "samples_failed": maps.failed,
-        "stones_stopped": float(maps.stopped.sum()),
-        "stones_left": maps.left,
-        "stones_moving": maps.moving,
-        "runs_cut_off": dict(maps.cut_off),
-        "incomplete": maps.incomplete(),
-        "interpolated": maps.interpolated(),
+        **maps.facts(),
         **{
             f"largest_{name}": float(np.nanmax(layers[f"{name}_largest"])) for name in ("kinetic_energy", "jump_height")
         },

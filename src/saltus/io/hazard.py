@@ -10,7 +10,7 @@ import collections
 import dataclasses
 import os
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -37,9 +37,10 @@ class RunMaps:
     shown: ClassVar[dict[str, tuple[str, str]]]  # name of each map: units, and what it shows
     body: ClassVar[tuple[str, str]]  # what moves: one, and many
     grid: Grid
+    stopped: np.ndarray  # how many bodies came to rest in each pixel
 
     def __post_init__(self):
-        self.runs = 0
+        self.runs, self.stopped = 0, np.zeros(self.grid.shape)
         self.left = self.moving = 0  # bodies that left the map, and that still moved at the end of their run
         self.cut_off: collections.Counter[str] = collections.Counter()  # runs that ended too early, by outcome
         self.failed = 0  # samples of ensembles that could not be built
@@ -100,6 +101,21 @@ class RunMaps:
             missing.append(f"{self.moving} {one if self.moving == 1 else many} still moved at the end")
         return f"Incomplete: {', '.join(missing)}." if missing else ""
 
+    def facts(self) -> dict[str, Any]:
+        """Of how many runs the maps are, how many pixels these passed, how many bodies stopped, and what is lacking."""
+        many = self.body[1]
+        return {
+            "runs": self.runs,
+            "pixels_passed": int((self.maps()["passage_probability"] > 0).sum()),
+            "samples_failed": self.failed,
+            f"{many}_stopped": float(self.stopped.sum()),
+            f"{many}_left": self.left,
+            f"{many}_moving": self.moving,
+            "runs_cut_off": dict(self.cut_off),
+            "incomplete": self.incomplete(),
+            "interpolated": self.interpolated(),
+        }
+
     def maps(self) -> dict[str, np.ndarray]:
         """The maps by name, rows going north; NaN where there is nothing to say."""
         if self.runs == 0:
@@ -132,8 +148,8 @@ class Hazard(RunMaps):
 
     def __post_init__(self):
         super().__post_init__()
-        self.passed, self.stopped, self.breaks = (np.zeros(self.grid.shape) for _ in range(3))
-        self.speed, self.force = np.full(self.grid.shape, -np.inf), np.zeros(self.grid.shape)
+        self.passed, self.breaks, self.force = (np.zeros(self.grid.shape) for _ in range(3))
+        self.speed = np.full(self.grid.shape, -np.inf)
 
     def add(
         self, position, speed, stops=None, break_points=None, break_forces=None, *,

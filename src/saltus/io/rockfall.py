@@ -56,7 +56,6 @@ class RockfallMaps(RunMaps):
 
     def __post_init__(self):
         super().__post_init__()
-        self.stopped = np.zeros(self.grid.shape)
         self._pixels: list[np.ndarray] = []
         self._values: list[np.ndarray] = []
 
