@@ -40,7 +40,7 @@ class Results:
 
     @staticmethod
     def of(system, state: State) -> Results:
-        """Those of a system; nothing is computed."""
+        """The results of a system; none of them is computed."""
         shapes = {name: one.shape for name, one in eqx.filter_eval_shape(system.observe, state).items()}
         return Results(system.kind, system.quantities(), shapes, system.coordinates())
 

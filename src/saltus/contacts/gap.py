@@ -182,7 +182,7 @@ def ascend(pair: Pair, start: Facing, quick: int = ELLIPSOID_ROUNDS) -> Facing:
 def climb(
     pair: Pair, start: Facing, quick: int = ELLIPSOID_ROUNDS, rounds: int = ASCENT_ROUNDS
 ) -> tuple[Facing, Array]:
-    """The same in so many rounds at most, and whether the widest slab is found."""
+    """Climb to the direction of the widest slab in so many rounds at most; and whether it is found. See `ascend`."""
     opening, going = start.width <= 0.0, jnp.ones_like(start.width, bool)
     if _is_round(pair):
         start = face(pair, _quick_ellipsoids(pair, start.n, quick))

@@ -87,7 +87,7 @@ class GuardCourse(eqx.Module):
 
     @staticmethod
     def of(system: AbstractSystem, state: State) -> GuardCourse:
-        """That of all guards in a state."""
+        """Values of all guards in a state, and how fast they rise."""
         flat = FlatSystem(system, state)
         here = state.t, flat.vector(state)
         if not flat.entwined():
@@ -142,7 +142,7 @@ class Turn(eqx.Module):
 
     @staticmethod
     def of(before: State, after: State, about: tuple[GuardCourse, GuardCourse], which: Int[Array, ""]) -> Turn:
-        """That of guard value `which`."""
+        """What a jump does to guard value `which`."""
         one, other = ((pack(state), as_array(state.mode)) for state in (before, after))
         unchanged = (one[0] == other[0]).all() & (one[1] == other[1]).all()
         first, second = (course.slopes[which] for course in about)

@@ -209,7 +209,7 @@ class FlatSystem(eqx.Module):
         return rate, projected, look
 
     def moves_at_once(self, t: Scalar, y: Flat, asked: Int[Array, ""]) -> tuple[Flat, Flat, tuple[()]]:
-        """The same without the look, for steps that are not looked at."""
+        """Rate and projection by what they have in common, without a look; right are those that are asked for."""
         state = self.state(t, y)
         parts = self._moves_by(state, _see(self.system, state))
         rate, projected = (

@@ -590,12 +590,16 @@ def _blocks(count: int, size: int) -> tuple[int, int]:
 
 
 def _move_blocks(system, stepper, control, states: State, times) -> State:
+    """Each state moved on to its time, those of a block side by side."""
     one = functools.partial(_move_one, system, stepper, control)
     return jax.lax.map(lambda block: jax.vmap(one)(*block), (states, times))
 
 
 def _move_each(system, stepper, control, states: State, times) -> State:
-    """The same, state by state: for few numbers a third of the code, which takes no longer without optimisation."""
+    """Each state moved on to its time, one after the other.
+
+    For few numbers this is a third of the code, and takes no longer without optimisation.
+    """
 
     def block(some):
         return jax.lax.map(lambda one: _move_one(system, stepper, control, *one), some)

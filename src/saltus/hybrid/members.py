@@ -156,7 +156,7 @@ class Plan(Protocol):
         ...
 
     def bands(self, members, t: float, q: np.ndarray, v: np.ndarray) -> list[Band]:
-        """Those of the members that do not move on their own now, as they hang together."""
+        """The bands of members in contact to which some of these belong."""
         ...
 
     def happen_within(self, band: Band, name: str, index: int, t: float, q, v, mode) -> Change:

@@ -79,7 +79,7 @@ def pack(moving: State | Rate) -> Float[Array, " n"]:
 
 
 def pack_known(state: State) -> np.ndarray:
-    """The same of known numbers, by NumPy, which compiles nothing."""
+    """One vector of all that flows, of a state whose numbers are known: by NumPy, which compiles nothing."""
     return np.concatenate([as_numpy(part).ravel() for part in (state.q, state.v, state.ledger)])
 
 

@@ -332,7 +332,7 @@ _RATES = _rates()
 
 
 def _series_by_array(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
-    """The same as `_series_of_stack` from few, larger operations: quick to compile."""
+    """How the quaternion changes in one step, from few, larger operations: quick to compile."""
     ratios = (jnp.roll(inertia, -1) - jnp.roll(inertia, -2)) / inertia
     w, p = body_omega[:, None], q[:, None]
     for k in range(ORDER):
@@ -365,7 +365,7 @@ def next_terms(scale: Array, ww: Array, pw: Array) -> tuple[Array, Array]:
 
 
 def _series_by_loop(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
-    """The same once more, one order after the other in a loop: the quickest to compile, for derivatives."""
+    """How the quaternion changes in one step, order by order in a loop: quickest to compile, for derivatives."""
     ratios = (jnp.roll(inertia, -1) - jnp.roll(inertia, -2)) / inertia
 
     def order(k, terms):

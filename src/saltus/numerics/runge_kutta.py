@@ -172,7 +172,7 @@ class ExplicitStepper(eqx.Module):
         places = jnp.zeros((len(fractions), *y.shape))
 
         def place(i, k, end):
-            """That of a stage, or of a look; the end itself, not the cubic, at fraction 1."""
+            """The place of a stage, or of a look; the end itself, not the cubic, at fraction 1."""
             between = cubic(y, h * k[0], end, h * k[-1], x[i])
             looked_at = jnp.where(x[i] == 1.0, end, jnp.where(x[i] == 0.0, y, between))
             return jnp.where(i < n, y + h * _weigh(a[jnp.minimum(i, n - 1)], k), looked_at)

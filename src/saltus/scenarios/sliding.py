@@ -49,7 +49,7 @@ class RodModel(Model):
         return self
 
     def elastic(self) -> ElasticModel:
-        """The same numbers as a rod of a raft has them."""
+        """Stiffness, damping and strength of this rod, as a rod of a raft has them."""
         if self.stiffness is None:
             raise ValueError("A rigid rod has no stiffness, so it is no rod of a raft.")
         return ElasticModel(stiffness=self.stiffness, damping=self.damping or 0.0, strength=self.strength)

@@ -94,7 +94,7 @@ class CircleProfile(AbstractProfile):
         checks.positive("a", self.a)
 
     def radius(self, phi: Scalar) -> Scalar:
-        """The same at every angle."""
+        """Distance of the outline from its centre: the same at every angle [m]."""
         return self.a + 0.0 * phi
 
 

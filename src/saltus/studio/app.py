@@ -216,7 +216,7 @@ def finite(value: Any) -> Any:
 
 
 def infinite(value: Any) -> Any:
-    """The same, back again."""
+    """Plain data that came by JSON: words for infinity as numbers."""
     if isinstance(value, dict):
         return {name: infinite(inner) for name, inner in value.items()}
     if isinstance(value, list):

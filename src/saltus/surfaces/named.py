@@ -43,7 +43,7 @@ def named_surface(description: Mapping[str, Any]) -> AbstractSurface:
 
 
 def named_terrain(description: Mapping[str, Any]) -> Terrain:
-    """The same for what needs a raster: `TypeError` where the table describes another surface."""
+    """The terrain that a table [surface] describes; `TypeError` where that is another surface."""
     surface = named_surface(description)
     checks.instance("surface", surface, Terrain, 'Give a table [surface] with type = "terrain".')
     return cast(Terrain, surface)  # as has just been checked

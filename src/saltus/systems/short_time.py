@@ -34,7 +34,9 @@ def after_short_time(system: AbstractSystem, state: State, h) -> State:
 
 
 def see_after_short_time(system: Any, state: State, h, wanted: Callable[[Any], Any]) -> tuple[State, Any]:
-    """The same for a system that tells rate and projection by what it sees, and what is wanted of what it sees there.
+    """The state a short time `h` later, and what is wanted of what the system sees there.
+
+    As `after_short_time`, for a system that tells rate and projection by what it sees.
 
     All looks are rounds of one loop: a program holds what the system sees only once.
     """

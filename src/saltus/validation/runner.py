@@ -92,7 +92,7 @@ class GroupResult:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for machines."""
+        """What came out for the group, for machines."""
         result, check = self.worst
         return {
             "topic": self.topic,

@@ -21,7 +21,7 @@ def persist(paths: Sequence[Path]) -> None:
 
 @functools.lru_cache(maxsize=1)
 def _threads(process: int) -> ThreadPoolExecutor:
-    """Those of this process, kept: to start them takes as long as to write."""
+    """The threads that write for this process, kept: to start them takes as long as to write."""
     return ThreadPoolExecutor(16, thread_name_prefix="saltus disk")
 
 

@@ -63,7 +63,7 @@ def _contacts(ball, state):
 
 
 def library(law, slip: float, rim_speed: float, shift: tuple[float, float]) -> np.ndarray:
-    """The same from a law of the library with mu = 1 and a unit spot under a unit load."""
+    """Force along, force across and torque from a law of the library with mu = 1 and a unit spot under a unit load."""
     force, torque = _reaction(law, np.array([slip, 0.0]), np.array(rim_speed), np.array(1.0), np.array(shift))
     return -np.array([float(force[0]), float(force[1]), float(torque)])
 

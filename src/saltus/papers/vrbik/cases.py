@@ -95,7 +95,7 @@ class Workbench:
 
     @memoise
     def short(self, law: str) -> tuple[float, np.ndarray]:
-        """The same short chain with a law: exit time and velocities then."""
+        """A short chain with a law of the jerk: exit time and velocities then."""
         moving = chain(FINITE_LINKS, law, FINITE_LINKS)
         slid = slide(moving, moving.start(OVERHANG), FINITE_LINKS, rtol=1e-12)
         return slid.exit_time, np.asarray(moving.observe(slid.crossings[-1].after)["velocity"])

@@ -97,7 +97,7 @@ def _of_library(now: Instant):
 
 
 def library_accelerations(now: Instant) -> np.ndarray:
-    """The same from the library."""
+    """Accelerations of angles and edge particle as the library has them."""
     rate = np.asarray(_of_library(now)[0])
     return np.concatenate([rate[: now.k], rate[now.links : now.links + 2]])
 

@@ -269,7 +269,7 @@ class BallOnRails(AbstractSystem):
         return {"t": float(np.asarray(after.t)), "rail": index, "energy_loss": float(np.sum(lost))}
 
     def slips_data(self, index: int, before: State, after: State) -> dict[str, Any]:
-        """The same of a contact that slips: it is let go a moment later."""
+        """What belongs to an event of a contact that slips: its time is that before the jump, which takes a moment."""
         return self.event_data("slips", index, before, after) | {"t": float(np.asarray(before.t))}
 
 

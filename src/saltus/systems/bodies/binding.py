@@ -106,7 +106,7 @@ def bond_of(plan, members: list[int], contacts: list, q, v) -> Bond:
 
 
 def band_of(plan, members: list[int], contacts: list, q, v) -> Bond | LyingBody:
-    """The same for how they move on: a body that lies on a face does so as long as no other touches it."""
+    """The band of these bodies for how they move on: one that lies on a face does so until another touches it."""
     bond, holds = bond_of(plan, members, contacts, q, v), [plan.bonds[contact] for contact in contacts]
     lies = len(holds) == 1 and holds[0].lies and bond.face is not None
     return LyingBody.of(bond, holds[0].rests) if lies else bond

@@ -365,7 +365,7 @@ class Bond:
         return self._row(y, forces)
 
     def several_rows(self, ys: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """The same at several places."""
+        """Places, velocities with forces, and energies lost, as `rows` gives them, at several places."""
         return [self._row(y, forces) for y, forces in zip(ys, self._normal_forces(ys), strict=True)]
 
     def _normal_forces(self, ys: np.ndarray) -> np.ndarray:

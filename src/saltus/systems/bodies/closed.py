@@ -248,7 +248,7 @@ def closed_pairs(parts: tuple[Any, Any], rows: np.ndarray, gravity, flatness) ->
 
 
 def closed_walls(parts: tuple[Any, Any], rows: np.ndarray, gravity, flatness) -> np.ndarray:
-    """The same for walls (normal and offset) and bodies; what the rows say of the first body is not read."""
+    """Contacts of walls (normal and offset) and bodies; what the rows say of the first body is not read."""
     return _rows_of(_of_walls, parts, rows, gravity, flatness)
 
 

@@ -90,7 +90,7 @@ def _touch(one: Body, image: Array, width: Array, normal: Array, point1: Array, 
 
 
 def _meet_wall(system, wall: Wall, body: Body) -> tuple[Array, list[Body], Separation]:
-    """The same for a wall and a body."""
+    """How much later a body touches a wall, the body there, and how they touch."""
     here = wall_gap(wall, body)
     late = _late(here.gap, wall.normal @ relative_velocity(wall, body, here))
     body = _nudge(body, late, system.gravity)

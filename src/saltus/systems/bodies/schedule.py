@@ -423,7 +423,7 @@ class Schedule:
     # ---- members in contact -------------------------------------------------------------------
 
     def bands(self, members, t, q, v) -> list[Bond | LyingBody]:
-        """Those of the bodies that are in contact, with all they hang together with."""
+        """The bands of bodies in contact to which some of these belong."""
         found = groups(self.bonds, self.bodies_of)
         return [band_of(self, bodies, contacts, q, v) for bodies, contacts in found if {*bodies} & {*members}]
 

@@ -61,7 +61,7 @@ def prepare_search(system, state: State) -> None:
 
 
 def contacts_of_walls(system, walls, bodies, q, v, begins, horizons):
-    """The same for walls and bodies."""
+    """For each wall and body whether and when they touch, as `contacts_of_pairs` tells it."""
     rows, horizons = _fill_up(horizons)
     found = _search_walls(system, walls[rows], bodies[rows], q, v, begins[rows], horizons)
     return tuple(np.asarray(part)[: len(walls)] for part in found)

@@ -168,7 +168,7 @@ def _stack(bounds: list[tuple[float, ...]]) -> Bounds:
 
 @program
 def _pair_looks(system, first, second, q1, v1, q2, v2, limits1: Bounds, limits2: Bounds):
-    """The same for pairs of bodies, compiled."""
+    """As `_look`, for pairs of bodies, compiled."""
 
     def one(i, j, q1, v1, q2, v2, b1: Bounds, b2: Bounds):
         bodies = system.at(q1, v1, i), system.at(q2, v2, j)
@@ -199,7 +199,7 @@ def _pair_looks(system, first, second, q1, v1, q2, v2, limits1: Bounds, limits2:
 
 @program
 def _wall_looks(system, walls, second, q2, v2, limits: Bounds):
-    """The same for walls and bodies, compiled."""
+    """As `_look`, for walls and bodies, compiled."""
 
     def one(wall, j, q2, v2, b: Bounds):
         wall, body = system.wall(wall), system.at(q2, v2, j)

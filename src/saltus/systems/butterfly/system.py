@@ -341,7 +341,7 @@ class Butterfly(AbstractSystem):
         return jnp.maximum(self._slip_left(state), -self._grip_left(self._still(state)))
 
     def _until_it_reverses(self, state: State) -> Scalar:
-        """The same where friction cannot hold the ball."""
+        """Slip and rim speed that are left where friction cannot hold the ball; elsewhere it sticks."""
         return jnp.maximum(self._slip_left(state), self._grip_left(self._still(state)))
 
     def _still(self, state: State) -> State:

@@ -247,7 +247,7 @@ class Chain(AbstractSystem):
         return self.rate_under(self.balance(state))
 
     def rate_under(self, now: Balance) -> Rate:
-        """The same, where the forces are known."""
+        """Time derivatives of angles, lengths and edge particle, where the forces are known."""
         place, velocity, regime = now.place, now.velocity, now.regime
         down = jnp.array([1.0, 0.0]) * self.gravity
         acceleration = down + velocity_changes(now.directions, now.tension, self.mass, regime.hanging)

@@ -62,7 +62,7 @@ def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int | Arra
 
 
 def _split_traced(lengths: Array, overhang: Any, angle: Any) -> tuple[Array, Array]:
-    """The same for numbers that are not known yet."""
+    """Number of hanging links and place of the edge particle, for numbers that are not known yet."""
     ends = jnp.cumsum(lengths)
     checks.note((overhang > 0.0) & (overhang < ends[-1]))
     hanging = jnp.sum(ends * (1.0 - 1e-12) <= overhang)

@@ -56,7 +56,7 @@ def near_pairs(place: np.ndarray, reach: float, box: np.ndarray) -> tuple[np.nda
 
 
 def _nearest_images(home: np.ndarray, reach: float, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same where no second image of a point can be as near: all pairs are asked, without a tree of them."""
+    """As `near_pairs`, where no second image of a point can be as near: all pairs are asked, without a tree of them."""
     columns = []
     for axis, edge in zip(home.T, edges, strict=True):
         apart = axis[None, :] - axis[:, None]

@@ -110,7 +110,7 @@ def excluded_volume(axes: np.ndarray) -> float:
 
 
 def _excluded(measures: np.ndarray, skin: float) -> float:
-    """The same from the mean measures of the bodies, each inflated by a skin."""
+    """Mean excluded volume of bodies with these mean measures, each inflated by a skin."""
     volume, surface, curvature = measures
     volume = volume + surface * skin + curvature * skin**2 + 4.0 / 3.0 * np.pi * skin**3
     surface, curvature = surface + 2.0 * curvature * skin + 4.0 * np.pi * skin**2, curvature + 4.0 * np.pi * skin

@@ -142,7 +142,7 @@ class SlidingMasses(AbstractSystem):
         return jumps.with_reaction_sign(self, state, state.mode == SLIP, jumps.SIGN_SWEEPS)
 
     def slip_state(self, position, velocity) -> State:
-        """The same, all masses pressed on the surface."""
+        """A state with these horizontal positions and velocities, all masses slipping and pressed on the surface."""
         q, v = jnp.asarray(position, float).reshape(-1, 2), jnp.asarray(velocity, float).reshape(-1, 2)
         if not self.adhesion:
             fx, fy = self.surface.gradient(q[:, 0], q[:, 1])
@@ -417,7 +417,7 @@ class SlidingMasses(AbstractSystem):
         return {"mass": index, "into": MODE_NAMES[int(after.mode[index])], "energy_loss": lost}
 
     def _stop_data(self, index: int, before: State, after: State) -> dict[str, Any]:
-        """The same of a stop, when it was, and who stopped with it."""
+        """What belongs to a stop: which mass, its mode, the energy lost, when it was, and who stopped with it."""
         before, after = on_host(before, after)
         t, stops = after.t, np.asarray(_rest(self, before, after))
         torn_loose = (before.mode == STICK) & (after.mode != STICK)
