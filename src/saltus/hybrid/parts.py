@@ -165,7 +165,8 @@ def as_array(part: Any) -> Any:
 def as_numpy(part: Any) -> Any:
     """A part of a state whose numbers are known as one NumPy array.
 
-    Quicker than `np.asarray`, which asks a part for many methods. Programs take such numbers as they are, and Python reads them five times as fast.
+    Quicker than `np.asarray`, which asks a part for many methods. Programs take such numbers as they are, and Python
+    reads them five times as fast.
     """
     return _join(part, np) if isinstance(part, Parts) else np.asarray(part)
 
