@@ -139,7 +139,7 @@ def continue_turn(
     made: TurnSum, q: Array, inertia: Array, momentum: Array, duration: Array, compact: bool = False
 ) -> TurnSum:
     """The turn of a free rotation a while later; the arguments as those of `free_rotation` at its start."""
-    series = _series_by_array if compact else _series_of_stack
+    series = _series_by_array if compact else _series_by_number
     return _add_steps(made, rotate_back(q, momentum), inertia, duration, series)
 
 
@@ -228,7 +228,7 @@ def product(p, q) -> list:
 @functools.partial(jax.custom_jvp, nondiff_argnums=(3,))
 def _relative_turn(body_omega: Array, inertia: Array, duration: Array, compact: bool) -> Float[Array, " 4"]:
     """The turn made since the start, seen from the body at the start."""
-    return _turn(body_omega, inertia, duration, _series_by_array if compact else _series_of_stack)
+    return _turn(body_omega, inertia, duration, _series_by_array if compact else _series_by_number)
 
 
 @_relative_turn.defjvp
@@ -274,13 +274,8 @@ def _add_steps(made: TurnSum, momentum: Array, inertia: Array, duration: Array, 
     return TurnSum(jnp.where(left == 0.0, made.turn, jnp.nan), made.lost)
 
 
-def _series_of_stack(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
-    """How the quaternion changes in one step; quick in batches."""
-    return jnp.stack(_series_by_component(q, body_omega, inertia, step))
-
-
-def _series_by_component(q, body_omega, inertia, step) -> list:
-    """The four components of that change; of numbers, or of the rows of arrays, of JAX or NumPy."""
+def _series_by_number(q: Array, body_omega: Array, inertia: Array, step: Array) -> Array:
+    """How the quaternion changes in one step, number by number: quick in batches."""
     w = [[body_omega[i]] for i in range(3)]
     p = [[q[i]] for i in range(4)]
     ratios = [(inertia[(i + 1) % 3] - inertia[(i + 2) % 3]) / inertia[i] for i in range(3)]
@@ -301,7 +296,7 @@ def _series_by_component(q, body_omega, inertia, step) -> list:
             terms.append(new)
         for terms, new in zip(p, turn, strict=True):
             terms.append(0.5 * scale * new)
-    return [functools.reduce(operator.add, reversed(terms[1:])) for terms in p]
+    return jnp.stack([functools.reduce(operator.add, reversed(terms[1:])) for terms in p])
 
 
 def _series_by_numpy(q: np.ndarray, body_omega: np.ndarray, inertia: np.ndarray, step: np.ndarray) -> np.ndarray:
