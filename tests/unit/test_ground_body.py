@@ -242,3 +242,22 @@ def test_implicit_methods_are_refused_at_once(method, capsys):
     for options in ({"method": method}, {"engine": EventDriven(method=method)}):
         with pytest.raises(ValueError, match="cannot run a BodyOnGround"):
             sl.simulate(ball, start, 1.0, **options)
+
+
+@pytest.mark.parametrize("law", [Coulomb(0.5), Combined(0.5, 1e-3)])
+def test_the_guard_of_the_grip_stays_of_order_one_where_the_ground_no_longer_presses(law):
+    """As a share of the load it fell to minus infinity there, and steps were cut until they were short enough for it."""
+    egg = Solid(Ellipsoid([0.3, 0.2, 0.2]), mass=1.0)
+    system = BodyOnGround(Plane(0.0, 0.0), egg, law, Newton(0.5), rolling_friction=0.01)
+    start = system.start([0.0, 0.0], quaternion=[np.cos(0.7), 0.0, np.sin(0.7), 0.0])  # nearly upright
+    slips = next(guard for guard in system.guards() if guard.name == "slips")
+
+    def value(turning):
+        v = start.v.replace(velocity=jnp.asarray([0.2 * turning, 0.0, 0.0]), turning=jnp.asarray([0.0, turning, 0.0]))
+        state = system.project(start.replace(v=v, mode=jnp.asarray(3)))
+        return float(system.see(state).forces.load), float(slips.function(state))
+
+    loads, values = np.array([value(turning) for turning in np.linspace(1.0, 12.0, 61)]).T
+    assert loads[0] > 0.0 > loads[-1]
+    assert np.all(np.abs(values) < 100.0)
+    assert np.max(np.abs(np.diff(values, 2))) < 0.2 * np.ptp(values)

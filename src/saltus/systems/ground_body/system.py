@@ -421,10 +421,15 @@ class BodyOnGround(AbstractSystem):
         return jnp.append(sight.slip, radius * sight.spin)
 
     def _grip_left(self, sight: Sight, now: Wrench) -> Array:
-        return 1.0 - grip_use(self, now, sight)
+        """Load that is not needed to hold the contact, over the weight: unlike a share of the load, it falls evenly."""
+        return (1.0 - grip_use(self, now, sight)) * self._relative_load(now)
 
     def _turn_left(self, sight: Sight, now: Wrench) -> Array:
-        return 1.0 - turn_use(self, now, sight)
+        """Load that is not needed to keep the body from turning, over the weight."""
+        return (1.0 - turn_use(self, now, sight)) * self._relative_load(now)
+
+    def _relative_load(self, now: Wrench) -> Array:
+        return jnp.maximum(now.load, LEAST) / (self.solid.mass * self.gravity)
 
     def _turning_left(self, sight: Sight, now: Wrench) -> Array:
         still = jumps.near(self, sight.motion)
