@@ -246,7 +246,7 @@ def test_implicit_methods_are_refused_at_once(method, capsys):
 
 @pytest.mark.parametrize("law", [Coulomb(0.5), Combined(0.5, 1e-3)])
 def test_the_guard_of_the_grip_stays_of_order_one_where_the_ground_no_longer_presses(law):
-    """As a share of the load it fell to minus infinity there, and steps were cut until they were short enough for it."""
+    """As a share of the load it fell to minus infinity there, and steps were cut until they were short enough."""
     egg = Solid(Ellipsoid([0.3, 0.2, 0.2]), mass=1.0)
     system = BodyOnGround(Plane(0.0, 0.0), egg, law, Newton(0.5), rolling_friction=0.01)
     start = system.start([0.0, 0.0], quaternion=[np.cos(0.7), 0.0, np.sin(0.7), 0.0])  # nearly upright

@@ -26,6 +26,7 @@ from saltus.engines import steppers
 from saltus.engines.accumulation import PileUp
 from saltus.engines.advance import SearchResult, judge_step
 from saltus.engines.batch_lane import (
+    Knots,
     Lanes,
     accept_flow,
     each,
@@ -70,8 +71,8 @@ MANY = 512  # numbers of a table: it is looked up; a system of more single numbe
 CALM = 16  # steps without doubt after which a lane that was searched goes on with the others
 
 
-# Called after steps of some runs with their rows, their states before, and all lanes.
-AfterSteps = Callable[[np.ndarray, Any, Lanes], None]
+# Called with the rows of some runs and their next knots, stacked, the first of them those at which the last ones ended.
+KeepKnots = Callable[[np.ndarray, Knots], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,8 +102,7 @@ def run(
     settings: BatchSettings,
     progress: Callable[[int], None] | None = None,
     goes: np.ndarray | bool = True,
-    after_steps: AfterSteps | None = None,
-    every: int = 1,
+    keep_knots: KeepKnots | None = None,
 ) -> Lanes:
     """Let runs go to their ends.
 
@@ -114,10 +114,8 @@ def run(
         settings: What they have in common.
         progress: Called with the number of runs that have ended since the last call.
         goes: Which of them to run; the others stay where they are.
-        after_steps: Called after so many steps (`every`), and after every event, of some runs with their rows, their
-            states before and all lanes. It changes nothing for them: the steps are the same. For systems that go by
-            mode (`goes_apart`) alone.
-        every: Steps between two such calls.
+        keep_knots: Called with the knots of some runs on their way. It changes nothing for them: the steps are the
+            same. For systems that go by mode (`goes_apart`) alone.
 
     Returns:
         The lanes in the order given, as numpy arrays; `Status.full` where a limit of the settings was met.
@@ -131,7 +129,7 @@ def run(
             warn_of_slow_path(type(shared).__name__, error)
     lanes = _begin(varying, shared, start, until, settings)
     lanes.status[:] = np.where(goes, Status.going, Status.reached)
-    _drive(lanes, shared, settings, progress, after_steps, every)
+    _drive(lanes, shared, settings, progress, keep_knots)
     return lanes
 
 
@@ -146,8 +144,7 @@ def _drive(
     shared,
     settings: BatchSettings,
     progress: Callable[[int], None] | None,
-    after_steps: AfterSteps | None,
-    every: int,
+    keep_knots: KeepKnots | None,
 ) -> None:
     """Move the lanes that go to their ends."""
     programs = _programs(
@@ -159,26 +156,30 @@ def _drive(
         shared.eventful,
     )
     apart = goes_apart(shared, settings)
-    if after_steps is not None and not apart:
+    if keep_knots is not None and not apart:
         raise ValueError(f"Runs of {type(shared).__name__} go together: none of them can be looked at on its way.")
-    # Steps without an event, and events, after which a run that goes by itself comes back.
-    limits = (settings.max_steps, settings.max_steps) if after_steps is None else (every, 1)
     if apart:
         _end_resting(lanes, shared)
     while (going := lanes.status == Status.going).any():
         rows = np.flatnonzero(going)
-        before = None if after_steps is None else jax.tree.map(lambda x, rows=rows: x[rows], lanes.state)
         if apart:
-            some = rows[:ROOM] if after_steps is None else rows
-            _move(programs.apart, lanes, some, ROOM, shared, settings, *(np.asarray(limit) for limit in limits))
+            _move_apart(programs, lanes, rows[:ROOM], shared, settings, keep_knots)
         else:
             _move_together(programs, lanes, rows, shared, settings)
-        if after_steps is not None:
-            after_steps(rows, before, lanes)
-        if apart:
-            _end_resting(lanes, shared)
         if progress is not None:
             progress(rows.size - int((lanes.status == Status.going).sum()))
+
+
+def _move_apart(
+    programs: _Programs, lanes: Lanes, rows: np.ndarray, shared, settings: BatchSettings, keep_knots: KeepKnots | None
+) -> None:
+    """Move a few lanes, each by itself, to their ends, or as far as there is room for their knots."""
+    given = take(lanes, _pad(rows, ROOM), rows.size)
+    moved, knots = programs.apart(given, shared, settings.control, np.asarray(keep_knots is not None))
+    put(lanes, rows, moved)
+    if keep_knots is not None:
+        keep_knots(rows, jax.tree.map(lambda part: np.asarray(part)[: rows.size], knots))
+    _end_resting(lanes, shared)
 
 
 def _end_resting(lanes: Lanes, shared) -> None:
@@ -267,7 +268,7 @@ class _Programs:
 
     flow: Callable[..., Lanes]
     search: Callable[..., Lanes]
-    apart: Callable[..., Lanes]
+    apart: Callable[..., tuple[Lanes, Knots]]
     prepare: Callable[..., None] = lambda lanes, shared, control: None  # has the search made by a second thread
 
 
@@ -330,9 +331,9 @@ def _programs(stepper, watch, max_events: int, max_steps: int, one_by_one: bool,
 
         return each(until_calm if one_by_one else one, lanes, one_by_one)
 
-    def apart(lanes, shared, control, patience, rounds):
+    def apart(lanes, shared, control, keeps):
         def one(lane):
-            return run_lane(lane, shared, control, stepper, watch, max_events, max_steps, patience, rounds)
+            return run_lane(lane, shared, control, stepper, watch, max_events, max_steps, keeps)
 
         return each(one, lanes, one_by_one)
 

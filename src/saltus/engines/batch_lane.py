@@ -24,10 +24,14 @@ from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps
 from saltus.engines.trial import Carry, Pace, Status
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.state import pack
 from saltus.numerics.loops import in_pieces
 from saltus.numerics.peaks import highest
 from saltus.numerics.runge_kutta import cubic
 from saltus.numerics.trees import choose
+
+STRETCH = 64  # steps of a run that goes by itself after which its knots are put down
+KNOTS = 1024  # of one run that are kept in one call of a program
 
 
 class Lanes(eqx.Module):
@@ -64,6 +68,45 @@ class Lanes(eqx.Module):
     largest: Float[Array, "n k"]
     signs: Signs
     pile_up: PileUp
+
+
+class Knots(eqx.Module):
+    """States of a run at its steps, and before and after its jumps, one after the other, as far as there is room.
+
+    Args:
+        t: Times [s].
+        y: What flows, as `hybrid.state.pack` puts it into one vector.
+        mode: Modes.
+        count: How many there are; rows beyond that mean nothing.
+    """
+
+    t: Float[Array, " k"]
+    y: Float[Array, "k n"]
+    mode: Int[Array, " k"]
+    count: Int[Array, ""]
+
+    @staticmethod
+    def none(like: State) -> Knots:
+        """None yet, of a run with states like this."""
+        y = pack(like)
+        return Knots(jnp.zeros(KNOTS), jnp.zeros((KNOTS, y.size)), jnp.zeros(KNOTS, like.mode.dtype), jnp.asarray(0))
+
+    def with_rows(self, t: Array, y: Array, mode: Array, count: Array | int) -> Knots:
+        """With the first `count` of these rows behind the others; there must be room for all that are given."""
+
+        def behind(old: Array, new: Array) -> Array:
+            return jax.lax.dynamic_update_slice_in_dim(old, new, self.count, 0)
+
+        modes = jnp.broadcast_to(mode, t.shape)
+        return Knots(behind(self.t, t), behind(self.y, y), behind(self.mode, modes), self.count + count)
+
+    def with_state(self, state: State) -> Knots:
+        """With one state more."""
+        return self.with_rows(state.t[None], pack(state)[None], state.mode, 1)
+
+    def has_room(self) -> Array:
+        """Whether there is room for one stretch of a flow and the event at its end."""
+        return self.count + STRETCH + 3 <= KNOTS
 
 
 def each(function: Callable, values, one_by_one: bool):
@@ -105,6 +148,14 @@ def flow_one(
 
     With `mode` the program knows that the lane is in that mode, and holds nothing of the others.
     """
+    return _flow(lane, shared, control, stepper, watch, patience, unrisen, mode)[0]
+
+
+def _flow(
+    lane: Lanes, shared, control: AbstractSteps, stepper, watch, patience, unrisen: bool, mode: int | None,
+    capacity: int = 0,
+) -> tuple[Lanes, Carry]:  # fmt: skip
+    """The lane after some steps, and these steps, if there is room for them (`capacity`)."""
     flat = flat_of(lane, shared, mode)
     armed, marks = flat.armed(), flat.marks()
 
@@ -116,13 +167,16 @@ def flow_one(
     def step(carry):
         before, largest = carry
         trial = try_step(flat, stepper, control, lane.until, before, watch)
-        after = judge_step(trial, before, armed, marks, stepper.order, control, lane.until, 0)
+        after = judge_step(trial, before, armed, marks, stepper.order, control, lane.until, capacity)
         return after, larger(largest, trial.watched, after.count > before.count)
 
     begin = first_carry(lane, flat.vector(lane.state), control)
     begin = dataclasses.replace(begin, seen=nothing_seen(flat, stepper, control, watch))
+    if capacity:
+        room = jnp.zeros(capacity + 1), jnp.zeros((capacity + 1, begin.y.size))
+        begin = dataclasses.replace(begin, times=room[0], vectors=room[1])
     end, largest = jax.lax.while_loop(going_on, step, (begin, lane.largest))
-    return accept_flow(lane, flat.state(end.t, end.y), end, flat.guard_numbers()[0], largest)
+    return accept_flow(lane, flat.state(end.t, end.y), end, flat.guard_numbers()[0], largest), end
 
 
 def larger(largest, seen, kept):
@@ -155,11 +209,11 @@ def flat_of(lane: Lanes, shared, mode: int | None = None) -> FlatSystem:
 
 
 def run_lane(
-    lane: Lanes, shared, control: AbstractSteps, stepper, watch, max_events: int, max_steps: int, patience, rounds
-) -> Lanes:
+    lane: Lanes, shared, control: AbstractSteps, stepper, watch, max_events: int, max_steps: int, keeps
+) -> tuple[Lanes, Knots]:
     """One lane from event to event, in the part of the program for its group of modes (`AbstractSystem.apart`).
 
-    It goes on until it ends, or comes to a mode in which nothing moves.
+    It goes on until it ends, comes to a mode in which nothing moves, or has no more room for its knots.
 
     Args:
         lane: The lane.
@@ -169,42 +223,47 @@ def run_lane(
         watch: `watch(system, state)`: what to keep the largest values of.
         max_events: Events after which it stops.
         max_steps: Steps after which it does.
-        patience: Steps after which a flow stops without an event.
-        rounds: Flows and events after which it comes back.
+        keeps: Whether its knots are wanted, with the state in which it begins. The program is the same without: so
+            are the last bits of the run.
     """
 
-    def in_group(group: tuple[int, ...], lane: Lanes) -> tuple[Lanes, SearchResult]:
+    def in_group(group: tuple[int, ...], lane: Lanes) -> tuple[Lanes, SearchResult, tuple[Array, Array, Array]]:
         mode = group[0] if len(group) == 1 else None
-        flown = flow_one(lane, shared, control, stepper, watch, patience, mode=mode)
+        # A record that is never full: a run comes back by its steps.
+        flown, taken = _flow(lane, shared, control, stepper, watch, STRETCH, False, mode, STRETCH + 1)
         flown = end_at_limit(flown, max_steps)
         flat = flat_of(flown, shared, mode)
-        return jax.lax.cond(
+        lane, found = jax.lax.cond(
             flown.status == Status.doubtful,
             lambda: locate_in_lane(flown, flat, control, stepper, watch),
             lambda: (flown, SearchResult.nothing(flat, flown.signs)),
         )
+        return lane, found, (taken.times[:STRETCH], taken.vectors[:STRETCH], taken.count)
 
     modes = range(len(shared.mode_names))
     moves = jnp.asarray([mode in shared.moving_modes for mode in modes])
     places = jnp.asarray([sum(n * (mode in group) for n, group in enumerate(shared.apart)) for mode in modes])
     branches = [functools.partial(in_group, group) for group in shared.apart]
 
-    def on(carry):
-        lane, count = carry
+    def on(carry: tuple[Lanes, Knots]) -> tuple[Lanes, Knots]:
+        lane, knots = carry
+        mode = lane.state.mode
         lane = dataclasses.replace(lane, until=in_pieces(lane.until))
-        lane, found = jax.lax.switch(places[lane.state.mode], branches, lane)
+        lane, found, (times, vectors, count) = jax.lax.switch(places[mode], branches, lane)
+        knots = knots.with_rows(times, vectors, mode, count).with_state(found.state)
         lane = jax.lax.cond(
             lane.status == Status.doubtful,
             lambda: fire_in_lane(lane, found, shared, control, watch, max_events, True),
             lambda: lane,
         )
-        return lane, count + 1
+        knots = knots.with_state(lane.state)
+        return lane, dataclasses.replace(knots, count=jnp.where(keeps, knots.count, 0))
 
-    def goes_on(carry):
-        lane, count = carry
-        return (lane.status == Status.going) & moves[lane.state.mode] & (count < rounds)
+    def goes_on(carry: tuple[Lanes, Knots]) -> Array:
+        lane, knots = carry
+        return (lane.status == Status.going) & moves[lane.state.mode] & knots.has_room()
 
-    return jax.lax.while_loop(goes_on, on, (lane, jnp.asarray(0)))[0]
+    return jax.lax.while_loop(goes_on, on, (lane, Knots.none(lane.state).with_state(lane.state)))
 
 
 def search_lane(

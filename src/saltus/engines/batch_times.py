@@ -1,4 +1,4 @@
-"""What the runs of a batch show at given times or within each of their steps, without changing those.
+"""What the runs of a batch show over time, from the states at their steps, without changing those.
 
 A state between two steps is one shorter step from the one before, as in a single run's trajectory.
 """
@@ -15,144 +15,78 @@ import jax.numpy as jnp
 import numpy as np
 
 from saltus.engines.batch import BatchSettings
-from saltus.engines.batch_lane import Lanes, each
+from saltus.engines.batch_lane import Knots, each
 from saltus.engines.flat import FlatSystem
-from saltus.engines.trial import Status
 from saltus.hybrid import State
+from saltus.hybrid.state import unpack
 from saltus.programs import program
 
 TOGETHER = 512  # states that are moved on in one call
 
 
-class _Looks:
-    """States that wait to be moved on to their times, many in one call.
+class Courses:
+    """The knots of the runs of a batch, as `batch.run` tells them to `keep`.
 
     Args:
         varying: The system's numbers that differ from run to run, stacked.
         shared: The rest of the system.
         settings: Those of the batch.
-        keep: Called with what some of them show, and with the labels given with them: first the rows of their runs.
-    """
-
-    def __init__(self, varying: Any, shared: Any, settings: BatchSettings, keep: Callable[..., None]):
-        self._varying, self._shared, self._settings, self._keep = varying, shared, settings, keep
-        self._waiting: list[tuple] = []
-
-    def add(self, labels: tuple[np.ndarray, ...], states: State, times: np.ndarray) -> None:
-        """Have these states moved on to these times, now or later."""
-        if times.size:
-            self._waiting.append((labels, states, times))
-        if sum(len(one[-1]) for one in self._waiting) >= TOGETHER:
-            self.move_on()
-
-    def move_on(self) -> None:
-        """Move on all that wait."""
-        if not self._waiting:
-            return
-        labels, states, times = jax.tree.map(lambda *parts: np.concatenate(parts), *self._waiting)
-        self._waiting = []
-        for first in range(0, len(times), TOGETHER):
-            some = np.arange(first, min(first + TOGETHER, len(times)))
-            full = np.concatenate([some, np.repeat(some[:1], TOGETHER - some.size)])
-            varying = jax.tree.map(lambda x, full=full: np.asarray(x)[labels[0][full]], self._varying)
-            given = jax.tree.map(lambda x, full=full: x[full], (states, times))
-            seen = _show(self._settings.stepper)(varying, self._shared, self._settings.control, *given)
-            shown = {name: np.asarray(part)[: some.size] for name, part in seen.items()}
-            self._keep(shown, *(label[some] for label in labels))
-
-
-class Moments:
-    """What runs show at given times; `record` is what `batch.run` is to call after steps, `shown` tells after the run.
-
-    The first time after the end of a run shows where it has come to; after that there is nothing.
-
-    Args:
-        varying: The system's numbers that differ from run to run, stacked.
-        shared: The rest of the system.
-        settings: Those of the batch.
-        times: When to look, rising [s].
         start: The states at the beginning, stacked.
     """
 
-    def __init__(self, varying: Any, shared: Any, settings: BatchSettings, times: np.ndarray, start: State):
-        self._shared, self._times = shared, times
-        self._kept: dict[str, np.ndarray] = {}
-        self._looks = _Looks(varying, shared, settings, self._keep)
-        self._size = len(start.t)
-        begins = np.searchsorted(times, start.t, "right")
-        self._remember(np.arange(self._size), jax.tree.map(np.asarray, start), np.zeros_like(begins), begins)
+    def __init__(self, varying: Any, shared: Any, settings: BatchSettings, start: State):
+        self._varying, self._shared, self._settings = jax.tree.map(np.asarray, varying), shared, settings
+        self._start = jax.tree.map(np.asarray, start)
+        self._told: list[list[tuple[np.ndarray, ...]]] = [[] for _ in self._start.t]
 
-    def record(self, rows: np.ndarray, before: State, lanes: Lanes) -> None:
-        """Remember the states from which the times within a step are reached."""
-        after = lanes.state.t[rows]
-        first, last = np.searchsorted(self._times, before.t, "right"), np.searchsorted(self._times, after, "right")
-        self._remember(rows, before, first, last)
-        ended = (lanes.status[rows] != Status.going) | ~np.isin(lanes.state.mode[rows], self._shared.moving_modes)
-        if ended.any():
-            final = jax.tree.map(lambda x: x[rows[ended]], lanes.state)
-            self._remember(rows[ended], final, last[ended], np.minimum(last[ended] + 1, len(self._times)), True)
+    def keep(self, rows: np.ndarray, knots: Knots) -> None:
+        """Put down the next knots of some runs."""
+        for row, t, y, mode, count in zip(rows, knots.t, knots.y, knots.mode, knots.count, strict=True):
+            self._told[row].append((t[:count].copy(), y[:count].copy(), mode[:count].copy()))
 
-    def quantities(self) -> dict[str, np.ndarray]:
-        """All quantities by name, with the runs and the times as first axes; NaN or -1 where there is nothing."""
-        self._looks.move_on()
-        return self._kept
+    def system(self, row: int) -> Any:
+        """The system of a run."""
+        return eqx.combine(jax.tree.map(lambda part: part[row], self._varying), self._shared)
 
-    def _remember(self, rows: np.ndarray, states: State, first: np.ndarray, last: np.ndarray, stays: bool = False):
-        """States from which the times `first` to `last` - 1 are reached, or at which the run stays."""
-        counts = np.maximum(last - first, 0)
-        which = np.repeat(np.arange(len(rows)), counts)
-        columns = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts) + first[which]
-        chosen = jax.tree.map(lambda x: x[which], states)
-        times = chosen.t if stays else np.maximum(self._times[columns], chosen.t)
-        self._looks.add((rows[which], columns), chosen, times)
+    def knots(self, row: int) -> State:
+        """The states of a run at its steps, and before and after its jumps, stacked; its start if it did not go."""
+        first = jax.tree.map(lambda part: part[row], self._start)
+        if not self._told[row]:
+            return jax.tree.map(lambda part: part[None], first)
+        t, y, mode = (np.concatenate(parts) for parts in zip(*self._told[row], strict=True))
+        return unpack(first, t, y, mode)
 
-    def _keep(self, shown: dict[str, np.ndarray], rows: np.ndarray, columns: np.ndarray) -> None:
-        for name, values in shown.items():
-            if name not in self._kept:
-                nothing = np.nan if values.dtype.kind == "f" else -1
-                shape = (self._size, len(self._times), *values.shape[1:])
-                self._kept[name] = np.full(shape, nothing, values.dtype)
-            self._kept[name][rows, columns] = values
+    def at(self, times: np.ndarray) -> dict[str, np.ndarray]:
+        """What the runs show at rising times, by name, with the runs and the times as first axes.
 
+        The first time after the end of a run shows where it has come to; after that there is nothing: NaN or -1.
+        """
+        shown: dict[str, np.ndarray] = {}
+        given = [self._before(row, times) for row in range(len(self._told))]
+        rows = np.repeat(np.arange(len(given)), [len(moments) for _, moments in given])
+        columns = np.concatenate([np.arange(len(moments)) for _, moments in given])
+        states, moments = jax.tree.map(lambda *parts: np.concatenate(parts), *given)
+        for first in range(0, len(rows), TOGETHER):
+            some = np.arange(first, min(first + TOGETHER, len(rows)))
+            full = np.concatenate([some, np.repeat(some[:1], TOGETHER - some.size)])
+            varying = jax.tree.map(lambda part, full=full: part[rows[full]], self._varying)
+            given_now = jax.tree.map(lambda part, full=full: part[full], (states, moments))
+            seen = _show(self._settings.stepper)(varying, self._shared, self._settings.control, *given_now)
+            for name, values in seen.items():
+                values = np.asarray(values)[: some.size]
+                if name not in shown:
+                    nothing = np.nan if values.dtype.kind == "f" else -1
+                    shown[name] = np.full((len(given), len(times), *values.shape[1:]), nothing, values.dtype)
+                shown[name][rows[some], columns[some]] = values
+        return shown
 
-class Ways:
-    """What runs show within each of their steps; `record` is what `batch.run` is to call after steps.
-
-    A look at the end of a step sees the state before a jump, one at its beginning that after it.
-
-    Args:
-        varying: The system's numbers that differ from run to run, stacked.
-        shared: The rest of the system.
-        settings: Those of the batch.
-        names: The quantities that are wanted.
-        when: `when(before, after)`: when to look in steps from these states to those, both stacked; to which step
-            each look belongs, rising, and its time within that step [s].
-    """
-
-    def __init__(
-        self, varying: Any, shared: Any, settings: BatchSettings, names: tuple[str, ...],
-        when: Callable[[State, State], tuple[np.ndarray, np.ndarray]],
-    ):  # fmt: skip
-        self._when, self._names = when, names
-        self._looks = _Looks(varying, shared, settings, self._keep)
-        self._kept: list[tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]] = []
-
-    def record(self, rows: np.ndarray, before: State, lanes: Lanes) -> None:
-        """Remember the states from which the looks of some steps are reached."""
-        which, times = self._when(before, jax.tree.map(lambda x: x[rows], lanes.state))
-        self._looks.add((rows[which], times), jax.tree.map(lambda x: x[which], before), times)
-
-    def looks(self) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]] | None:
-        """Of all looks, run by run and in their order, the row of the run, the time and what it shows; None of none."""
-        self._looks.move_on()
-        if not self._kept:
-            return None
-        rows, times, shown = jax.tree.map(lambda *parts: np.concatenate(parts), *self._kept)
-        order = np.argsort(rows, kind="stable")
-        return rows[order], times[order], {name: values[order] for name, values in shown.items()}
-
-    def _keep(self, shown: dict[str, np.ndarray], rows: np.ndarray, times: np.ndarray) -> None:
-        self._kept.append((rows, times, {name: shown[name] for name in self._names}))
+    def _before(self, row: int, times: np.ndarray) -> tuple[State, np.ndarray]:
+        """The states of a run from which the first of these times are reached, and the times as it knows them."""
+        knots = self.knots(row)
+        reached = int(np.searchsorted(times, knots.t[-1], "right"))
+        moments = np.clip(times[: reached + 1], knots.t[0], knots.t[-1])
+        base = np.searchsorted(knots.t, moments, "right") - 1
+        return jax.tree.map(lambda part: part[base], knots), moments
 
 
 @functools.lru_cache(maxsize=8)

@@ -74,16 +74,6 @@ def look_times(first: np.ndarray, last: np.ndarray, count: np.ndarray) -> tuple[
     return which, np.clip(times, first[which][:, None], last[which][:, None])
 
 
-def when_to_look(cell: float) -> Callable[[State, State], tuple[np.ndarray, np.ndarray]]:
-    """The function that says when to look in steps, as `engines.batch_times.Ways` asks for it; `cell` as above."""
-
-    def when(before: State, after: State) -> tuple[np.ndarray, np.ndarray]:
-        which, times = look_times(np.asarray(before.t), np.asarray(after.t), n_pieces(before, after, cell))
-        return np.repeat(which, LOOKS), times.ravel()
-
-    return when
-
-
 def path_variables(times: np.ndarray, seen: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What is kept of looks, given one after the other, by the names of `VARIABLES` and piece by piece."""
     named = {
@@ -97,11 +87,20 @@ def path_variables(times: np.ndarray, seen: Mapping[str, np.ndarray]) -> dict[st
 
 
 def path_of(system: HybridSystem, trajectory: AbstractTrajectory, observe: Observe) -> dict[str, np.ndarray]:
+    """The path of a run, as `path_along` has it."""
+    import jax
+
+    if cell_of(system) is None:
+        return {}
+    return path_along(system, jax.tree.map(np.asarray, trajectory.knots), observe)
+
+
+def path_along(system: HybridSystem, knots: State, observe: Observe) -> dict[str, np.ndarray]:
     """The path of a run, by the names of `VARIABLES`; empty for what is no stone over a terrain.
 
     Args:
         system: What moved.
-        trajectory: How it moved.
+        knots: Its states at the steps of the run, and before and after its jumps, stacked: arrays of NumPy.
         observe: `io.dataset.observe`.
     """
     import jax
@@ -109,12 +108,12 @@ def path_of(system: HybridSystem, trajectory: AbstractTrajectory, observe: Obser
     cell = cell_of(system)
     if cell is None:
         return {}
-    knots = jax.tree.map(np.asarray, trajectory.knots)
     before, after = (jax.tree.map(lambda leaf, part=part: leaf[part], knots) for part in (np.s_[:-1], np.s_[1:]))
-    first, last = before.t, after.t
-    count = np.where(last - first > SHORT * (knots.t[-1] - knots.t[0]), n_pieces(before, after, cell), 0)
+    t = np.asarray(knots.t)
+    first, last = t[:-1], t[1:]
+    count = np.where(last - first > SHORT * (t[-1] - t[0]), n_pieces(before, after, cell), 0)
     if not count.any():  # it never moves: one piece where it is
-        first, last, count = knots.t[:1], knots.t[:1], np.ones(1, int)
+        first, last, count = t[:1], t[:1], np.ones(1, int)
     which, times = look_times(first, last, count)
     begins, ends = times == first[which][:, None], times == last[which][:, None]
     inside = ~(begins | ends)

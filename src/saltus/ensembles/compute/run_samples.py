@@ -152,7 +152,7 @@ class _Work:
         return self._builders[chosen]
 
     def _run(
-        self, scenario, stack: building.Stack, good, until, rows, kept, tell: Progress, after_steps=None
+        self, scenario, stack: building.Stack, good, until, rows, kept, tell: Progress, keep_knots=None
     ) -> np.ndarray:
         """Run the good ones of a stack and keep what they give; which of them must be run alone.
 
@@ -164,7 +164,7 @@ class _Work:
 
         goes = np.concatenate([good, np.zeros(len(until) - len(good), bool)])
         lanes = batch.run(
-            stack.varying, stack.shared, stack.start, until, self._settings(scenario), tell, goes, after_steps
+            stack.varying, stack.shared, stack.start, until, self._settings(scenario), tell, goes, keep_knots
         )
         found = {name: np.asarray(column) for name, column in _at_end(stack, lanes.state).items()}
         rests = found.pop(outputs.RESTS)
@@ -211,8 +211,9 @@ class _Work:
     def over_time(self, values: Values, times: np.ndarray) -> OverTime | None:
         """See `over_time` of the module."""
         from saltus.engines import batch
-        from saltus.engines.batch_times import Moments, Ways
+        from saltus.engines.batch_times import Courses
         from saltus.io import stone_path
+        from saltus.io.dataset import observe
 
         builder = self._builder(self.scenario, {}, tuple(values))
         if builder is None or any(column.dtype.kind != "f" for column in values.values()):
@@ -223,17 +224,17 @@ class _Work:
         if not batch.goes_apart(stack.shared, settings):
             return None
         good = building.valid(self.scenario, values) & stack.good[:count]
-        moments = Moments(stack.varying, stack.shared, settings, times, stack.start)
-        cell, ways, record = stone_path.cell_of(self.system), None, moments.record
-        if cell is not None:
-            when = stone_path.when_to_look(cell)
-            ways = Ways(stack.varying, stack.shared, settings, stone_path.SEEN, when)
-            record = _both(moments.record, ways.record)
+        courses = Courses(stack.varying, stack.shared, settings, stack.start)
         kept = {name: np.zeros((count, *one.shape), one.dtype) for name, one in self.columns.items()}
         until = self._fill(building.end_times(self.scenario, values))
-        left = self._run(self.scenario, stack, good, until, np.arange(count), kept, lambda done: None, record)
-        shown = {name: column[:count] for name, column in moments.quantities().items()}
-        return OverTime(shown, left | ~good, {} if ways is None else _paths(ways.looks(), left | ~good))
+        left = self._run(self.scenario, stack, good, until, np.arange(count), kept, lambda done: None, courses.keep)
+        alone = left | ~good
+        shown = {name: column[:count] for name, column in courses.at(times).items()}
+        paths = {
+            row: stone_path.path_along(courses.system(row), courses.knots(row), observe)
+            for row in np.flatnonzero(~alone).tolist()
+        }
+        return OverTime(shown, alone, paths)
 
     # ---- alone --------------------------------------------------------------------------------
 
@@ -262,31 +263,6 @@ class _Work:
         for name, column in self.columns.items():
             kept[name][row] = _nothing(column.dtype)
         kept["outcome"][row] = OUTCOME_NAMES.index(FAILED)
-
-
-def _both(*records):
-    """One function to call after steps in the place of two."""
-
-    def record(*given):
-        for one in records:
-            one(*given)
-
-    return record
-
-
-def _paths(looks, alone: np.ndarray) -> dict[int, dict[str, np.ndarray]]:
-    """The paths of the samples that need not run alone, from the looks at all."""
-    from saltus.io import stone_path
-
-    if looks is None:
-        return {}
-    rows, times, seen = looks
-    whole = stone_path.path_variables(times, seen)
-    ends = np.searchsorted(rows[:: stone_path.LOOKS], np.arange(len(alone) + 1))
-    return {
-        int(sample): {name: values[ends[sample] : ends[sample + 1]] for name, values in whole.items()}
-        for sample in np.flatnonzero(~alone)
-    }
 
 
 def _nothing(dtype: np.dtype) -> float | int:
