@@ -197,6 +197,9 @@ class ExplicitStepper(eqx.Module):
             at = jnp.clip(i, 0, len(into) - 1)
             return jax.lax.dynamic_update_index_in_dim(into, jnp.where(here, new, into[at]), at, 0)
 
+        def begin_with(into, row):
+            return jnp.concatenate([row[None].astype(into.dtype), into[1:]])
+
         def go_on(carry):
             i, last, k, end, rate, places, looks = carry
             here = place(i, k, end)
@@ -216,9 +219,9 @@ class ExplicitStepper(eqx.Module):
 
         k, begins_at = jnp.zeros((n, *y.shape)), jnp.where(stays, n, 0)
         if seen is not None:
-            k = k.at[0].set(jnp.where(seen.known, seen.rate, 0.0))
-            looks = jax.tree.map(lambda into, old: into.at[0].set(jnp.where(seen.known, old, 0)), looks, seen.look)
-            places, begins_at = places.at[0].set(y), jnp.where(seen.known, 1, 0)
+            k = begin_with(k, jnp.where(seen.known, seen.rate, 0.0))
+            looks = jax.tree.map(lambda into, old: begin_with(into, jnp.where(seen.known, old, 0)), looks, seen.look)
+            places, begins_at = begin_with(places, y), jnp.where(seen.known, 1, 0)
         begin = (begins_at, jnp.asarray(len(x)), k, y, y, places, looks)
         if worth is None and stays is False and seen is None:  # so many rounds: derivatives of any kind go through
             told = jax.lax.fori_loop(0, len(x), lambda _, carry: go_on(carry), begin)

@@ -179,7 +179,7 @@ def _beginning(system: BodyOnGround, gain: Array, radius: Array) -> tuple[Array,
 
     Of the six rows they are `gain`.
     """
-    turning = gain[3:6] if system.point else gain[3:6].at[2].set(0.0)
+    turning = gain[3:6] if system.point else jnp.append(gain[3:5], 0.0)
     return jnp.append(gain[1:3], radius * gain[5]), turning
 
 
@@ -193,7 +193,8 @@ def _rim_share(system: BodyOnGround, sight: Sight, radius: Array) -> Array:
     if system.point:
         return jnp.ones(3)
     rim = radius**2 * sight.mobility.trace()
-    return jnp.ones(3).at[2].set(rim / (rim + 1.0 / system.solid.mass + _spread(system, sight)))
+    share = rim / (rim + 1.0 / system.solid.mass + _spread(system, sight))
+    return jnp.append(jnp.ones(2), share)
 
 
 def _follow(gain: Array, way: Array, scale: Array, shares: Array) -> Array:
@@ -455,7 +456,8 @@ def _strike(system: BodyOnGround, state: State, sight: Sight, index: Array) -> S
     ledger = state.ledger.replace(piece=jnp.asarray(index, float))
     # In flight the facing points have only gone with the centre; where they are, and how that depends on the start, is
     # known here.
-    places = state.q.facing.reshape(-1, 2).at[index].set(sight.touch.place)
+    here = (jnp.arange(system.solid.n_pieces) == index)[:, None]
+    places = jnp.where(here, sight.touch.place, state.q.facing.reshape(-1, 2))
     q = state.q.lift(-sight.touch.height).replace(facing=places.ravel())
     return _book(system, state, state.replace(q=q, v=v, ledger=ledger))
 

@@ -321,8 +321,8 @@ def free_gain(system: BodyOnGround, sight: Sight) -> Float[Array, " 6"]:
     pushes, turns = rows(sight)
     carried = sight.omega.cross(sight.facing.arm_rate)
     frame = pushes @ (fall(system) + carried).array()
-    frame = frame.at[0].add(sight.facing.normal_rate.dot(sight.drift))
-    return turns @ sight.gyro.array() + jnp.concatenate([frame, jnp.zeros(3)])
+    turned = sight.facing.normal_rate.dot(sight.drift)
+    return turns @ sight.gyro.array() + jnp.concatenate([frame[:1] + turned, frame[1:], jnp.zeros(3)])
 
 
 def fall(system: BodyOnGround) -> Vec:
