@@ -290,9 +290,7 @@ def _choose_or_set_off(
 
     def try_until_allowed(carry, mode):
         """The first mode that the laws allow; sliding always is."""
-        return jax.lax.cond(
-            carry[0].allowed, lambda: carry, lambda: try_mode(jnp.where(first, mode, state.mode))
-        ), None
+        return jax.lax.cond(carry[0].allowed, lambda: carry, lambda: try_mode(jnp.where(first, mode, state.mode))), None
 
     nothing = Onset(Wrench.nothing(), jnp.asarray(False))
     (tried, mode), _ = jax.lax.scan(try_until_allowed, (nothing, modes[0]), modes)
