@@ -117,13 +117,12 @@ def _do_next() -> None:
     """Do what comes next by rank; there is something for each time that something was submitted."""
     while (plan := _take_next()) is not None:
         rank, make = plan
-        try:
+        with contextlib.suppress(Exception):  # the run comes to it by itself, and tells
             make()
-        finally:
-            with _planning:
-                _guesses[:] = [guess for guess in _guesses if guess is not make]
         if rank is not Rank.perhaps:
             return
+        with _planning:
+            _guesses.remove(make)
 
 
 def _take_next() -> tuple[Rank, Callable[[], Any]] | None:
