@@ -406,7 +406,7 @@ def _prepare_stages(system, rules: tuple[Guard, ...], state: State, rule: Any, r
         return
     prepare(_finish_jump, system, state, rule.known(), _second_stage(rules), rank=rank)
     own = begins_like(rules, rule)
-    for number, guard in enumerate(rules):
+    for number, guard in reversed(list(enumerate(rules))):  # from those that follow the first events of a run
         if number != own and begins_like(rules, guard.jump) == number:
             prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0), rank=ahead.Rank.perhaps)
 
