@@ -18,7 +18,6 @@ from saltus.hybrid.state import same_types
 from saltus.laws.friction.limit import LEAST
 from saltus.numerics import rotation
 from saltus.numerics.components import Vec
-from saltus.numerics.loops import in_pieces
 from saltus.numerics.trees import choose
 from saltus.programs.arrays import numbers
 from saltus.systems.ball_common import size
@@ -566,7 +565,6 @@ def release(system: BodyOnGround, state: State, index: Array, variant: Array) ->
     mode = jnp.where(less[0] & (state.mode != ROLL), SKID, SLIDE)
 
     def try_unless_found(i, tried: Trial) -> Trial:
-        tried = dataclasses.replace(tried, coming=in_pieces(tried.coming))
         found = (i > 2) & (tried.coming == tried.moment)
         return jax.lax.cond(found, lambda: tried, lambda: _try_moment(system, state, mode, less, i, tried))
 
