@@ -406,9 +406,11 @@ def _prepare_stages(system, rules: tuple[Guard, ...], state: State, rule: Any, r
         return
     prepare(_finish_jump, system, state, rule.known(), _second_stage(rules), rank=rank)
     own = begins_like(rules, rule)
-    for number, guard in reversed(list(enumerate(rules))):  # from those that follow the first events of a run
+    assert own is not None
+    for number, guard in reversed(list(enumerate(rules))):  # those that follow, and then, perhaps, those before
         if number != own and begins_like(rules, guard.jump) == number:
-            prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0), rank=ahead.Rank.perhaps)
+            when = rank if number > own else ahead.Rank.perhaps
+            prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0), rank=when)
 
 
 def _outcome_of(rule: Guard, index: int, t: float) -> Outcome:
