@@ -197,9 +197,6 @@ class ExplicitStepper(eqx.Module):
             at = jnp.clip(i, 0, len(into) - 1)
             return jax.lax.dynamic_update_index_in_dim(into, jnp.where(here, new, into[at]), at, 0)
 
-        def begin_with(into, row):
-            return jnp.concatenate([row[None].astype(into.dtype), into[1:]])
-
         def go_on(carry):
             i, last, k, end, rate, places, looks = carry
             here = place(i, k, end)
@@ -219,9 +216,9 @@ class ExplicitStepper(eqx.Module):
 
         k, begins_at = jnp.zeros((n, *y.shape)), jnp.where(stays, n, 0)
         if seen is not None:
-            k = begin_with(k, jnp.where(seen.known, seen.rate, 0.0))
-            looks = jax.tree.map(lambda into, old: begin_with(into, jnp.where(seen.known, old, 0)), looks, seen.look)
-            places, begins_at = begin_with(places, y), jnp.where(seen.known, 1, 0)
+            k = _begin_with(k, jnp.where(seen.known, seen.rate, 0.0))
+            looks = jax.tree.map(lambda into, old: _begin_with(into, jnp.where(seen.known, old, 0)), looks, seen.look)
+            places, begins_at = _begin_with(places, y), jnp.where(seen.known, 1, 0)
         begin = (begins_at, jnp.asarray(len(x)), k, y, y, places, looks)
         if worth is None and stays is False and seen is None:  # so many rounds: derivatives of any kind go through
             told = jax.lax.fori_loop(0, len(x), lambda _, carry: go_on(carry), begin)
@@ -242,6 +239,11 @@ class ExplicitStepper(eqx.Module):
     def _step(self, y: Flat, h: Scalar, used: Array, k: Array) -> Step:
         move, error = (_weigh(jnp.asarray(weights), used) for weights in (self.b, self.b_error))
         return Step(y + h * move, h * error, k[0], k[-1])
+
+
+def _begin_with(rows: Array, first: Array) -> Array:
+    """Rows with another first one."""
+    return jnp.concatenate([first[None].astype(rows.dtype), rows[1:]])
 
 
 def _weigh(weights: Array, k: Array) -> Flat:
