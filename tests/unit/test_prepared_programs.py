@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import pytest
 
+from saltus.programs import store
 from saltus.scenarios.loader import load
 
 MASS = """
@@ -56,6 +57,7 @@ import sys
 import saltus
 saltus.configure()
 from saltus.programs import ahead, kept
+from saltus.programs import store
 from saltus.scenarios.loader import load
 ready, called, prepare, note = [], [], kept.Program.prepare, ahead.note
 
@@ -85,3 +87,19 @@ def test_a_run_calls_the_programs_that_were_made_ready_while_its_start_was_compu
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert wanted <= set(run.stdout.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["euler-disk", "rockfall"])
+def test_the_code_of_every_program_of_a_run_is_kept(name, tmp_path):
+    """XLA does not hand out all code that it makes: not that of a sort, say."""
+    environment = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS"} | {
+        "SALTUS_CACHE": str(tmp_path)
+    }
+    command = [sys.executable, "-m", "saltus", "run", name, "--quiet", "--out", str(tmp_path / "run.nc")]
+    subprocess.run(command, env=environment, check=True)
+    folder = tmp_path / "programs"
+    (listed,) = folder.glob(f"used-*{store.FACTS}")
+    known = store.read(folder, listed.name.removesuffix(store.FACTS), store.FACTS)
+    assert known is not None
+    assert {used for used in known[0] if not any(folder.glob(f"{used}-*{store.CODE}"))} == set()

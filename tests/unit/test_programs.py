@@ -480,3 +480,40 @@ def test_what_a_run_comes_to_soon_is_made_before_what_it_needs_at_its_end(folder
     assert begun == sorted(begun) and len(begun) == 4
     ahead.submit(begun.clear)
     assert len(begun) == 4  # no run is under way
+
+
+def test_what_a_run_may_never_come_to_is_made_by_one_thread_while_the_other_is_free(folder):
+    guessing, release, done = threading.Event(), threading.Event(), threading.Event()
+    together, most = [], []
+
+    def guess():
+        together.append(1)
+        most.append(len(together))
+        guessing.set()
+        assert release.wait(10.0)
+        together.pop()
+
+    with ahead.load_ahead("a form"):
+        for _ in range(3):
+            ahead.submit(guess, ahead.Rank.perhaps)
+        ahead.submit(done.set, ahead.Rank.perhaps)
+        assert guessing.wait(10.0)
+        needed = threading.Event()
+        ahead.submit(needed.set, ahead.Rank.at_end)
+        assert needed.wait(10.0)  # although a guess is still at work
+        assert not done.is_set()
+        release.set()
+        assert done.wait(10.0)
+    assert most == [1, 1, 1]
+
+
+def test_a_guess_that_fails_does_not_keep_others_from_being_made(folder):
+    done = threading.Event()
+
+    def fail():
+        raise ValueError("a guess that cannot be made")
+
+    with ahead.load_ahead("a form"):
+        ahead.submit(fail, ahead.Rank.perhaps)
+        ahead.submit(done.set, ahead.Rank.perhaps)
+        assert done.wait(10.0)

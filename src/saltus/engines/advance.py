@@ -201,7 +201,7 @@ def judge_step(
     keep = keep & trial.looked  # asked twice, the question of the error may have two answers by rounding
     over, signs = carry.over, carry.signs
     if armed.size:
-        g = trial.guards.at[0].set(signs.at_start(trial.guards[0]))
+        g = jnp.concatenate([signs.at_start(trial.guards[:1]), trial.guards[1:]])
         sinks = signs.sunk(g[0], g[-1], (g > 0.0).any(axis=0))
         doubt = keep & (may_fall(g, armed) | (armed & sinks)).any()
         beyond, over = beyond_border(armed, marks.border, trial.guards[0])
@@ -272,7 +272,7 @@ def search_flat(flat: FlatSystem, armed, t_next: Scalar, signs: Signs, stepper, 
     # What falls within rounding of the same instant is due as well; what is below zero there has fallen.
     near = found.g * h <= 64 * EPS * jnp.maximum(jnp.abs(t), h) * found.fall
     due = found.event & armed & found.rose & ((near & (found.fall > 0.0)) | (found.g <= 0.0))
-    due = due.at[found.guard].set(found.event)
+    due = jnp.where(jnp.arange(due.size) == found.guard, found.event, due)
     sunk = armed & signs.sunk(found.g_start, found.g, found.rose)
     after = Signs(found.g, signs.fired & ~found.rose)
     # Of guards that tie, the first listed fires first: the order does not hang on rounding.

@@ -219,10 +219,11 @@ def fire(
         stays = nothing | accumulates
         course = choose(stays, *about)
         after = choose(stays, before, after)
-        due = now.due.at[which].set(False)
+        this = jnp.arange(now.due.size) == which
+        due = now.due & ~this
         due = jnp.where(sinks, due, still_due(system, after, due, course))
-        fired = now.signs.fired.at[which].set(nothing | (~turns.passes & ~piles))
-        signs, ended_by = Signs(now.signs.last.at[which].set(0.0), fired), jnp.where(ends[owner] & ~stays, owner, -1)
+        fired = jnp.where(this, nothing | (~turns.passes & ~piles), now.signs.fired)
+        signs, ended_by = Signs(jnp.where(this, 0.0, now.signs.last), fired), jnp.where(ends[owner] & ~stays, owner, -1)
         largest = jnp.maximum(now.largest, jnp.nan_to_num(watch(after)))
         return Firing(after, due, signs, remembered, ended_by, accumulates, now.count + ~stays, largest)
 

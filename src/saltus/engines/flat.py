@@ -15,7 +15,7 @@ from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.object_facts import ObjectFacts
 from saltus.hybrid.state import pack, unpack
 from saltus.hybrid.system import checked_guards
-from saltus.numerics.runge_kutta import LOOK, PROJECTION, RATE
+from saltus.numerics.runge_kutta import LOOK, PROJECTION, RATE, if_asked
 from saltus.programs.facts import remember
 from saltus.programs.text import is_data, shape_of
 
@@ -84,10 +84,6 @@ def _project_by(system: Any, state: State, seen: Any) -> Flat:
 @eqx.filter_jit
 def _guards_by(system: Any, state: State, seen: Any) -> Float[Array, " g"]:
     return _join(system.guards_by(state, seen))
-
-
-def _if_asked(asked: Int[Array, ""], part: Callable[[], Any], nothing: Any) -> Any:
-    return jax.lax.cond(asked > 0, part, lambda: nothing)
 
 
 def _join(values: list[Array]) -> Float[Array, " g"]:
@@ -205,7 +201,7 @@ class FlatSystem(eqx.Module):
             return parts[0](), parts[1](), parts[2]()
         nothing = y, y, jax.tree.map(jnp.zeros_like, jax.eval_shape(parts[2]))
         tasks = zip((RATE, PROJECTION, LOOK), parts, nothing, strict=True)
-        rate, projected, look = (_if_asked(asked & task, part, none) for task, part, none in tasks)
+        rate, projected, look = (if_asked(asked & task, part, none) for task, part, none in tasks)
         return rate, projected, look
 
     def moves_at_once(self, t: Scalar, y: Flat, asked: Int[Array, ""]) -> tuple[Flat, Flat, tuple[()]]:
@@ -213,7 +209,7 @@ class FlatSystem(eqx.Module):
         state = self.state(t, y)
         parts = self._moves_by(state, _see(self.system, state))
         rate, projected = (
-            _if_asked(asked & task, part, y) for task, part in zip((RATE, PROJECTION), parts, strict=True)
+            if_asked(asked & task, part, y) for task, part in zip((RATE, PROJECTION), parts, strict=True)
         )
         return rate, projected, ()
 

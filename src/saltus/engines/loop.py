@@ -327,7 +327,7 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
             after = _after_settling(system, rules, at_time(before, limit), number, np.asarray(index))
         else:
             if not events:
-                _prepare_stages(system, rules, before, rule.jump)
+                _prepare_stages(system, rules, before, rule.jump, ahead.Rank.perhaps)
             if due.any() and not sinks:
                 _prepare_still_due(system, state, due, memory)
             after = _after_jump(system, rules, before, number, np.asarray(index))
@@ -395,20 +395,22 @@ def _prepare_likely(system: AbstractSystem, like: State) -> None:
             prepare(_jump, system, like, jumps_like(rules, number), np.asarray(0))
         else:
             prepare(_begin_jump, system, like, first, np.asarray(0), np.asarray(0))
-            _prepare_stages(system, rules, like, rule.jump)
+            _prepare_stages(system, rules, like, rule.jump, ahead.Rank.soon)
         if system.eventful and rule.settle is not None:  # bounces that pile up are asked whether they are real
             prepare(_turn, system, like, like, np.asarray(0))
 
 
-def _prepare_stages(system, rules: tuple[Guard, ...], state: State, rule: Any) -> None:
-    """Have the second stage of a jump made ready while the first is, and then the first stages of others."""
+def _prepare_stages(system, rules: tuple[Guard, ...], state: State, rule: Any, rank: ahead.Rank) -> None:
+    """Have the second stage of a jump made ready while the first is, and then perhaps the first stages of others."""
     if not isinstance(rule, StagedJump) or rule.known is None:
         return
-    prepare(_finish_jump, system, state, rule.known(), _second_stage(rules))
+    prepare(_finish_jump, system, state, rule.known(), _second_stage(rules), rank=rank)
     own = begins_like(rules, rule)
-    for number, guard in enumerate(rules):
+    assert own is not None
+    for number, guard in reversed(list(enumerate(rules))):  # those that follow, and then, perhaps, those before
         if number != own and begins_like(rules, guard.jump) == number:
-            prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0))
+            when = rank if number > own else ahead.Rank.perhaps
+            prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0), rank=when)
 
 
 def _outcome_of(rule: Guard, index: int, t: float) -> Outcome:

@@ -176,7 +176,7 @@ def _hunt_on(hunt: _Hunt, look, armed: Bool[Array, " g"], resolution: Scalar) ->
         x = jnp.where(hunt.looking, jnp.asarray(_PLACES)[looks.count], root.next_point(search))
         g, y = look(x)
         row = jnp.where(hunt.looking, jnp.asarray(_ROWS)[looks.count], FRACTIONS.size)
-        looks = _Looks(looks.count + hunt.looking, looks.g.at[row].set(g), looks.y.at[row].set(y))
+        looks = _Looks(looks.count + hunt.looking, _put(looks.g, g, row), _put(looks.y, y, row))
         return _Turn(looks, root.record_look(search, x, g[guard]), (g, y), turn.there_by_now())
 
     turn = jax.lax.while_loop(goes_on, once_more, _Turn(hunt.looks, root.begin(), at_end[1:], at_end))
@@ -186,13 +186,18 @@ def _hunt_on(hunt: _Hunt, look, armed: Bool[Array, " g"], resolution: Scalar) ->
         looks,
         hunt.looking,
         hunt.simple,
-        hunt.pending.at[interval, guard].set(False),
+        _put(hunt.pending, hunt.pending[interval] & (jnp.arange(armed.size) != guard), interval),
         jnp.where(earlier, x, hunt.best),
         jnp.where(earlier, guard, hunt.winner),
         choose(earlier, (g, y), hunt.there),
     )
     seen = _judge_looks(looks, armed)
     return choose(hunt.looking, seen, examined)
+
+
+def _put(into: Array, row: Array, number: Int[Array, ""]) -> Array:
+    """With another row in its place; by `at` it would be a loop of its own in the program."""
+    return jax.lax.dynamic_update_index_in_dim(into, row, number, 0)
 
 
 def _root_within(

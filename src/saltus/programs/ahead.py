@@ -28,9 +28,9 @@ NAME = re.compile(r"\w+-[0-9a-f]{40}")  # of a program; what a file from elsewhe
 
 
 class Rank(enum.IntEnum):
-    """When a run comes to a program: soon, or at its end."""
+    """When a run comes to a program: soon, at its end, or perhaps never."""
 
-    soon, at_end = range(2)
+    soon, at_end, perhaps = range(3)
 
 
 _loading: dict[str, Future] = {}  # what was asked for and not yet taken
@@ -38,6 +38,7 @@ _used: list[list[str]] = []  # one list for each run under way
 _makers: list[ThreadPoolExecutor] = []  # of the runs under way, who makes programs that are not there yet
 _writers: list[ThreadPoolExecutor] = []  # and who writes those that were made
 _plans: list[tuple[Rank, int, Callable[[], Any]]] = []  # what they will do, as a heap
+_guesses: list[Callable[[], Any]] = []  # of rank `perhaps`, what they do now: one at a time
 _numbers, _planning = itertools.count(), threading.Lock()
 _wanted: list[int | None] = []  # how many samples each of them will be asked for
 
@@ -114,11 +115,25 @@ def submit(make: Callable[[], Any], rank: Rank = Rank.soon) -> None:
 
 def _do_next() -> None:
     """Do what comes next by rank; there is something for each time that something was submitted."""
-    with _planning:
-        if not _plans:  # the run is over
+    while (plan := _take_next()) is not None:
+        rank, make = plan
+        with contextlib.suppress(Exception):  # the run comes to it by itself, and tells
+            make()
+        if rank is not Rank.perhaps:
             return
-        _, _, make = heapq.heappop(_plans)
-    make()
+        with _planning:
+            _guesses.remove(make)
+
+
+def _take_next() -> tuple[Rank, Callable[[], Any]] | None:
+    """What comes next by rank; None if there is nothing: the run is over, or a guess is left to who is at another."""
+    with _planning:
+        if not _plans or (_plans[0][0] is Rank.perhaps and _guesses):
+            return None
+        rank, _, make = heapq.heappop(_plans)
+        if rank is Rank.perhaps:
+            _guesses.append(make)
+        return rank, make
 
 
 def write(keep: Callable[[], None]) -> None:

@@ -15,7 +15,7 @@ from saltus.hybrid import AbstractSystem, State
 from saltus.hybrid.state import pack, unpack
 from saltus.laws.friction.limit import LEAST
 from saltus.numerics.elimination import solve
-from saltus.numerics.runge_kutta import RK4
+from saltus.numerics.runge_kutta import PROJECTION, RATE, RK4, if_asked
 
 PROBE_TIME = 1e-4  # [s]; time over which the growth of the acceleration of slip is measured
 RELEASE_PATH = 1e-9  # [m]; what is torn loose moves as time cubed; let go earlier, it would be too stiff to follow
@@ -41,10 +41,11 @@ def see_after_short_time(system: Any, state: State, h, wanted: Callable[[Any], A
     All looks are rounds of one loop: a program holds what the system sees only once.
     """
 
-    def evaluate(t, y, _):
+    def evaluate(t, y, asked):
         here = unpack(state, t, y)
         seen = system.see(here)
-        return pack(system.rate_by(here, seen)), pack(system.project_by(here, seen)), wanted(seen)
+        rate = if_asked(asked & RATE, lambda: pack(system.rate_by(here, seen)), y)
+        return rate, if_asked(asked & PROJECTION, lambda: pack(system.project_by(here, seen)), y), wanted(seen)
 
     taken = RK4.with_looks(evaluate, state.t, pack(state), jnp.asarray(h), np.ones(1))
     return unpack(state, state.t + h, taken.end), jax.tree.map(lambda looks: looks[0], taken.looks)

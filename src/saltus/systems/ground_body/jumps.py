@@ -178,7 +178,7 @@ def _beginning(system: BodyOnGround, gain: Array, radius: Array) -> tuple[Array,
 
     Of the six rows they are `gain`.
     """
-    turning = gain[3:6] if system.point else gain[3:6].at[2].set(0.0)
+    turning = gain[3:6] if system.point else jnp.append(gain[3:5], 0.0)
     return jnp.append(gain[1:3], radius * gain[5]), turning
 
 
@@ -192,7 +192,8 @@ def _rim_share(system: BodyOnGround, sight: Sight, radius: Array) -> Array:
     if system.point:
         return jnp.ones(3)
     rim = radius**2 * sight.mobility.trace()
-    return jnp.ones(3).at[2].set(rim / (rim + 1.0 / system.solid.mass + _spread(system, sight)))
+    share = rim / (rim + 1.0 / system.solid.mass + _spread(system, sight))
+    return jnp.append(jnp.ones(2), share)
 
 
 def _follow(gain: Array, way: Array, scale: Array, shares: Array) -> Array:
@@ -250,40 +251,66 @@ def in_contact(system: BodyOnGround, state: State, slipless: Array, turnless: Ar
 
     What begins to move is shown a moment later, when it does.
     """
-    return _set_off(system, *_choose_mode(system, state, slipless, turnless, at_once=False))
+    return _go_on_in_contact(system, state, Contact.of(slipless=slipless, turnless=turnless))
 
 
-def _choose_mode(
-    system: BodyOnGround, state: State, slipless: Array, turnless: Array, at_once: Array | bool
+def _go_on_in_contact(system: BodyOnGround, state: State, contact: Contact) -> State:
+    """The state in the mode that follows; then what begins to move in it is set off.
+
+    Both look at the contact, give rows of it their speeds, and ask for the forces: as two rounds of one loop they stand
+    once in a program.
+    """
+
+    def go_on(i, carry: tuple[State, Departure]) -> tuple[State, Departure]:
+        first, (now, begins) = i == 0, carry
+        needed = jnp.where(first, ~contact.departs, begins.slides | begins.turns)
+        return jax.lax.cond(needed, lambda: _choose_or_set_off(system, now, contact, begins, first), lambda: carry)
+
+    return jax.lax.fori_loop(0, 2, go_on, (state, contact.departure))[0]
+
+
+def _choose_or_set_off(
+    system: BodyOnGround, state: State, contact: Contact, begins: Departure, first: Array
 ) -> tuple[State, Departure]:
-    """The state in the mode that follows, and the motion that begins in it."""
-    turnless = turnless & system.resisted
+    """The first round, in which the mode is chosen, or the second, in which a motion begins."""
     sight = look(system, state)
+    slipless, turnless = (first & ended for ended in contact.ended(system, state, sight))
     held = jnp.asarray(HELD[system.point])
     stopped = held[SLIDE] | (slipless & held[ROLL]) | (turnless & held[SKID])
-    dv, dw = hold(system, sight, stopped)
-    state = state.replace(v=state.v.add(dv, dw))
-    sight = with_velocity(system, sight, state.v)
+    stopped = jnp.where(first, stopped, begins.stopped)
+    wanted = jnp.where(first, 0.0, _first_speeds(system, state, sight, begins))
+    given = state.replace(v=state.v.add(*hold(system, sight, stopped, wanted)))
+    sight = with_velocity(system, sight, given.v)
     modes = jnp.asarray([REST, ROLL, SKID, SLIDE] if system.resisted else [ROLL, SLIDE])
 
-    def try_mode(carry, mode):
+    def try_mode(mode):
+        found = onset(system, sight, mode, slipless, turnless)
+        return Onset(found.now, found.allowed | ~first), mode  # what is set off is in its mode already
+
+    def try_until_allowed(carry, mode):
         """The first mode that the laws allow; sliding always is."""
-        return jax.lax.cond(
-            carry[0].allowed, lambda: carry, lambda: (onset(system, sight, mode, slipless, turnless), mode)
-        ), None
+        return jax.lax.cond(carry[0].allowed, lambda: carry, lambda: try_mode(jnp.where(first, mode, state.mode))), None
 
     nothing = Onset(Wrench.nothing(), jnp.asarray(False))
-    (tried, mode), _ = jax.lax.scan(try_mode, (nothing, modes[0]), modes)
+    (tried, mode), _ = jax.lax.scan(try_until_allowed, (nothing, modes[0]), modes)
+    moving = _set_off(system, given, sight, tried.now.load > 0.0), begins
     mode = jnp.where(rests(system, sight), REST, mode)
-    now, kept = tried.now, held[mode]
-    slides, turns = slipless & ~kept[1], turnless & ~kept[3]
-    moment = jnp.where(at_once, 0.0, _moment(system, state, now, slides, turns))
+    slides, turns = slipless & ~held[mode][1], turnless & ~held[mode][3]
+    coming = Departure(tried.now.load, tried.now.gain, stopped, slides, turns, jnp.zeros(()))
+    return choose(first, _begin_mode(system, given, mode, tried.now, coming, contact.at_once), moving)
+
+
+def _begin_mode(
+    system: BodyOnGround, state: State, mode: Array, now: Wrench, begins: Departure, at_once: Array
+) -> tuple[State, Departure]:
+    """The state in its new mode, and the motion that begins in it, if the ground presses."""
+    moment = jnp.where(at_once, 0.0, _moment(system, state, now, begins.slides, begins.turns))
     presses = now.load > 0.0
-    slides, turns = slides & presses, turns & presses
+    slides, turns = begins.slides & presses, begins.turns & presses
     state = _nudge(state, now, jnp.where(slides | turns, moment, 0.0))
     v = jax.tree.map(lambda part: jnp.where(mode == REST, 0.0, part), state.v)
     state = state.replace(v=v, mode=jnp.where(presses, mode, FLIGHT))
-    return state, Departure(now.load, now.gain, stopped, slides, turns, moment)
+    return state, dataclasses.replace(begins, slides=slides, turns=turns, moment=moment)
 
 
 def _moment(system: BodyOnGround, state: State, now: Wrench, slides: Array, turns: Array) -> Array:
@@ -298,33 +325,27 @@ def _moment(system: BodyOnGround, state: State, now: Wrench, slides: Array, turn
     return jnp.clip(CLEARLY * near(system, state.v) / slower, NUDGE, longest)
 
 
-def _set_off(system: BodyOnGround, state: State, begins: Departure) -> State:
-    """The state in its new mode with what begins to move faster than what counts as still, if the ground presses.
+def _first_speeds(system: BodyOnGround, state: State, sight: Sight, begins: Departure) -> Array:
+    """Speeds of the six rows with which a motion begins, faster than what counts as still.
 
     A slower slip could not be told from none: neither would its stop be noticed, nor could it be followed. The impulses
     act where nothing moves yet, so that they change the energy by no more than the square of these speeds.
-
-    Args:
-        system: The system.
-        state: In the new mode, after the moment.
-        begins: The motion that begins; where none does, the state stays as it is.
     """
-    sight = look(system, state)
     least, radius = CLEARLY * near(system, state.v), system.solid.radius()
     rim = jnp.zeros(()) if system.point else system.spot_radius(jnp.maximum(begins.load, LEAST), sight.touch)
     slipping, turning = _beginning(system, begins.gain, rim)
     slip = jnp.where(begins.slides, _unit(slipping) * jnp.maximum(begins.moment * size(slipping), least), 0.0)
     turn = jnp.where(begins.turns, _unit(turning) * jnp.maximum(begins.moment * size(turning), least / radius), 0.0)
     spin = turn[2] + slip[2] / jnp.maximum(rim, LEAST)
-    wanted = jnp.concatenate([jnp.zeros(1), slip[:2], turn[:2], spin[None]])
-    v = state.v.add(*hold(system, sight, begins.stopped, wanted))
+    return jnp.concatenate([jnp.zeros(1), slip[:2], turn[:2], spin[None]])
+
+
+def _set_off(system: BodyOnGround, state: State, sight: Sight, presses: Array) -> State:
+    """The state whose motion has begun, right on the ground; in flight if that does not press."""
     q = state.q.lift(-sight.touch.height)
     if system.solid.n_pieces == 1:
         q = q.replace(facing=sight.touch.place)
-    begun = with_velocity(system, sight, v)
-    presses = wrench(system, begun, state.mode, begun.contact_motion).load > 0.0
-    moving = state.replace(q=q, v=v, mode=jnp.where(presses, state.mode, FLIGHT))
-    return choose(begins.slides | begins.turns, moving, state)
+    return state.replace(q=q, mode=jnp.where(presses, state.mode, FLIGHT))
 
 
 def _nudge(state: State, now: Wrench, moment: Array) -> State:
@@ -343,8 +364,9 @@ class Contact(eqx.Module):
     """What is known of a body that comes into contact, or stays in it without slip or without turning.
 
     Args:
-        slipless: Whether it does not slip.
-        turnless: Whether it does not turn.
+        slipless: Whether it is known not to slip.
+        turnless: Whether it is known not to turn.
+        slows: Whether slip or turning that counts as none has ended, too.
         at_once: Whether what begins to move does so without delay: the body was not in contact before.
         lies_on: The piece it has been lying on, or -1.
         index: The piece that touches.
@@ -354,6 +376,7 @@ class Contact(eqx.Module):
 
     slipless: Array
     turnless: Array
+    slows: Array
     at_once: Array
     lies_on: Array
     index: Array
@@ -364,22 +387,24 @@ class Contact(eqx.Module):
     def over() -> Contact:
         """Of a jump that has no second stage."""
         no, none = numbers(False, bool), numbers(-1, int)
-        return Contact(no, no, no, none, none, no, Departure.none())
+        return Contact(no, no, no, no, none, none, no, Departure.none())
 
     @staticmethod
     def of(**known: Any) -> Contact:
         """Of which this is known beside what is so for a body that was in contact before."""
         return dataclasses.replace(Contact.over(), **known)
 
+    def ended(self, system: BodyOnGround, state: State, sight: Sight) -> tuple[Array, Array]:
+        """Whether the body does not slip, and whether it does not turn, where it is seen like this."""
+        slow = 2.0 * near(system, state.v)
+        slipless = ((state.mode == ROLL) | (size(sight.slip) <= slow)) & system.has_friction
+        turnless = size(system.turning(sight)) * system.solid.radius() <= slow
+        return self.slipless | (self.slows & slipless), (self.turnless | (self.slows & turnless)) & system.resisted
+
 
 def make_contact(system: BodyOnGround, state: State, contact: Contact) -> State:
     """The second stage of jumps after which slip or turning has ended, or begins: the mode of contact that follows."""
-    chosen = jax.lax.cond(
-        contact.departs,
-        lambda: (state, contact.departure),
-        lambda: _choose_mode(system, state, contact.slipless, contact.turnless, contact.at_once),
-    )
-    after = _set_off(system, *chosen)
+    after = _go_on_in_contact(system, state, contact)
     return _on_both(system, contact, _book(system, state, after))
 
 
@@ -428,7 +453,8 @@ def _strike(system: BodyOnGround, state: State, sight: Sight, index: Array) -> S
     ledger = state.ledger.replace(piece=jnp.asarray(index, float))
     # In flight the facing points have only gone with the centre; where they are, and how that depends on the start, is
     # known here.
-    places = state.q.facing.reshape(-1, 2).at[index].set(sight.touch.place)
+    here = (jnp.arange(system.solid.n_pieces) == index)[:, None]
+    places = jnp.where(here, sight.touch.place, state.q.facing.reshape(-1, 2))
     q = state.q.lift(-sight.touch.height).replace(facing=places.ravel())
     return _book(system, state, state.replace(q=q, v=v, ledger=ledger))
 
@@ -471,11 +497,8 @@ def stop(system: BodyOnGround, state: State, index: Array, variant: Array) -> tu
         *(time_left(system, seen.sight, seen.forces, state.mode, of_slip) for of_slip in (True, False)),
     )
     after = _run_out(state, system.rate_by(state, seen), left)
-    sight, slow = look(system, after), 2.0 * near(system, after.v)
-    slipless = (state.mode == ROLL) | (size(sight.slip) <= slow)
-    turnless = size(system.turning(sight)) * system.solid.radius() <= slow
-    slipless = (variant == SLIP) | (slipless & system.has_friction)
-    return after, jnp.asarray(True), Contact.of(slipless=slipless, turnless=(variant == TURNING) | turnless)
+    ended = Contact.of(slipless=variant == SLIP, turnless=variant == TURNING, slows=jnp.asarray(True))
+    return after, jnp.asarray(True), ended
 
 
 def time_left(system: BodyOnGround, sight: Sight, now: Wrench, mode: Array, of_slip: bool) -> Array:

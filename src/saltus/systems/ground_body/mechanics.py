@@ -208,7 +208,17 @@ def row_mobility(system: BodyOnGround, sight: Sight) -> Float[Array, "6 6"]:
     """Accelerations of the rows per force in the rows; symmetric and positive."""
     _, turns = rows(sight)
     straight = jnp.where(np.arange(6) < 3, 1.0 / system.solid.mass, 0.0)  # the pushes are orthogonal unit vectors
-    return turns @ sight.mobility.array() @ turns.T + jnp.diag(straight)
+    return _product(_product(turns, sight.mobility.array()), turns.T) + jnp.diag(straight)
+
+
+def _product(a: Array, b: Array) -> Array:
+    """The product of two small matrices, or of one and a vector, as sums of products.
+
+    What XLA makes of `@` is a piece of code for large matrices, which takes longer to compile and to run.
+    """
+    if b.ndim == 1:
+        return jnp.sum(a * b, axis=-1)
+    return jnp.sum(a[..., :, None] * b, axis=-2)
 
 
 def point_mobility(system: BodyOnGround, sight: Sight) -> Float[Array, "3 3"]:
@@ -248,7 +258,7 @@ def wrench(system: BodyOnGround, sight: Sight, mode: Array | int, motion: Motion
 
     def slide(share: Array) -> tuple[Array, Array]:
         """A body that slides is held along the normal only: all forces are shares of the one there."""
-        response = mobility[0] @ share
+        response = jnp.sum(mobility[0] * share)
         return -free[0] / response * share, response
 
     def slide_eased(share: Array) -> tuple[Array, Array]:
@@ -310,9 +320,9 @@ def _ease_turning(
     # The moment over the turning; smooth where the bound begins to matter.
     slow = most * speed / jnp.maximum(jnp.trace(response), LEAST)
     moment = jnp.maximum(1.0 - slow, 0.0) ** 2 / (most * jnp.maximum(speed, LEAST))
-    matrix = jnp.eye(n) + moment * (across @ response @ across)
-    aside = solve_backwards(matrix, (moment * (across @ gain[3 : 3 + n]))[:, None])[:, 0]
-    turned = turning + speed * (across @ aside)
+    matrix = jnp.eye(n) + moment * _product(_product(across, response), across)
+    aside = solve_backwards(matrix, (moment * _product(across, gain[3 : 3 + n]))[:, None])[:, 0]
+    turned = turning + speed * _product(across, aside)
     return Motion(motion.slip, turned[:2], turned[2] if system.point else motion.spin)
 
 
@@ -320,9 +330,9 @@ def free_gain(system: BodyOnGround, sight: Sight) -> Float[Array, " 6"]:
     """Accelerations of the rows without the ground."""
     pushes, turns = rows(sight)
     carried = sight.omega.cross(sight.facing.arm_rate)
-    frame = pushes @ (fall(system) + carried).array()
-    frame = frame.at[0].add(sight.facing.normal_rate.dot(sight.drift))
-    return turns @ sight.gyro.array() + jnp.concatenate([frame, jnp.zeros(3)])
+    frame = _product(pushes, (fall(system) + carried).array())
+    turned = sight.facing.normal_rate.dot(sight.drift)
+    return _product(turns, sight.gyro.array()) + jnp.concatenate([frame[:1] + turned, frame[1:], jnp.zeros(3)])
 
 
 def fall(system: BodyOnGround) -> Vec:
@@ -363,7 +373,7 @@ def _wrench(system: BodyOnGround, sight: Sight, forces, stiffness, mobility, fre
 def sum_rows(sight: Sight, forces: Float[Array, " 6"]) -> tuple[Vec, Vec]:
     """The force, and the moment about the centre of mass, of the rows' forces."""
     pushes, turns = rows(sight)
-    return Vec.of(forces[:3] @ pushes), Vec.of(forces @ turns)
+    return Vec.of(_product(forces[:3], pushes)), Vec.of(_product(forces, turns))
 
 
 def solve_backwards(matrix: Float[Array, "n n"], wanted: Float[Array, "n k"]) -> Float[Array, "n k"]:

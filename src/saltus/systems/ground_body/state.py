@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from saltus.hybrid import Parts, part
@@ -24,7 +25,7 @@ class GroundPlace(Parts):
 
     def lift(self, height: Any) -> GroundPlace:
         """The place with the centre higher by so much."""
-        return self.replace(centre=self.centre.at[2].add(height))
+        return self.replace(centre=jnp.append(self.centre[:2], self.centre[2] + height))
 
 
 class GroundMotion(Parts):
