@@ -121,7 +121,8 @@ def test_many_runs_give_what_single_runs_give(run):
         one = run.system.with_parameters({"e": e[k]})
         alone = sl.simulate(one, one.start(), until=3.0)
         assert many.n_events[k] == len(alone.events)
-        np.testing.assert_allclose(many.end.q[k], alone.end.q, rtol=1e-12)
+        # One ball is near the top of a bounce: its speed is a small difference of such as 4 m/s, with their rounding.
+        np.testing.assert_allclose(many.end.q[k], alone.end.q, rtol=1e-12, atol=1e-13)
     assert set(many.outcomes) == {"finished"}
     starts = jax.vmap(lambda h: run.system.start({"height": h}))(jnp.array([0.5, 1.0]))
     assert simulate_many(run.system, starts, np.array([1.0, 2.0])).end.t.tolist() == [1.0, 2.0]
