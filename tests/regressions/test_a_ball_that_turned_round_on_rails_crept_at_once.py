@@ -33,7 +33,7 @@ def hertz(s):
 
 
 def symmetric_motion(spot, shift, slope, start, until):
-    """Velocity and turning about y at `until`, by the equations of symmetric motion; turning passes through zero once."""
+    """Velocity and turning at `until`, by the equations of symmetric motion; turning passes through zero once."""
     C, S = math.cos(HALF_ANGLE), math.sin(HALF_ANGLE)
 
     def rate(t, state, forward):
