@@ -75,6 +75,25 @@ def test_a_ball_that_pivots_with_both_shifts_gets_to_rest():
     assert [event.name for event in run.events] == ["pivots", "spins", "spin_ends"]
 
 
+@pytest.mark.parametrize("shifts", [{"sliding_shift": -0.27}, {"rolling_shift": 0.27}])
+def test_a_spin_that_is_rounding_is_no_spin(shifts):
+    """Shifted pressure turned a ball that does not spin by 1e-20 rad/s; slip in proportion to that was anything."""
+    law = sl.laws.friction.Combined(0.119, 3e-4, **shifts)
+    ball = sl.systems.BallOnPlane(287.2, 0.2225, law, slope=-0.173)
+    run = sl.simulate(ball, ball.start(angular_velocity=[-31.07, 0.0, 0.0]), 3.5)
+    assert run.outcome.name == "finished"
+    assert energy_balance(run.to_dataset(times=201)).relative < 1e-8
+
+
+@pytest.mark.parametrize(("rolling", "sliding"), [(0.596, 0.1), (0.075, -0.19)])
+def test_a_ball_that_spins_on_a_steep_plane_sets_off_once(rolling, sliding):
+    """Told to spin without slip at its place, where nothing could hold it, it would set off again and again."""
+    law = sl.laws.friction.Combined(0.15, 0.045 * RADIUS, rolling_shift=rolling, sliding_shift=sliding)
+    ball = sl.systems.BallOnPlane(1.0, RADIUS, law, slope=0.023)
+    run = sl.simulate(ball, ball.start(angular_velocity=[0.0, 0.0, -0.76]), 5.0)
+    assert run.outcome.name == "finished" and len(run.events) < 10
+
+
 @pytest.mark.parametrize("ratio", [0.5, 2.0])
 def test_second_derivatives_of_friction_can_be_taken_backwards(ratio):
     """`jax.grad` of `jax.grad` failed: it met a function with a rule of its own for many points."""

@@ -43,6 +43,7 @@ CLEARLY = 4.0  # how many times as fast as what counts as none a motion is when 
 LONGEST_MOMENT = 1e-6  # [s]; but no later
 NEAR_REST = 1e-9  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
 LAST_MOMENT = 30.0  # of a pivot: with so many times that speed, the errors of slip decide on its direction
+ON_RAY = 1e-3  # share of friction by which a ratio of slip to rim speed may still be driven where it is taken to stay
 LET_GO = 10.0  # how many times `capture` slip may be off a ray that turns before it is let go
 _NEWTON_STEPS = 5
 
@@ -383,7 +384,9 @@ class BallOnPlane(AbstractSystem):
         # passing through zero.
         time = size(slip_and_rim) * self.mass / (self.capacity + LEAST)
         speed = jnp.sum(state.v.centre**2) + self.radius**2 * jnp.sum(_angular_velocity(state.v) ** 2)
-        share = jnp.sum(off * off) * time * time / (speed + LEAST)
+        # Near the end of all slip that is little, whatever the ratio is: on a ray it is little beside the forces, too.
+        ease = self.mass / (self.capacity + LEAST)
+        share = jnp.sum(off * off) * jnp.maximum(time * time / (speed + LEAST), (ease * self.capture / ON_RAY) ** 2)
         undefined = jnp.where(spins & (self.capacity > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
 
@@ -414,6 +417,10 @@ class BallOnPlane(AbstractSystem):
             jnp.zeros(2), motion.spin, self.load, jnp.stack([law.sliding_shift, jnp.zeros(())])
         )
         after = self.motion(self._without_slip(state).v)
+        # Without its slip nothing keeps a ball that pivots on a steep plane from rolling down, and rolling is resisted.
+        sets_off = (state.mode == PIVOT) & self._is_steep()
+        downhill = jnp.stack([jnp.zeros(()), jnp.sign(self.slope)])
+        after = ContactMotion(after.slip, after.spin, jnp.where(sets_off, downhill, after.rolling))
         share = size(self.mean_shift(after)) / (jnp.abs(law.sliding_shift) + LEAST)
         turns = (share < 1.0) & (size(across) > 0.0)
         room = jnp.where(turns, ease * size(across) * (1.0 - share), 1.0)
