@@ -83,4 +83,5 @@ def test_a_ball_with_rolling_resistance_that_turns_slowly_comes_to_roll():
     system = sl.systems.BallOnPlane(1.0, 0.0404, law)
     start = system.start(velocity=[-0.0393, 0.0697], angular_velocity=[8.97, -3.73, -0.604])
     run = sl.simulate(system, start, until=2.0)
-    assert run.outcome.name == "finished" and [event.name for event in run.events] == ["rolls"]
+    assert run.outcome.name == "finished" and [event.name for event in run.events] == ["spins", "spin_ends"]
+    assert system.mode_names[int(run.end.mode)] == "roll"

@@ -43,6 +43,8 @@ CLEARLY = 4.0  # how many times as fast as what counts as none a motion is when 
 LONGEST_MOMENT = 1e-6  # [s]; but no later
 NEAR_REST = 1e-9  # speed over sqrt(g r) from which a stop is extrapolated: the last stretch is straight
 LAST_MOMENT = 30.0  # of a pivot: with so many times that speed, the errors of slip decide on its direction
+ON_RAY = 1e-3  # share of friction by which a ratio of slip to rim speed may still be driven where it is taken to stay
+LET_GO = 10.0  # how many times `capture` slip may be off a ray that turns before it is let go
 _NEWTON_STEPS = 5
 
 
@@ -52,7 +54,7 @@ class BallPlace(Parts):
     Args:
         centre: x, y [m].
         slip_ratio: Slip over rim speed (spin times radius of the spot) while the ball spins on the ray on which both
-            fall together [-]; changed by jumps alone.
+            fall together [-]; constant, or turning with the rolling that shifts the pressure.
     """
 
     centre: Float[Array, "2"] = part(1)
@@ -75,6 +77,11 @@ class BallOnPlane(AbstractSystem):
     ended too. Rolling without resistance goes on for ever; a rolling shift of the pressure brings the ball to rest.
     With such a shift the rolling may end before the spin ("pivot"): then the shift is what keeps it from rolling.
 
+    Where rolling shifts the pressure, it pushes a spinning spot aside, and slip and spin fall together along a ray that
+    turns with the rolling. Slip comes to the ray ever faster, at a rate that grows as 1/spin, which no steps can follow
+    to the end of the spin; once it is as near as `capture` says, slip is taken to follow spin and rolling on the ray.
+    It leaves the ray where that turns too fast ("spin_slips"), as it may before the rolling ends.
+
     A sliding shift of the pressure pushes a spinning spot across its slip. Where nothing else pushes harder, the slip
     turns round ever faster while it dies away, in a spiral with infinitely many turns. Once the rest of the spiral
     moves the ball by less than `capture` times its radius, the ball spins without slip: friction then holds it on the
@@ -88,8 +95,8 @@ class BallOnPlane(AbstractSystem):
         law: Friction law of the contact.
         slope: Inclination of the plane, x pointing downhill [rad].
         gravity: [m/s2].
-        capture: How near to proportional slip and spin, as a share of the speed, before the closed form is used; with
-            a sliding shift, how far the rest of the spiral may still move the ball, as a share of its radius.
+        capture: How near to proportional slip and spin, as a share of the speed, before slip is taken to follow the
+            spin; with a sliding shift, how far the rest of a spiral may still move the ball, as a share of its radius.
     """
 
     kind: ClassVar[str] = "plane_ball"
@@ -104,13 +111,14 @@ class BallOnPlane(AbstractSystem):
     point: bool = eqx.field(static=True)
     shifted: bool = eqx.field(static=True)
     spirals: bool = eqx.field(static=True)
+    ray_turns: bool = eqx.field(static=True)
 
     def __init__(self, mass, radius, law, slope=0.0, gravity=9.81, capture=1e-9):
         self.mass, self.radius, self.law = numbers(mass), numbers(radius), law
         self.slope, self.gravity, self.capture = numbers(slope), numbers(gravity), numbers(capture)
         self.point = is_point(law, self.radius)
         shifts = _shifts(law) if isinstance(law, AbstractSpotLaw) and not self.point else (False, False)
-        self.shifted, self.spirals = any(shifts), shifts[0]
+        self.shifted, self.spirals, self.ray_turns = any(shifts), *shifts
 
     def __check_init__(self):
         checks.positive("mass", self.mass)
@@ -118,14 +126,6 @@ class BallOnPlane(AbstractSystem):
         checks.positive("gravity", self.gravity)
         checks.between("slope", self.slope, -1.5707, 1.5707, "It is in radians.")
         checks.positive("capture", self.capture)
-
-    @property
-    def method(self) -> str:
-        """Small spots whose pressure rolling shifts are stiff as long as they spin; no others are for long."""
-        if self.point or not self.shifted or not _shifts(spot_law(self.law))[1]:
-            return "dopri8"
-        small, ball = checks.concrete(spot_law(self.law).spot_radius), checks.concrete(self.radius)
-        return "kvaerno5" if small is not None and ball is not None and small < 2e-2 * ball else "dopri8"
 
     @property
     def inertia(self) -> Scalar:
@@ -192,19 +192,63 @@ class BallOnPlane(AbstractSystem):
 
     def reaction(self, state: State) -> Reaction:
         """Friction in the present mode."""
-        motion = self.motion(state.v)
+        return self._reaction_on_ray(state)[0]
+
+    def _reaction_on_ray(self, state: State) -> tuple[Reaction, Array]:
+        """Friction in the present mode, and how fast the ratio of slip to rim speed changes on a ray [1/s]."""
+        motion, ratio_change = self.motion(state.v), jnp.zeros(2)
         if not self.point:
             turning = _sign(state.mode)
             spinning = ContactMotion(state.q.slip_ratio, turning / self.law.radius(self.load), motion.rolling)
             motion = choose(turning != 0.0, spinning, motion)
         slips = self.law.reaction(motion.slip, motion.spin, self.load, motion.rolling)
         if self.spirals:
-            slips = choose(_sign(state.mode) != 0.0, self.spinning_reaction(motion), slips)
+            slips = choose(self._spins_without_slip(state), self.spinning_reaction(motion), slips)
+        if self.ray_turns:
+            spins, ratio_change = self._on_turning_ray(state)
+            slips = choose(self._is_on_ray(state), spins, slips)
         if self.shifted:
             slips = choose(state.mode == PIVOT, self.pivoting_reaction(motion, self.holding_shift(motion)), slips)
         rolls = self.rolling_reaction(motion)
         rests = self.resting_reaction()
-        return choose(state.mode == REST, rests, choose(state.mode == ROLL, rolls, slips))
+        return choose(state.mode == REST, rests, choose(state.mode == ROLL, rolls, slips)), ratio_change
+
+    def _off_ratio(self, ratio: Array, rolling: Array, turning: Array) -> tuple[Array, Reaction]:
+        """How fast slip leaves its ratio to the rim speed, times the rim speed, and the friction [m/s2, N, N m].
+
+        Forces hang on the ratio alone, so this does too: where it vanishes, slip and spin fall together on a ray.
+        """
+        reaction = self.law.reaction(ratio, turning / self.law.radius(self.load), self.load, rolling)
+        gain = self._slip_and_rim(self.acceleration(reaction))
+        return gain[:2] - ratio * turning * gain[2], reaction
+
+    def _on_turning_ray(self, state: State) -> tuple[Reaction, Array]:
+        """Friction of a ball that spins on a ray that turns with its rolling, and how fast the ratio changes [1/s].
+
+        On the ray `_off_ratio` is zero, and stays so as the rolling changes. Slip follows by a little more force than
+        that of the ratio alone, which turns the ball too.
+        """
+        on_ray, rim = self._is_on_ray(state), jnp.abs(state.v.spin) * self.law.radius(self.load)
+        turning = jnp.where(on_ray, _sign(state.mode), 1.0)
+        off = functools.partial(self._off_ratio, turning=turning)
+        (by_ratio, by_rolling), reaction = jax.jacfwd(off, (0, 1), has_aux=True)(state.q.slip_ratio, state.v.rolling)
+        by_push = 2.5 / self.radius * jnp.stack([-by_rolling[:, 1], by_rolling[:, 0]], -1)  # as in `_push`
+        change = solve(by_ratio + rim * 2 / 7 * by_push, -by_rolling @ self.acceleration(reaction).rolling)
+        force = reaction.force + self.mass * rim * change * 2 / 7
+        return Reaction(force, reaction.spin_torque, reaction.rolling_moment), jnp.where(on_ray, change, 0.0)
+
+    def _is_on_ray(self, state: State) -> Bool[Array, ""]:
+        """Whether it spins with slip in proportion, and not without any, as after a spiral."""
+        spins = _sign(state.mode) != 0.0
+        return spins & (state.q.slip_ratio != 0.0).any() if self.spirals else spins
+
+    def _spins_without_slip(self, state: State) -> Bool[Array, ""]:
+        """Whether it spins on after a spiral of its slip."""
+        return (_sign(state.mode) != 0.0) & ~self._is_on_ray(state)
+
+    def _rolls_and_spins(self, state: State) -> Bool[Array, ""]:
+        """Whether it does so while it rolls, and not at its place."""
+        return self._spins_without_slip(state) & (state.v.centre != 0.0).any()
 
     def spinning_reaction(self, motion: ContactMotion) -> Reaction:
         """Friction of a ball that spins without slip, on the average over the fast turns of a vanishing slip."""
@@ -258,13 +302,13 @@ class BallOnPlane(AbstractSystem):
 
     def rate(self, state: State) -> Rate:
         """Velocities and accelerations in the present mode, and the power lost."""
-        reaction, motion = self.reaction(state), self.motion(state.v)
+        (reaction, ratio_change), motion = self._reaction_on_ray(state), self.motion(state.v)
         power = -(
             jnp.sum(reaction.force * motion.slip)
             + reaction.spin_torque * motion.spin
             + jnp.sum(reaction.rolling_moment * motion.rolling)
         )
-        rate = Rate(BallPlace(state.v.centre, jnp.zeros(2)), self.acceleration(reaction), Losses(power))
+        rate = Rate(BallPlace(state.v.centre, ratio_change), self.acceleration(reaction), Losses(power))
         return choose(state.mode == REST, jax.tree.map(jnp.zeros_like, rate), rate)
 
     # ---- events ---------------------------------------------------------------------------------------
@@ -277,27 +321,23 @@ class BallOnPlane(AbstractSystem):
             Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=rolls, data=slip),
             Guard("slips", self._grip_left, lambda s: s.mode == ROLL, jump=self._slips),
         ]
-        if not self.point and not self.shifted:
+        if not self.point:
+            may_spin = (lambda s: (s.mode == SLIP) | (s.mode == PIVOT)) if self.spirals else (lambda s: s.mode == SLIP)
             guards += [
-                Guard("spins", self._off_ray, lambda s: s.mode == SLIP, jump=self._spins),
+                Guard("spins", self._until_spin, may_spin, jump=self._spins),
                 Guard("spin_ends", self._spin_left, lambda s: _sign(s.mode) != 0.0, jump=self._spin_ends),
             ]
         if self.shifted:
             guards += [
                 Guard("rests", self._rolling_left, lambda s: s.mode == ROLL, singular=True, jump=self._rests),
-                Guard("pivots", self._turning_left, lambda s: s.mode == SLIP, singular=True,
+                Guard("pivots", self._turning_left, self._turns, singular=True,
                       jump=StagedJump(self, _end_turning, _set_off), data=turning),
                 Guard("sets_off", self._pivot_left, lambda s: s.mode == PIVOT, jump=self._slips),
                 Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True, jump=rolls, data=slip),
+                Guard("spin_slips", self._until_slip, lambda s: _sign(s.mode) != 0.0, jump=self._spin_slips),
             ]  # fmt: skip
         if self.spirals:
-            slips, spins = (lambda s: (s.mode == SLIP) | (s.mode == PIVOT)), (lambda s: _sign(s.mode) != 0.0)
-            guards += [
-                Guard("spins", self._spiral_left, slips, jump=self._end_spiral),
-                Guard("spin_ends", self._spin_left, spins, jump=self._spin_ends),
-                Guard("spin_slips", self._mean_shift_left, spins, jump=self._spin_slips),
-                Guard("stops", self._rolling_left, spins, singular=True, jump=self._stops),
-            ]
+            guards.append(Guard("stops", self._rolling_left, self._rolls_and_spins, singular=True, jump=self._stops))
         return tuple(guards)
 
     def _slip_left(self, state: State) -> Scalar:
@@ -313,6 +353,11 @@ class BallOnPlane(AbstractSystem):
     def _grip_left(self, state: State) -> Scalar:
         force = self.rolling_reaction(self.motion(state.v)).force
         return (self.capacity - size(force)) / self.load
+
+    def _turns(self, state: State) -> Bool[Array, ""]:
+        """Whether its rolling may end before its slip or its spin."""
+        slips = state.mode == SLIP
+        return slips | self._is_on_ray(state) if self.ray_turns else slips
 
     def _turning_left(self, state: State) -> Scalar:
         return self.radius * size(state.v.rolling) / self.speed - NEAR_REST
@@ -335,11 +380,25 @@ class BallOnPlane(AbstractSystem):
         gain = self._slip_and_rim(self.rate(state).v)
         rim, spins = slip_and_rim[2], slip_and_rim[2] != 0.0
         off = gain[:2] - slip_and_rim[:2] * gain[2] / jnp.where(spins, rim, 1.0)
-        time = rim * self.mass / (self.capacity + LEAST)
+        # Slip relaxes in about the time in which friction would take away slip and rim speed; the latter alone may be
+        # passing through zero.
+        time = size(slip_and_rim) * self.mass / (self.capacity + LEAST)
         speed = jnp.sum(state.v.centre**2) + self.radius**2 * jnp.sum(_angular_velocity(state.v) ** 2)
-        share = jnp.sum(off * off) * time * time / (speed + LEAST)
+        # Near the end of all slip that is little, whatever the ratio is: on a ray it is little beside the forces, too.
+        ease = self.mass / (self.capacity + LEAST)
+        share = jnp.sum(off * off) * jnp.maximum(time * time / (speed + LEAST), (ease * self.capture / ON_RAY) ** 2)
         undefined = jnp.where(spins & (self.capacity > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
+
+    def _until_spin(self, state: State) -> Scalar:
+        """How far slip is from a ray, or from the end of a spiral."""
+        off_ray = jnp.where(state.mode == SLIP, self._off_ray(state), 1.0)
+        return jnp.minimum(self._spiral_left(state), off_ray) if self.spirals else off_ray
+
+    def _until_slip(self, state: State) -> Scalar:
+        """What is left before a ball that spins slips: by itself again, off a ray that turns too fast, or at all."""
+        near_ray = 0.1 * jnp.log(LET_GO) - self._off_ray(state)
+        return jnp.where(self._is_on_ray(state), near_ray, self._mean_shift_left(state)) if self.spirals else near_ray
 
     def _mean_shift_left(self, state: State) -> Scalar:
         return jnp.abs(spot_law(self.law).sliding_shift) - size(self.mean_shift(self.motion(state.v)))
@@ -358,6 +417,10 @@ class BallOnPlane(AbstractSystem):
             jnp.zeros(2), motion.spin, self.load, jnp.stack([law.sliding_shift, jnp.zeros(())])
         )
         after = self.motion(self._without_slip(state).v)
+        # Without its slip nothing keeps a ball that pivots on a steep plane from rolling down, and rolling is resisted.
+        sets_off = (state.mode == PIVOT) & self._is_steep()
+        downhill = jnp.stack([jnp.zeros(()), jnp.sign(self.slope)])
+        after = ContactMotion(after.slip, after.spin, jnp.where(sets_off, downhill, after.rolling))
         share = size(self.mean_shift(after)) / (jnp.abs(law.sliding_shift) + LEAST)
         turns = (share < 1.0) & (size(across) > 0.0)
         room = jnp.where(turns, ease * size(across) * (1.0 - share), 1.0)
@@ -372,11 +435,11 @@ class BallOnPlane(AbstractSystem):
     def _without_slip(self, state: State) -> State:
         """The ball that spins, after the last of its slip has vanished."""
         slip = self.motion(state.v).slip
-        stopped = state.v.replace(centre=state.v.centre - slip)
+        stopped = BallMotion(jnp.zeros(2), jnp.zeros(2), state.v.spin)  # rolling is held at zero, but for rounding
         velocity = choose(state.mode == PIVOT, stopped, self._push(state.v, -slip * 2 / 7))
         return state.replace(v=velocity, mode=jnp.where(state.v.spin < 0.0, SPIN_RIGHT, SPIN_LEFT))
 
-    def _end_spiral(self, state: State, index) -> State:
+    def _end_spiral(self, state: State) -> State:
         """Slip has come to nothing in a spiral; what is left of it moves the ball across, and is lost."""
         slip, gain = (self.motion(motion).slip for motion in (state.v, self.rate(state).v))
         moved = 1.0 / (self._slip_ease(state) * self.mass)
@@ -387,11 +450,13 @@ class BallOnPlane(AbstractSystem):
         )
 
     def _spin_slips(self, state: State, index) -> State:
-        """Slip begins along the mean shift, which has become as large as the shift is."""
+        """Off its ray slip goes on; where there is none, it begins along the mean shift, as large as that can be."""
+        if not self.spirals:
+            return self._slips(state, index)
         law = spot_law(self.law)
         way = jnp.sign(law.sliding_shift) * direction(self.mean_shift(self.motion(state.v)))
         begun = self._push(state.v, CLEARLY * NEAR_REST * self.speed * way * 2 / 7)
-        return state.replace(v=begun, mode=jnp.asarray(SLIP))
+        return state.replace(v=choose(self._is_on_ray(state), state.v, begun), mode=jnp.asarray(SLIP))
 
     def _stops(self, state: State, index) -> State:
         """A ball that spins rolls no farther: it spins on at its place, unless the plane is steep."""
@@ -402,7 +467,11 @@ class BallOnPlane(AbstractSystem):
         return state.replace(mode=jnp.asarray(SLIP))
 
     def _spins(self, state: State, index) -> State:
-        return self._enter_ray(state)
+        on_ray = self._enter_ray(state)
+        if not self.spirals:
+            return on_ray
+        spiral = (state.mode == PIVOT) | (self._spiral_left(state) <= self._off_ray(state))
+        return choose(spiral, self._end_spiral(state), on_ray)
 
     def _spin_ends(self, state: State, index) -> State:
         return self._begin_rolling(_without_spin(state))
@@ -447,12 +516,9 @@ class BallOnPlane(AbstractSystem):
         """Onto the ray of proportional slip and spin, by Newton's method; the rolling momentum is kept."""
         slip_and_rim = self._slip_and_rim(state.v)
         turning = jnp.where(state.v.spin < 0.0, -1.0, 1.0)
-        radius = self.law.radius(self.load)
 
         def drift(ratio):
-            reaction = self.law.reaction(ratio, turning / radius, self.load)
-            gain = self._slip_and_rim(self.acceleration(reaction))
-            return gain[:2] - ratio * turning * gain[2]
+            return self._off_ratio(ratio, state.v.rolling, turning)[0]
 
         def improve(ratio, _):
             return ratio - solve(jax.jacfwd(drift)(ratio), drift(ratio)), None
@@ -519,8 +585,7 @@ def _settle(ball: BallOnPlane, state: State) -> State:
     slips = state
     if ball.shifted:
         slips = ball._is_kept_from_rolling(state)
-    if ball.spirals:
-        slips = choose(ball._spiral_left(slips) <= 0.0, ball._end_spiral(slips, 0), slips)
+        slips = choose(ball._until_spin(slips) <= 0.0, ball._spins(slips, 0), slips)
     return same_types(state, choose(ends, ball._begin_rolling(state), slips))
 
 

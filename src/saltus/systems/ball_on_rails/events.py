@@ -416,9 +416,11 @@ class _GuardValues:
         growth = creep.momentum(ball, gain) / jnp.where(momentum == 0.0, 1.0, momentum)
         off = ball.speeds(shift(gain, state.v, -growth))
         about_x, rolling, about_z = state.v.turning
-        # Slip relaxes in about the time in which friction would take away the rim speed.
+        # Slip relaxes in about the time in which friction would take away slip and rim speed; the latter alone may be
+        # passing through zero, where nothing creeps yet.
         rim = creep.spot_radius(ball) * jnp.sin(ball.half_angle) * rolling
-        time = rim / (forces.grip(ball) * ball.gravity + LEAST)
+        slip = state.v.along - ball.radius * jnp.cos(ball.half_angle) * rolling
+        time = size(jnp.stack([slip, rim])) / (forces.grip(ball) * ball.gravity + LEAST)
         lateral = ball.radius**2 * (about_x**2 + about_z**2)
         share = (jnp.sum(off * off) * time * time + lateral) / (jnp.sum(ball.speeds(state.v) ** 2) + LEAST)
         undefined = jnp.where((momentum == 0.0) | (forces.grip(ball) == 0.0), 1.0, 0.0)
