@@ -3,8 +3,8 @@
     python benchmarks/random_stones.py --first 0 --count 10000 --workers 16
 
 Each stone has its own number, which decides its shape (half of them ellipsoids, half blocks), density, friction,
-restitution, pose and throw; `TOGETHER` stones in a row share a piece of ground. Checked after every jump of every
-stone and after every few of its steps (`--every`): its energy has not grown, and it is not inside the ground by more
+restitution, pose and throw; `TOGETHER` stones in a row share a piece of ground. Checked after every jump and every
+step of every stone: its energy has not grown, and it is not inside the ground by more
 than 1e-9 m. Then: it comes to an end; the same stones computed once more, without looking, end with the same bits; and
 the first stone of every group does in its first bounces what it does alone. One line for each stone that fails, and one
 for each group; the exit code is 1 if one fails.
@@ -114,34 +114,51 @@ def measurement():
 
 
 class Watcher:
-    """Looks at the stones of a group after every step of theirs: energies, gaps, and where the first one bounces."""
+    """Looks at the stones of a group at their steps and jumps: energies, gaps, and where the first one bounces.
 
-    def __init__(self, varying, shared, start):
-        self._measure = lambda states: [np.asarray(part) for part in measurement()(varying, shared, states)]
-        self.first, gap = self._measure(start)
-        self.energy = self.first.copy()
-        self.growth, self.depth = np.zeros(len(gap)), np.maximum(-gap, 0.0)
-        self.passages: list[tuple[int, float, np.ndarray]] = []
+    Args:
+        varying: The numbers of the stones that differ, stacked.
+        courses: Where they went (`engines.batch_times.Courses`).
+        lanes: Their ends.
+    """
 
-    def look(self, rows, before, lanes) -> None:
-        """After a step or a jump of some stones."""
+    def __init__(self, varying, courses, lanes):
         from saltus.engines.trial import Status
 
-        energy, gap = self._measure(lanes.state)
-        self.growth[rows] = np.maximum(self.growth[rows], (energy - self.energy)[rows])
-        self.energy[rows] = energy[rows]
-        # Beyond a border, such as that of the map, nothing is known of the ground.
-        inside = rows[(lanes.status[rows] != Status.event) & (lanes.status[rows] != Status.over)]
-        self.depth[inside] = np.maximum(self.depth[inside], -gap[inside])
-        if 0 in rows and lanes.status[0] == Status.going:
-            self.passages.append((int(lanes.events[0]), float(lanes.state.t[0]), np.array(lanes.state.q.centre[0])))
+        self.first, self.last, self.growth, self.depth = np.zeros((4, TOGETHER))
+        for row in range(TOGETHER):
+            knots = courses.knots(row)
+            energy, gap = measure(varying, courses.shared, row, knots)
+            self.first[row], self.last[row] = energy[0], energy[-1]
+            self.growth[row] = np.diff(energy).max(initial=0.0)
+            # Beyond a border, such as that of the map, nothing is known of the ground.
+            known = (knots.t < knots.t[-1]) | (lanes.status[row] not in (Status.event, Status.over))
+            self.depth[row] = -gap[known].min(initial=0.0)
+        knots = courses.knots(0)
+        jumps = (np.diff(knots.mode) != 0) | ((np.diff(knots.t) == 0.0) & np.diff(knots.v.velocity, axis=0).any(axis=1))
+        events = np.concatenate([[0], np.cumsum(jumps)])
+        self.passages = list(zip(events, knots.t, knots.q.centre, strict=True))[1:-1]
 
 
-def run_group(group: int, first: int, last: int, every: int) -> tuple[list[str], dict[str, int], float]:
+def measure(varying, shared, row: int, knots) -> tuple[np.ndarray, np.ndarray]:
+    """Energy and gap of one stone at all its knots."""
+    import jax
+
+    same, found = jax.tree.map(lambda part: np.asarray(part)[np.full(TOGETHER, row)], varying), []
+    for first in range(0, len(knots.t), TOGETHER):
+        rows = np.minimum(np.arange(first, first + TOGETHER), len(knots.t) - 1)
+        some = jax.tree.map(lambda part, rows=rows: part[rows], knots)
+        found.append([np.asarray(part)[: len(knots.t) - first] for part in measurement()(same, shared, some)])
+    energy, gap = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return energy, gap
+
+
+def run_group(group: int, first: int, last: int) -> tuple[list[str], dict[str, int], float]:
     """Run stones of a group, all before `last`: what fails, how they end, and the CPU time of a plain run [s]."""
     import jax
 
     from saltus.engines import batch
+    from saltus.engines.batch_times import Courses
     from saltus.engines.choice import Options, parts_for
     from saltus.ensembles.compute import outputs
 
@@ -152,13 +169,14 @@ def run_group(group: int, first: int, last: int, every: int) -> tuple[list[str],
     own = stone(vectors[0], surface)
     _, stepper, control = parts_for(own[0], Options(rtol=RTOL, atol=ATOL), 0.0)
     settings = batch.BatchSettings(stepper, control, outputs.watch(()), 4096, 100_000)
-    goes, watcher = np.arange(TOGETHER) < count, Watcher(varying, shared, start)
-    looked = batch.run(varying, shared, start, np.inf, settings, goes=goes, after_steps=watcher.look, every=every)
+    goes, courses = np.arange(TOGETHER) < count, Courses(varying, shared, settings, start)
+    looked = batch.run(varying, shared, start, np.inf, settings, goes=goes, keep_knots=courses.keep)
+    watcher = Watcher(varying, courses, looked)
     began = time.process_time()
     again = batch.run(varying, shared, start, np.inf, settings, goes=goes)
     took = time.process_time() - began
     outcomes = ends_of(looked, shared)[:count]
-    fall = np.maximum(watcher.first - watcher.energy, 1e-3 * np.abs(watcher.first))
+    fall = np.maximum(watcher.first - watcher.last, 1e-3 * np.abs(watcher.first))
     differs = np.zeros(TOGETHER, bool)
     for one, other in zip(jax.tree.leaves(looked.state), jax.tree.leaves(again.state), strict=True):
         differs |= ~(one == other).reshape(TOGETHER, -1).all(axis=1)
@@ -198,7 +216,7 @@ def alone(own, passages) -> str:
     return f"alone it is {off:.1e} m elsewhere in its first bounces" if off > ALIKE else ""
 
 
-def work(group: int, first: int, last: int, every: int, folder: str) -> tuple[list[str], dict[str, int], float]:
+def work(group: int, first: int, last: int, folder: str) -> tuple[list[str], dict[str, int], float]:
     """A group, by one of the processes; the first of them compiles what the others load."""
     import saltus as sl
 
@@ -206,9 +224,9 @@ def work(group: int, first: int, last: int, every: int, folder: str) -> tuple[li
     with open(Path(folder) / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (ready := Path(folder) / "ready").exists():
-            run_group(group, first, min(first + FEW, last), every)
+            run_group(group, first, min(first + FEW, last))
             ready.touch()
-    return run_group(group, first, last, every)
+    return run_group(group, first, last)
 
 
 def main() -> int:
@@ -216,11 +234,10 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=TOGETHER)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--every", type=int, default=8, help="steps between two looks at a stone")
     asked = parser.parse_args()
     end = asked.first + asked.count
     groups = [
-        (group, max(group * TOGETHER, asked.first), min((group + 1) * TOGETHER, end), asked.every)
+        (group, max(group * TOGETHER, asked.first), min((group + 1) * TOGETHER, end))
         for group in range(asked.first // TOGETHER, -(-end // TOGETHER))
     ]
     from saltus.processes import pool
@@ -230,7 +247,7 @@ def main() -> int:
         tasks = {executor.submit(work, *group, folder): group for group in groups}
         for done in as_completed(tasks):
             failures, outcomes, took = done.result()
-            number, first, last, _ = tasks[done]
+            number, first, last = tasks[done]
             for line in failures:
                 print(line, flush=True)
             print(

@@ -35,7 +35,7 @@ class Courses:
     """
 
     def __init__(self, varying: Any, shared: Any, settings: BatchSettings, start: State):
-        self._varying, self._shared, self._settings = jax.tree.map(np.asarray, varying), shared, settings
+        self._varying, self.shared, self._settings = jax.tree.map(np.asarray, varying), shared, settings
         self._start = jax.tree.map(np.asarray, start)
         self._told: list[list[tuple[np.ndarray, ...]]] = [[] for _ in self._start.t]
 
@@ -46,7 +46,7 @@ class Courses:
 
     def system(self, row: int) -> Any:
         """The system of a run."""
-        return eqx.combine(jax.tree.map(lambda part: part[row], self._varying), self._shared)
+        return eqx.combine(jax.tree.map(lambda part: part[row], self._varying), self.shared)
 
     def knots(self, row: int) -> State:
         """The states of a run at its steps, and before and after its jumps, stacked; its start if it did not go."""
@@ -71,7 +71,7 @@ class Courses:
             full = np.concatenate([some, np.repeat(some[:1], TOGETHER - some.size)])
             varying = jax.tree.map(lambda part, full=full: part[rows[full]], self._varying)
             given_now = jax.tree.map(lambda part, full=full: part[full], (states, moments))
-            seen = _show(self._settings.stepper)(varying, self._shared, self._settings.control, *given_now)
+            seen = _show(self._settings.stepper)(varying, self.shared, self._settings.control, *given_now)
             for name, values in seen.items():
                 values = np.asarray(values)[: some.size]
                 if name not in shown:
