@@ -201,41 +201,57 @@ class BallOnPlane(AbstractSystem):
             turning = _sign(state.mode)
             spinning = ContactMotion(state.q.slip_ratio, turning / self.law.radius(self.load), motion.rolling)
             motion = choose(turning != 0.0, spinning, motion)
-        slips = self.law.reaction(motion.slip, motion.spin, self.load, motion.rolling)
+        if self.ray_turns:
+            slips, ratio_change = self._on_turning_ray(state, motion)
+        else:
+            slips = self.law.reaction(motion.slip, motion.spin, self.load, motion.rolling)
         if self.spirals:
             slips = choose(self._spins_without_slip(state), self.spinning_reaction(motion), slips)
-        if self.ray_turns:
-            spins, ratio_change = self._on_turning_ray(state)
-            slips = choose(self._is_on_ray(state), spins, slips)
         if self.shifted:
             slips = choose(state.mode == PIVOT, self.pivoting_reaction(motion, self.holding_shift(motion)), slips)
         rolls = self.rolling_reaction(motion)
         rests = self.resting_reaction()
         return choose(state.mode == REST, rests, choose(state.mode == ROLL, rolls, slips)), ratio_change
 
-    def _off_ratio(self, ratio: Array, rolling: Array, turning: Array) -> tuple[Array, Reaction]:
-        """How fast slip leaves its ratio to the rim speed, times the rim speed, and the friction [m/s2, N, N m].
+    def _off_ratio(self, motion: ContactMotion) -> tuple[Array, Reaction, tuple[Array, Array]]:
+        """How fast slip leaves a ratio to the rim speed, times the rim speed [m/s2], the friction, and derivatives.
 
         Forces hang on the ratio alone, so this does too: where it vanishes, slip and spin fall together on a ray.
-        """
-        reaction = self.law.reaction(ratio, turning / self.law.radius(self.load), self.load, rolling)
-        gain = self._slip_and_rim(self.acceleration(reaction))
-        return gain[:2] - ratio * turning * gain[2], reaction
 
-    def _on_turning_ray(self, state: State) -> tuple[Reaction, Array]:
-        """Friction of a ball that spins on a ray that turns with its rolling, and how fast the ratio changes [1/s].
+        Args:
+            motion: Of a spot whose rim moves at 1 m/s, so that its slip is the ratio.
+
+        Returns:
+            What vanishes on a ray; friction; and the derivatives of the first by the ratio and by the rolling.
+        """
+        law, load = spot_law(self.law), self.load
+        turning, square = motion.spin * law.radius(load), jnp.sum(motion.slip**2)
+        share, slope = jax.jvp(lambda square: law.coupling(square, turning), (square,), (jnp.ones_like(square),))
+
+        def off(ratio, rolling):
+            # The coupling, which is most of the law, hangs on the squared ratio alone: one derivative serves for all.
+            near = jax.tree.map(lambda value, by: value + by * (jnp.sum(ratio**2) - square), share, slope)
+            reaction = law.reaction_by(near, ratio, load, rolling)
+            gain = self._slip_and_rim(self.acceleration(reaction))
+            left = gain[:2] - ratio * turning * gain[2]
+            return left, (left, reaction)
+
+        derivatives, (left, reaction) = jax.jacfwd(off, (0, 1), has_aux=True)(motion.slip, motion.rolling)
+        return left, reaction, derivatives
+
+    def _on_turning_ray(self, state: State, motion: ContactMotion) -> tuple[Reaction, Array]:
+        """Friction of a ball that slips or spins where the ray turns with its rolling, and the change of ratio [1/s].
 
         On the ray `_off_ratio` is zero, and stays so as the rolling changes. Slip follows by a little more force than
         that of the ratio alone, which turns the ball too.
         """
         on_ray, rim = self._is_on_ray(state), jnp.abs(state.v.spin) * self.law.radius(self.load)
-        turning = jnp.where(on_ray, _sign(state.mode), 1.0)
-        off = functools.partial(self._off_ratio, turning=turning)
-        (by_ratio, by_rolling), reaction = jax.jacfwd(off, (0, 1), has_aux=True)(state.q.slip_ratio, state.v.rolling)
+        _, reaction, (by_ratio, by_rolling) = self._off_ratio(motion)
         by_push = 2.5 / self.radius * jnp.stack([-by_rolling[:, 1], by_rolling[:, 0]], -1)  # as in `_push`
-        change = solve(by_ratio + rim * 2 / 7 * by_push, -by_rolling @ self.acceleration(reaction).rolling)
+        answer = jnp.where(on_ray, by_ratio + rim * 2 / 7 * by_push, jnp.eye(2))  # off it there is none
+        change = jnp.where(on_ray, solve(answer, -by_rolling @ self.acceleration(reaction).rolling), 0.0)
         force = reaction.force + self.mass * rim * change * 2 / 7
-        return Reaction(force, reaction.spin_torque, reaction.rolling_moment), jnp.where(on_ray, change, 0.0)
+        return Reaction(force, reaction.spin_torque, reaction.rolling_moment), change
 
     def _is_on_ray(self, state: State) -> Bool[Array, ""]:
         """Whether it spins with slip in proportion, and not without any, as after a spiral."""
@@ -516,12 +532,11 @@ class BallOnPlane(AbstractSystem):
         """Onto the ray of proportional slip and spin, by Newton's method; the rolling momentum is kept."""
         slip_and_rim = self._slip_and_rim(state.v)
         turning = jnp.where(state.v.spin < 0.0, -1.0, 1.0)
-
-        def drift(ratio):
-            return self._off_ratio(ratio, state.v.rolling, turning)[0]
+        spin = turning / self.law.radius(self.load)
 
         def improve(ratio, _):
-            return ratio - solve(jax.jacfwd(drift)(ratio), drift(ratio)), None
+            off, _, (by_ratio, _) = self._off_ratio(ContactMotion(ratio, spin, state.v.rolling))
+            return ratio - solve(by_ratio, off), None
 
         ratio = slip_and_rim[:2] / jnp.abs(slip_and_rim[2])
         ratio = jax.lax.scan(improve, ratio, None, length=_NEWTON_STEPS)[0]

@@ -200,6 +200,11 @@ class AbstractSpotLaw(AbstractFrictionLaw):
     def reaction(self, slip: Tangent, spin: Number, load: Number, rolling: Tangent | None = None) -> Reaction:
         """Force and moments on the body; see `AbstractFrictionLaw.reaction`."""
         slip, spin, load = jnp.asarray(slip), jnp.asarray(spin), jnp.asarray(load)
+        share = self.coupling(jnp.sum(slip * slip, -1), spin * self.radius(load))
+        return self.reaction_by(share, slip, load, rolling)
+
+    def reaction_by(self, share: Coupling, slip: Tangent, load: Number, rolling: Tangent | None = None) -> Reaction:
+        """Force and moments for a coupling that is known: plain arithmetic, with the coupling most of the law."""
         shift = self.sliding_shift * direction(slip)
         moment = jnp.zeros_like(slip)
         if rolling is not None:
@@ -207,20 +212,23 @@ class AbstractSpotLaw(AbstractFrictionLaw):
             # The ball rolls towards (angular velocity) x n, and there the pressure grows.
             shift = shift + self.rolling_shift * jnp.stack([turning[..., 1], -turning[..., 0]], -1)
             moment = -self.rolling_capacity(load)[..., None] * turning
-        force, torque = self.reaction_with_shift(slip, spin, load, shift)
+        force, torque = self._forces_by(share, slip, load, shift)
         return Reaction(force, torque, moment)
 
     def reaction_with_shift(self, slip: Tangent, spin: Number, load: Number, shift: Tangent) -> tuple[Tangent, Number]:
         """Force and spin torque for a given shift k of the pressure (dimensionless, |k| <= 1)."""
-        radius = self.radius(load)
-        share = self.coupling(jnp.sum(slip * slip, -1), spin * radius)
+        share = self.coupling(jnp.sum(slip * slip, -1), spin * self.radius(load))
+        return self._forces_by(share, slip, load, shift)
+
+    def _forces_by(self, share: Coupling, slip: Tangent, load: Number, shift: Tangent) -> tuple[Tangent, Number]:
+        """Force and spin torque for a known coupling and a given shift k of the pressure."""
         # k . (n x v) and n x k, with n x a = (-a2, a1).
         across = shift[..., 1] * slip[..., 0] - shift[..., 0] * slip[..., 1]
         lifted = jnp.stack([-shift[..., 1], shift[..., 0]], -1)
         along = share.drag + share.skew * across
         strength = self.mu * load
         force = -strength[..., None] * (along[..., None] * slip + share.lift[..., None] * lifted)
-        return force, -strength * radius * (share.twist + share.tilt * across)
+        return force, -strength * self.radius(load) * (share.twist + share.tilt * across)
 
     def shift_for_force(self, force: Tangent, spin: Number, load: Number) -> Tangent:
         """Shift k of the pressure with which a spot that spins in place exerts this force; its size may exceed 1."""
