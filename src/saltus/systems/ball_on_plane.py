@@ -184,11 +184,15 @@ class BallOnPlane(AbstractSystem):
 
     def acceleration(self, reaction: Reaction) -> BallMotion:
         """Acceleration for given friction."""
-        pull = self.gravity * jnp.sin(self.slope)
-        moved = reaction.force / self.mass + jnp.stack([pull, jnp.zeros_like(pull)])
+        moved = reaction.force / self.mass + self._pull()
         lever = self.radius * jnp.stack([reaction.force[1], -reaction.force[0]])
         rolled = (lever + reaction.rolling_moment) / self.inertia
         return BallMotion(moved, rolled, reaction.spin_torque / self.inertia)
+
+    def _pull(self) -> Float[Array, "2"]:
+        """Acceleration downhill without friction [m/s2]."""
+        pull = self.gravity * jnp.sin(self.slope)
+        return jnp.stack([pull, jnp.zeros_like(pull)])
 
     def reaction(self, state: State) -> Reaction:
         """Friction in the present mode."""
@@ -213,43 +217,47 @@ class BallOnPlane(AbstractSystem):
         rests = self.resting_reaction()
         return choose(state.mode == REST, rests, choose(state.mode == ROLL, rolls, slips)), ratio_change
 
-    def _off_ratio(self, motion: ContactMotion) -> tuple[Array, Reaction, tuple[Array, Array]]:
-        """How fast slip leaves a ratio to the rim speed, times the rim speed [m/s2], the friction, and derivatives.
+    def _off_ratio(self, motion: ContactMotion) -> tuple[Array, Reaction, Array]:
+        """How fast slip leaves a ratio to the rim speed, times the rim speed [m/s2]; friction; the derivative by ratio.
 
         Forces hang on the ratio alone, so this does too: where it vanishes, slip and spin fall together on a ray.
 
         Args:
             motion: Of a spot whose rim moves at 1 m/s, so that its slip is the ratio.
-
-        Returns:
-            What vanishes on a ray; friction; and the derivatives of the first by the ratio and by the rolling.
         """
         law, load = spot_law(self.law), self.load
         turning, square = motion.spin * law.radius(load), jnp.sum(motion.slip**2)
         share, slope = jax.jvp(lambda square: law.coupling(square, turning), (square,), (jnp.ones_like(square),))
 
-        def off(ratio, rolling):
+        def off(ratio):
             # The coupling, which is most of the law, hangs on the squared ratio alone: one derivative serves for all.
             near = jax.tree.map(lambda value, by: value + by * (jnp.sum(ratio**2) - square), share, slope)
-            reaction = law.reaction_by(near, ratio, load, rolling)
+            reaction = law.reaction_by(near, ratio, load, motion.rolling)
             gain = self._slip_and_rim(self.acceleration(reaction))
             left = gain[:2] - ratio * turning * gain[2]
             return left, (left, reaction)
 
-        derivatives, (left, reaction) = jax.jacfwd(off, (0, 1), has_aux=True)(motion.slip, motion.rolling)
-        return left, reaction, derivatives
+        by_ratio, (left, reaction) = jax.jacfwd(off, has_aux=True)(motion.slip)
+        return left, reaction, by_ratio
 
     def _on_turning_ray(self, state: State, motion: ContactMotion) -> tuple[Reaction, Array]:
         """Friction of a ball that slips or spins where the ray turns with its rolling, and the change of ratio [1/s].
 
         On the ray `_off_ratio` is zero, and stays so as the rolling changes. Slip follows by a little more force than
-        that of the ratio alone, which turns the ball too.
+        that of the ratio alone, which turns the ball too. No direction in the plane is different but for the pull
+        downhill: were ratio and rolling turned together, what `_off_ratio` has beside the pull would turn with them.
+        That tells its derivative by the direction of rolling from that by the ratio.
         """
         on_ray, rim = self._is_on_ray(state), jnp.abs(state.v.spin) * self.law.radius(self.load)
-        _, reaction, (by_ratio, by_rolling) = self._off_ratio(motion)
-        by_push = 2.5 / self.radius * jnp.stack([-by_rolling[:, 1], by_rolling[:, 0]], -1)  # as in `_push`
+        left, reaction, by_ratio = self._off_ratio(motion)
+        by_turn = _across(left - self._pull()) - by_ratio @ _across(motion.slip)
+        # The rolling turns by the part of its change that is across it: of that by friction, and of that by the push
+        # with which slip follows (as in `_push`).
+        turn = _across(motion.rolling) / (jnp.sum(motion.rolling**2) + LEAST)
+        turned = by_turn * jnp.sum(turn * self.acceleration(reaction).rolling)
+        by_push = 2.5 / self.radius * by_turn[:, None] * _across(turn)
         answer = jnp.where(on_ray, by_ratio + rim * 2 / 7 * by_push, jnp.eye(2))  # off it there is none
-        change = jnp.where(on_ray, solve(answer, -by_rolling @ self.acceleration(reaction).rolling), 0.0)
+        change = jnp.where(on_ray, solve(answer, -turned), 0.0)
         force = reaction.force + self.mass * rim * change * 2 / 7
         return Reaction(force, reaction.spin_torque, reaction.rolling_moment), change
 
@@ -289,12 +297,19 @@ class BallOnPlane(AbstractSystem):
         return Reaction(force, torque, lever * jnp.stack([shift[1], -shift[0]]))
 
     def holding_shift(self, motion: ContactMotion) -> Float[Array, "2"]:
-        """Shift of the pressure that keeps the ball from rolling; all moments are linear in it."""
+        """Shift k of the pressure that keeps the ball from rolling.
 
-        def turning(shift):
-            return self.acceleration(self.pivoting_reaction(motion, shift)).rolling
-
-        return -solve(jax.jacfwd(turning)(jnp.zeros(2)), turning(jnp.zeros(2)))
+        Friction F and the moment of the pressure turn it by radius F + lever k, in which F is linear in k (`Coupling`).
+        """
+        law, (x, y) = spot_law(self.law), motion.slip
+        spot = law.radius(self.load)
+        share = law.coupling(x * x + y * y, motion.spin * spot)
+        lever, strength = law.pressure.centre_shift * spot * self.load, self.radius * law.mu * self.load
+        lift, skew = strength * share.lift, strength * share.skew
+        slid = law.sliding_shift * direction(motion.slip)
+        right_x, right_y = strength * share.drag * motion.slip + lift * jnp.stack([-slid[1], slid[0]])
+        xx, xy, yx, yy = lever + skew * x * y, lift - skew * x * x, skew * y * y - lift, lever - skew * x * y
+        return jnp.stack([yy * right_x - xy * right_y, xx * right_y - yx * right_x]) / (xx * yy - xy * yx)
 
     def rolling_reaction(self, motion: ContactMotion) -> Reaction:
         """What keeps the ball rolling without slip."""
@@ -535,7 +550,7 @@ class BallOnPlane(AbstractSystem):
         spin = turning / self.law.radius(self.load)
 
         def improve(ratio, _):
-            off, _, (by_ratio, _) = self._off_ratio(ContactMotion(ratio, spin, state.v.rolling))
+            off, _, by_ratio = self._off_ratio(ContactMotion(ratio, spin, state.v.rolling))
             return ratio - solve(by_ratio, off), None
 
         ratio = slip_and_rim[:2] / jnp.abs(slip_and_rim[2])
@@ -694,6 +709,11 @@ def _without_spin(state: State) -> State:
 def _angular_velocity(velocity: BallMotion) -> Float[Array, "3"]:
     """Angular velocity about x, y, z [rad s-1]."""
     return jnp.append(velocity.rolling, velocity.spin)
+
+
+def _across(vector: Float[Array, "2"]) -> Float[Array, "2"]:
+    """A vector in the plane, turned to the left by a right angle."""
+    return jnp.stack([-vector[1], vector[0]])
 
 
 def _sign(mode: Array) -> Scalar:
