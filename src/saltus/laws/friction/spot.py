@@ -19,6 +19,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike
 
 from saltus.laws.friction.pressure import Pressure, pressure_of
@@ -87,17 +88,30 @@ def coupling(pressure: Pressure, slip_square: Array, rim_speed: Array) -> Coupli
     inverse = jnp.where(moves, 1.0 / jnp.sqrt(large), 0.0)
     ratio = small / large
     F0, F2, K0, H = _kernel(pressure, ratio)
-    F1, zF2 = (F0 + ratio * F2) / (2.0 * gamma), ratio * F2
-    wH = ratio * H
-    G1 = (K0 - wH) / (2.0 * gamma - 1.0)
     turn = rim_speed * inverse
-    return Coupling(
-        drag=inverse * jnp.where(slides, F0, K0),
-        lift=turn * jnp.where(slides, F1, G1),
-        skew=turn * inverse * inverse * jnp.where(slides, F1 - zF2, H),
-        twist=turn * jnp.where(slides, F1 + zF2, 2.0 * G1 - wH),
-        tilt=-inverse * jnp.where(slides, F1 - zF2, wH),
-    )
+    # As sums of products: XLA computes a sum once for all that depends on it, and writes out products for each anew.
+    terms = jnp.stack([jnp.where(slides, F0, K0), ratio * jnp.where(slides, F2, H), jnp.where(slides, 0.0, H)], -1)
+    sliding, spinning = (_SLIDING[0] + _SLIDING[1] / (2.0 * gamma), _SPINNING[0] + _SPINNING[1] / (2.0 * gamma - 1.0))
+    weights = jnp.where(slides[..., None, None], sliding, spinning)
+    scale = jnp.stack([inverse, turn, turn * inverse * inverse, turn, inverse], -1)
+    shares = jnp.sum(scale[..., None] * weights * terms[..., None, :], -1)
+    return Coupling(*(shares[..., i] for i in range(len(Coupling._fields))))
+
+
+# Weights of F0, z F2 and nothing in drag, lift, skew, twist and tilt of a spot that slides more than it spins: the
+# constant ones, and those of 1 / (2 gamma); and of K0, w H and H where it spins more, those of 1 / (2 gamma - 1).
+_SLIDING = np.array(
+    [
+        [[1, 0, 0], [0, 0, 0], [0, -1, 0], [0, 1, 0], [0, 1, 0]],
+        [[0, 0, 0], [1, 1, 0], [1, 1, 0], [1, 1, 0], [-1, -1, 0]],
+    ]
+)
+_SPINNING = np.array(
+    [
+        [[1, 0, 0], [0, 0, 0], [0, 0, 1], [0, -1, 0], [0, -1, 0]],
+        [[0, 0, 0], [1, -1, 0], [0, 0, 0], [2, -2, 0], [0, 0, 0]],
+    ]
+)
 
 
 def spot_functions(s: ArrayLike, pressure: str | float | Pressure) -> SpotFunctions:
