@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -14,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 from saltus import checks
 from saltus.contacts.ball_contact import ContactMotion
 from saltus.hybrid import AbstractSystem, Guard, Parts, Quantity, Rate, State, part
-from saltus.hybrid.guard import StagedJump
+from saltus.hybrid.guard import StagedJump, once
 from saltus.hybrid.parts import shift
 from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
@@ -67,6 +68,20 @@ class BallMotion(Parts):
     centre: Float[Array, "2"] = part(1)
     rolling: Float[Array, "2"] = part(1)
     spin: Scalar = part()
+
+
+class BallForces(eqx.Module):
+    """What a ball feels in its present mode.
+
+    Args:
+        reaction: Friction.
+        ratio_change: How fast the ratio of slip to rim speed changes on a ray [s-1].
+        holding_shift: Shift of the pressure that would keep it from rolling; zero where nothing shifts it.
+    """
+
+    reaction: Reaction
+    ratio_change: Float[Array, "2"]
+    holding_shift: Float[Array, "2"]
 
 
 class BallOnPlane(AbstractSystem):
@@ -196,11 +211,15 @@ class BallOnPlane(AbstractSystem):
 
     def reaction(self, state: State) -> Reaction:
         """Friction in the present mode."""
-        return self._reaction_on_ray(state)[0]
+        return self.see(state).reaction
 
-    def _reaction_on_ray(self, state: State) -> tuple[Reaction, Array]:
-        """Friction in the present mode, and how fast the ratio of slip to rim speed changes on a ray [1/s]."""
-        motion, ratio_change = self.motion(state.v), jnp.zeros(2)
+    def entwined(self, mode: int | None = None) -> bool:
+        """For a spot: rate and guards ask for its friction, which is most of them."""
+        return not self.point
+
+    def see(self, state: State) -> BallForces:
+        """Friction in the present mode, and what follows from it for a ray and a pivot."""
+        motion, ratio_change, shift = self.motion(state.v), jnp.zeros(2), jnp.zeros(2)
         if not self.point:
             turning = _sign(state.mode)
             spinning = ContactMotion(state.q.slip_ratio, turning / self.law.radius(self.load), motion.rolling)
@@ -212,10 +231,12 @@ class BallOnPlane(AbstractSystem):
         if self.spirals:
             slips = choose(self._spins_without_slip(state), self.spinning_reaction(motion), slips)
         if self.shifted:
-            slips = choose(state.mode == PIVOT, self.pivoting_reaction(motion, self.holding_shift(motion)), slips)
+            shift = self.holding_shift(motion)
+            slips = choose(state.mode == PIVOT, self.pivoting_reaction(motion, shift), slips)
         rolls = self.rolling_reaction(motion)
         rests = self.resting_reaction()
-        return choose(state.mode == REST, rests, choose(state.mode == ROLL, rolls, slips)), ratio_change
+        reaction = choose(state.mode == REST, rests, choose(state.mode == ROLL, rolls, slips))
+        return BallForces(reaction, ratio_change, shift)
 
     def _off_ratio(self, motion: ContactMotion) -> tuple[Array, Reaction, Array]:
         """How fast slip leaves a ratio to the rim speed, times the rim speed [m/s2]; friction; the derivative by ratio.
@@ -225,20 +246,15 @@ class BallOnPlane(AbstractSystem):
         Args:
             motion: Of a spot whose rim moves at 1 m/s, so that its slip is the ratio.
         """
-        law, load = spot_law(self.law), self.load
-        turning, square = motion.spin * law.radius(load), jnp.sum(motion.slip**2)
-        share, slope = jax.jvp(lambda square: law.coupling(square, turning), (square,), (jnp.ones_like(square),))
-
-        def off(ratio):
-            # The coupling, which is most of the law, hangs on the squared ratio alone: one derivative serves for all.
-            near = jax.tree.map(lambda value, by: value + by * (jnp.sum(ratio**2) - square), share, slope)
-            reaction = law.reaction_by(near, ratio, load, motion.rolling)
-            gain = self._slip_and_rim(self.acceleration(reaction))
-            left = gain[:2] - ratio * turning * gain[2]
-            return left, (left, reaction)
-
-        by_ratio, (left, reaction) = jax.jacfwd(off, has_aux=True)(motion.slip)
-        return left, reaction, by_ratio
+        law, ratio = spot_law(self.law), motion.slip
+        reaction, by_force, by_torque = law.reaction_with_slopes(ratio, motion.spin, self.load, motion.rolling)
+        gain = self._slip_and_rim(self.acceleration(reaction))
+        spot = law.radius(self.load)
+        turning, rim_per_torque = motion.spin * spot, spot / self.inertia
+        by_ratio = 3.5 / self.mass * by_force - turning * (
+            gain[2] * jnp.eye(2) + rim_per_torque * ratio[:, None] * by_torque
+        )
+        return gain[:2] - ratio * turning * gain[2], reaction, by_ratio
 
     def _on_turning_ray(self, state: State, motion: ContactMotion) -> tuple[Reaction, Array]:
         """Friction of a ball that slips or spins where the ray turns with its rolling, and the change of ratio [1/s].
@@ -304,7 +320,7 @@ class BallOnPlane(AbstractSystem):
         law, (x, y) = spot_law(self.law), motion.slip
         spot = law.radius(self.load)
         share = law.coupling(x * x + y * y, motion.spin * spot)
-        lever, strength = law.pressure.centre_shift * spot * self.load, self.radius * law.mu * self.load
+        lever, strength = law.pressure.centre_shift * spot * self.load, self.radius * self.capacity
         lift, skew = strength * share.lift, strength * share.skew
         slid = law.sliding_shift * direction(motion.slip)
         right_x, right_y = strength * share.drag * motion.slip + lift * jnp.stack([-slid[1], slid[0]])
@@ -333,19 +349,30 @@ class BallOnPlane(AbstractSystem):
 
     def rate(self, state: State) -> Rate:
         """Velocities and accelerations in the present mode, and the power lost."""
-        (reaction, ratio_change), motion = self._reaction_on_ray(state), self.motion(state.v)
+        return self.rate_by(state, self.see(state))
+
+    def rate_by(self, state: State, seen: BallForces) -> Rate:
+        """Velocities and accelerations where friction is known, and the power lost."""
+        reaction, motion = seen.reaction, self.motion(state.v)
         power = -(
             jnp.sum(reaction.force * motion.slip)
             + reaction.spin_torque * motion.spin
             + jnp.sum(reaction.rolling_moment * motion.rolling)
         )
-        rate = Rate(BallPlace(state.v.centre, ratio_change), self.acceleration(reaction), Losses(power))
+        rate = Rate(BallPlace(state.v.centre, seen.ratio_change), self.acceleration(reaction), Losses(power))
         return choose(state.mode == REST, jax.tree.map(jnp.zeros_like, rate), rate)
 
     # ---- events ---------------------------------------------------------------------------------------
 
     def guards(self) -> tuple[Guard, ...]:
         """Slip that ends, rolling that slips, spin that ends, rest."""
+        return self._guards(once(self.see))
+
+    def guards_by(self, state: State, seen: BallForces) -> list[Array]:
+        """The value of each guard where friction is known."""
+        return [guard.function(state) for guard in self._guards(lambda _: seen)]
+
+    def _guards(self, seen: Callable[[State], BallForces]) -> tuple[Guard, ...]:
         rolls = StagedJump(self, _end_slip, _set_off)
         slip, turning = (functools.partial(self._ending_data, which) for which in (SLIPPING, TURNING))
         guards = [
@@ -355,7 +382,7 @@ class BallOnPlane(AbstractSystem):
         if not self.point:
             may_spin = (lambda s: (s.mode == SLIP) | (s.mode == PIVOT)) if self.spirals else (lambda s: s.mode == SLIP)
             guards += [
-                Guard("spins", self._until_spin, may_spin, jump=self._spins),
+                Guard("spins", lambda s: self._until_spin(s, seen(s)), may_spin, jump=self._spins),
                 Guard("spin_ends", self._spin_left, lambda s: _sign(s.mode) != 0.0, jump=self._spin_ends),
             ]
         if self.shifted:
@@ -363,9 +390,10 @@ class BallOnPlane(AbstractSystem):
                 Guard("rests", self._rolling_left, lambda s: s.mode == ROLL, singular=True, jump=self._rests),
                 Guard("pivots", self._turning_left, self._turns, singular=True,
                       jump=StagedJump(self, _end_turning, _set_off), data=turning),
-                Guard("sets_off", self._pivot_left, lambda s: s.mode == PIVOT, jump=self._slips),
+                Guard("sets_off", lambda s: self._pivot_left(s, seen(s)), lambda s: s.mode == PIVOT, jump=self._slips),
                 Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True, jump=rolls, data=slip),
-                Guard("spin_slips", self._until_slip, lambda s: _sign(s.mode) != 0.0, jump=self._spin_slips),
+                Guard("spin_slips", lambda s: self._until_slip(s, seen(s)), lambda s: _sign(s.mode) != 0.0,
+                      jump=self._spin_slips),
             ]  # fmt: skip
         if self.spirals:
             guards.append(Guard("stops", self._rolling_left, self._rolls_and_spins, singular=True, jump=self._stops))
@@ -393,22 +421,26 @@ class BallOnPlane(AbstractSystem):
     def _turning_left(self, state: State) -> Scalar:
         return self.radius * size(state.v.rolling) / self.speed - NEAR_REST
 
-    def _shift_left(self, state: State) -> Scalar:
-        return spot_law(self.law).rolling_shift - size(self.holding_shift(self.motion(state.v)))
+    def _shift_left(self, holding_shift: Float[Array, "2"]) -> Scalar:
+        return spot_law(self.law).rolling_shift - size(holding_shift)
 
-    def _pivot_left(self, state: State) -> Scalar:
+    def _can_pivot(self, state: State) -> Bool[Array, ""]:
+        """Whether a shift of the pressure can keep the ball from rolling."""
+        return self._shift_left(self.holding_shift(self.motion(state.v))) > 0.0
+
+    def _pivot_left(self, state: State, seen: BallForces) -> Scalar:
         """What is left of the shift while it pivots; in the last moment slip is noise, and the end of it decides."""
         near_end = LAST_MOMENT * NEAR_REST - size(self._slip_and_rim(state.v)) / self.speed
-        return jnp.maximum(self._shift_left(state), near_end)
+        return jnp.maximum(self._shift_left(seen.holding_shift), near_end)
 
     def _rolling_left(self, state: State) -> Scalar:
         return size(state.v.centre) / self.speed - NEAR_REST
 
-    def _off_ray(self, state: State) -> Scalar:
+    def _off_ray(self, state: State, seen: BallForces) -> Scalar:
         """Logarithm of the distance from proportional slip and spin over that allowed; its slope is left out."""
-        state = jax.lax.stop_gradient(state)
+        state, seen = jax.lax.stop_gradient((state, seen))
         slip_and_rim = self._slip_and_rim(state.v)
-        gain = self._slip_and_rim(self.rate(state).v)
+        gain = self._slip_and_rim(self.rate_by(state, seen).v)
         rim, spins = slip_and_rim[2], slip_and_rim[2] != 0.0
         off = gain[:2] - slip_and_rim[:2] * gain[2] / jnp.where(spins, rim, 1.0)
         # Slip relaxes in about the time in which friction would take away slip and rim speed; the latter alone may be
@@ -421,14 +453,14 @@ class BallOnPlane(AbstractSystem):
         undefined = jnp.where(spins & (self.capacity > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
 
-    def _until_spin(self, state: State) -> Scalar:
+    def _until_spin(self, state: State, seen: BallForces) -> Scalar:
         """How far slip is from a ray, or from the end of a spiral."""
-        off_ray = jnp.where(state.mode == SLIP, self._off_ray(state), 1.0)
+        off_ray = jnp.where(state.mode == SLIP, self._off_ray(state, seen), 1.0)
         return jnp.minimum(self._spiral_left(state), off_ray) if self.spirals else off_ray
 
-    def _until_slip(self, state: State) -> Scalar:
+    def _until_slip(self, state: State, seen: BallForces) -> Scalar:
         """What is left before a ball that spins slips: by itself again, off a ray that turns too fast, or at all."""
-        near_ray = 0.1 * jnp.log(LET_GO) - self._off_ray(state)
+        near_ray = 0.1 * jnp.log(LET_GO) - self._off_ray(state, seen)
         return jnp.where(self._is_on_ray(state), near_ray, self._mean_shift_left(state)) if self.spirals else near_ray
 
     def _mean_shift_left(self, state: State) -> Scalar:
@@ -501,7 +533,7 @@ class BallOnPlane(AbstractSystem):
         on_ray = self._enter_ray(state)
         if not self.spirals:
             return on_ray
-        spiral = (state.mode == PIVOT) | (self._spiral_left(state) <= self._off_ray(state))
+        spiral = (state.mode == PIVOT) | (self._spiral_left(state) <= self._off_ray(state, self.see(state)))
         return choose(spiral, self._end_spiral(state), on_ray)
 
     def _spin_ends(self, state: State, index) -> State:
@@ -513,7 +545,7 @@ class BallOnPlane(AbstractSystem):
     def _is_kept_from_rolling(self, state: State) -> State:
         """A ball that slips but does not roll pivots, if a shift of the pressure can keep it from rolling."""
         still = state.replace(v=state.v.replace(rolling=jnp.zeros(2)), mode=jnp.asarray(PIVOT))
-        held = (self._turning_left(state) <= 1e-6 * NEAR_REST) & (self._shift_left(still) > 0.0)
+        held = (self._turning_left(state) <= 1e-6 * NEAR_REST) & self._can_pivot(still)
         return choose(held, still, state)
 
     def _begin_rolling(self, state: State) -> State:
@@ -615,7 +647,7 @@ def _settle(ball: BallOnPlane, state: State) -> State:
     slips = state
     if ball.shifted:
         slips = ball._is_kept_from_rolling(state)
-        slips = choose(ball._until_spin(slips) <= 0.0, ball._spins(slips, 0), slips)
+        slips = choose(ball._until_spin(slips, ball.see(slips)) <= 0.0, ball._spins(slips, 0), slips)
     return same_types(state, choose(ends, ball._begin_rolling(state), slips))
 
 
@@ -676,7 +708,7 @@ def _end_turning(ball: BallOnPlane, state: State, index, variant) -> tuple[State
     """A ball that slips turns no more: it pivots, if a shift of the pressure can keep it from rolling."""
     ended = _run_out(ball, state, TURNING)
     still = ended.replace(v=_with_speeds(ball, ended.v, TURNING, jnp.zeros(2)), mode=jnp.asarray(PIVOT))
-    held = ball._shift_left(still) > 0.0
+    held = ball._can_pivot(still)
     return still.replace(mode=jnp.where(held, PIVOT, SLIP)), ~held, jnp.asarray(TURNING)
 
 
