@@ -190,12 +190,13 @@ class Terrain(AbstractSurface):
         i, s = bspline.cell((x - self.x0) * (1.0 / self.dx), columns - 1)
         j, t = bspline.cell((y - self.y0) * (1.0 / self.dy), rows - 1)
         flat = take(self.pieces, j * (columns - 1) + i)
-        return [tuple(flat[..., 4 * power + k] for k in range(4)) for power in range(4)], s, t
+        return tuple(flat.reshape(*flat.shape[:-1], 4, 4)[..., k] for k in range(4)), s, t
 
 
-def _along_x(function, piece: list[tuple[Array, ...]], s: Array) -> tuple[Array, ...]:
+def _along_x(function, piece: tuple[Array, ...], s: Array) -> tuple[Array, ...]:
     """The same function of each row of coefficients."""
-    return tuple(function(row, s) for row in piece)
+    rows = function(piece, s[..., None])
+    return tuple(rows[..., k] for k in range(4))
 
 
 def take(values: Array, index: Array) -> Array:
