@@ -140,8 +140,8 @@ def attempt(raft: Raft, start: Begin, u: Plane, foreseen: Float[Array, " r"]) ->
     push = -start.stiffness * (start.length - start.rest + 0.5 * lengthening) - start.viscosity * lengthening / dt
     pull = rods.at_masses(direction * push)
 
-    weight = jnp.zeros_like(chord).at[2].set(mass * raft.gravity)
-    left_over = drop(slope, 2.0 * mass / dt * (chord - start.velocity) + weight - pull)
+    weight = slope * (mass * raft.gravity)
+    left_over = drop(slope, 2.0 * mass / dt * (chord - start.velocity) - pull) + weight
     upward = jax.lax.rsqrt(1.0 + jnp.sum(slope * slope, axis=0))
     fxx, fxy, fyy = surface.curvature(middle[0], middle[1])
     bend = (u[0] ** 2 * fxx + 2.0 * u[0] * u[1] * fxy + u[1] ** 2 * fyy) * upward
