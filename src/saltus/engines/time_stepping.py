@@ -129,12 +129,16 @@ def _march(system, state: State, begins: State, origin, sizes, count, apart) -> 
 
     def body(went):
         at = went.count
+
+        def put(kept, leaf):
+            # Not `kept.at[at].set`, which is a loop over indices in the program.
+            return jax.lax.dynamic_update_index_in_dim(kept, leaf, at, 0)
+
         begin = choose(apart, jax.tree.map(lambda leaf: leaf[at], begins), went.state)
         moved, solved = system.advance(begin, sizes[at])
         moved = eqx.tree_at(lambda s: s.t, moved, origin + (at + 1) * sizes[at])
         after = choose(apart, moved, system.change(moved))
-        knots = jax.tree.map(lambda kept, leaf: kept.at[at].set(leaf), went.knots, after)
-        ledger_before = jax.tree.map(lambda kept, leaf: kept.at[at].set(leaf), went.ledger_before, moved.ledger)
+        knots, ledger_before = jax.tree.map(put, (went.knots, went.ledger_before), (after, moved.ledger))
         return _March(after, knots, ledger_before, at + 1, solved, system.resting(after))
 
     def going(went):

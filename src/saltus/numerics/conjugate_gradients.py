@@ -37,16 +37,16 @@ def solve(
         x, residual, direction, square, step = carry
         image = product(direction)
         # A direction of no curvature (rounding, or an exact solution) ends the search.
-        curvature = jnp.vdot(direction, image)
+        curvature = jnp.sum(direction * image)
         length = jnp.where(curvature > 0.0, square / jnp.where(curvature > 0.0, curvature, 1.0), 0.0)
         x, residual = x + length * direction, residual - length * image
         nearer = precondition(residual)
-        after = jnp.vdot(residual, nearer)
+        after = jnp.sum(residual * nearer)
         direction = nearer + (after / square) * direction
         return x, residual, direction, jnp.where(curvature > 0.0, after, 0.0), step + 1
 
     first = precondition(right)
-    square = jnp.vdot(right, first)
+    square = jnp.sum(right * first)
     goal = tolerance**2 * square
     start = (jnp.zeros_like(right), right, first, square, 0)
     return jax.lax.while_loop(going, body, start)[0]

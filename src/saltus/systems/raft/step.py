@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from saltus.numerics import conjugate_gradients
 
@@ -53,6 +53,7 @@ class Begin(eqx.Module):
     viscosity: Float[Array, " r"]  # damping, and that of rods too stiff for the step
     stiff: Float[Array, " r"]  # 0 for rods whose vibrations the step resolves, 1 for rods far too stiff
     gone: Bool[Array, " n"]  # masses that have left the surface and take no part
+    carried_out: Float[Array, ""]  # kinetic energy that they still had
     duration: Float[Array, ""]
 
 
@@ -68,6 +69,7 @@ class Trial(eqx.Module):
     left_over: Plane  # generalised force left over without friction
     reaction: PerMass  # size of the reaction of the surface
     end: Plane
+    end_slope: Plane  # of the surface at the end
 
 
 class Step(eqx.Module):
@@ -112,7 +114,10 @@ def begin(raft: Raft, x: Plane, v: Plane, rest, whole, gone, duration) -> Begin:
     stiff = ratio / (1.0 + ratio)
     viscosity = jnp.where(whole, rods.damping, 0.0) + 0.5 * stiff * stiffness * duration
     length = jnp.sqrt(jnp.sum(rod * rod, axis=0))
-    return Begin(x, position, lift(slope, v), rod, length, rest, stiffness, viscosity, stiff, gone, duration)
+    velocity = lift(slope, v)
+    carried_out = 0.5 * jnp.sum(jnp.where(gone, mass * jnp.sum(velocity**2, axis=0), 0.0))
+    velocity = jnp.where(gone, 0.0, velocity)
+    return Begin(x, position, velocity, rod, length, rest, stiffness, viscosity, stiff, gone, carried_out, duration)
 
 
 def attempt(raft: Raft, start: Begin, u: Plane, foreseen: Float[Array, " r"]) -> Trial:
@@ -124,7 +129,7 @@ def attempt(raft: Raft, start: Begin, u: Plane, foreseen: Float[Array, " r"]) ->
     surface, mass, rods, dt = raft.surface, raft.mass, raft.rods, start.duration
     run = dt * u
     end, middle = start.x + run, start.x + 0.5 * run
-    z = surface.height(end[0], end[1])
+    z, end_slope = surface.height(end[0], end[1]), jnp.stack(surface.gradient(end[0], end[1]))
     slope = jnp.stack(surface.gradient(middle[0], middle[1]))
     rise = z - start.position[2]
     square = jnp.sum(run * run, axis=0)
@@ -140,15 +145,15 @@ def attempt(raft: Raft, start: Begin, u: Plane, foreseen: Float[Array, " r"]) ->
     push = -start.stiffness * (start.length - start.rest + 0.5 * lengthening) - start.viscosity * lengthening / dt
     pull = rods.at_masses(direction * push)
 
-    weight = jnp.zeros_like(chord).at[2].set(mass * raft.gravity)
-    left_over = drop(slope, 2.0 * mass / dt * (chord - start.velocity) + weight - pull)
+    weight = slope * (mass * raft.gravity)
+    left_over = drop(slope, 2.0 * mass / dt * (chord - start.velocity) - pull) + weight
     upward = jax.lax.rsqrt(1.0 + jnp.sum(slope * slope, axis=0))
     fxx, fxy, fyy = surface.curvature(middle[0], middle[1])
     bend = (u[0] ** 2 * fxx + 2.0 * u[0] * u[1] * fxy + u[1] ** 2 * fyy) * upward
     pull = rods.at_masses(direction * foreseen)
     across = (pull[2] - jnp.sum(slope * pull[:2], axis=0)) * upward
     reaction = jnp.abs(mass * (bend + raft.gravity * upward) - across)
-    return Trial(chord, slope, rod, direction, lengthening, push, left_over, reaction, end)
+    return Trial(chord, slope, rod, direction, lengthening, push, left_over, reaction, end, end_slope)
 
 
 class Friction(eqx.Module):
@@ -172,16 +177,6 @@ def friction(raft: Raft, start: Begin, trial: Trial, u: Plane, scale: PerMass) -
     return Friction(stuck, target, error)
 
 
-def block_inverse(a, b, d):
-    """Inverse of the symmetric 2 x 2 blocks (a, b; b, d), as a function of vectors."""
-    determinant = a * d - b * b
-
-    def apply(p: Plane) -> Plane:
-        return jnp.stack([d * p[0] - b * p[1], a * p[1] - b * p[0]]) / determinant
-
-    return apply
-
-
 def rod_blocks(raft: Raft, slope: Plane, direction, weight):
     """Diagonal blocks of the sum over rods of weight (Bᵀe)(Bᵀe)ᵀ."""
     pairs = [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]
@@ -195,123 +190,122 @@ def rod_blocks(raft: Raft, slope: Plane, direction, weight):
     )
 
 
-def rod_product(raft: Raft, slope: Plane, direction, weight, p: Plane) -> Plane:
-    """The sum over rods of weight (Bᵀe)(Bᵀe)ᵀ times p."""
-    stretch = jnp.sum(direction * raft.rods.between(lift(slope, p)), axis=0)
-    return drop(slope, raft.rods.at_masses(direction * (weight * stretch)))
+class Balance(eqx.Module):
+    """A linear system of the masses that move: inertia, the stretching of rods, and friction across a heading."""
+
+    slope: Plane
+    direction: Float[Array, "3 r"]
+    weight: Float[Array, " r"]  # of the rods
+    inertia: PerMass
+    grip: PerMass
+    heading: Plane  # unit covector
+    moves: Bool[Array, " n"]
+
+    def by_rods(self, raft: Raft, p: Plane) -> Plane:
+        """The part of the rods: the sum over them of weight (Bᵀe)(Bᵀe)ᵀ times p."""
+        stretch = jnp.sum(self.direction * raft.rods.between(lift(self.slope, p)), axis=0)
+        return drop(self.slope, raft.rods.at_masses(self.direction * (self.weight * stretch)))
+
+    def solve(self, raft: Raft, right: Plane, tolerance) -> Plane:
+        """The velocities that the forces `right` give, those held staying so."""
+        held = ~self.moves
+
+        def product(p):
+            across = self.grip * (metric(self.slope, p) - self.heading * jnp.sum(self.heading * p, axis=0))
+            return jnp.where(held, 0.0, self.inertia * metric(self.slope, p) + self.by_rods(raft, p) + across)
+
+        a, b, d = rod_blocks(raft, self.slope, self.direction, self.weight)
+        mass_and_grip = self.inertia + self.grip
+        (sx, sy), (hx, hy) = self.slope, self.heading
+        a = a + mass_and_grip * (1 + sx * sx) - self.grip * hx**2
+        b = b + mass_and_grip * sx * sy - self.grip * hx * hy
+        d = d + mass_and_grip * (1 + sy * sy) - self.grip * hy**2
+        determinant = a * d - b * b
+
+        def precondition(r):
+            return jnp.where(held, 0.0, jnp.stack([d * r[0] - b * r[1], a * r[1] - b * r[0]]) / determinant)
+
+        return conjugate_gradients.solve(product, precondition, jnp.where(held, 0.0, right), tolerance, INNER_STEPS)
 
 
-def newton(raft: Raft, start: Begin, trial: Trial, u: Plane, rule: Friction) -> tuple[Plane, Float[Array, " r"]]:
-    """A better mean velocity and its rod forces: the step linearised, with the masses that stick held."""
-    slope, direction = trial.slope, trial.rod_direction
-    inertia = 2.0 * raft.mass / start.duration
-    weight = 0.5 * start.stiffness * start.duration + start.viscosity
-    moves = ~rule.stuck
+class Sweep(eqx.Module):
+    """Where the search for the motion of a step has come to."""
+
+    u: Plane  # mean velocity
+    foreseen: Float[Array, " r"]  # rod forces
+    count: Int[Array, ""]
+    found: Step  # if it is solved
+
+
+def sweep(raft: Raft, start: Begin, scale: PerMass, allowed: PerMass, last: Sweep) -> Sweep:
+    """Look at a mean velocity. Where it is right, the end of the step follows; where it is not, a better one.
+
+    Either needs one linear system, with the masses that stick held, and its solution stands once in the program. The
+    better velocity is that of the linearised step (Newton). The end velocities are along the surface, out of the
+    stretch of rods that are too stiff for the step.
+    """
+    u, mass, dt = last.u, raft.mass, start.duration
+    trial = attempt(raft, start, u, last.foreseen)
+    rule = friction(raft, start, trial, u, scale)
+    solved = jnp.all(rule.error <= allowed)
+
     resting = jnp.sum(u * u, axis=0) == 0.0
     anchor = jnp.where(rule.stuck, 0.0, jnp.where(resting, rule.target, u))
-    heading = metric(slope, anchor)
-    speed = jnp.sqrt(jnp.sum(anchor * heading, axis=0))
+    along = metric(trial.slope, anchor)
+    speed = jnp.sqrt(jnp.sum(anchor * along, axis=0))
     inverse_speed = jnp.where(speed > 0.0, 1.0 / jnp.where(speed > 0.0, speed, 1.0), 0.0)
     grip = raft.grip(speed) * trial.reaction * inverse_speed
-    turn = heading * inverse_speed
+    inertia, weight = 2.0 * mass / dt, 0.5 * start.stiffness * dt + start.viscosity
+    force = trial.left_over + inertia * metric(trial.slope, anchor - u) + grip * along
 
-    def smooth(p):
-        return inertia * metric(slope, p) + rod_product(raft, slope, direction, weight, p)
-
-    def product(p):
-        p = jnp.where(moves, p, 0.0)
-        across = grip * (metric(slope, p) - turn * jnp.sum(turn * p, axis=0))
-        return jnp.where(moves, smooth(p) + across, 0.0)
-
-    a, b, d = rod_blocks(raft, slope, direction, weight)
-    mass_and_grip = inertia + grip
-    sx, sy = slope
-    inverse = block_inverse(
-        a + mass_and_grip * (1 + sx * sx) - grip * turn[0] ** 2,
-        b + mass_and_grip * sx * sy - grip * turn[0] * turn[1],
-        d + mass_and_grip * (1 + sy * sy) - grip * turn[1] ** 2,
-    )
-    right = -(trial.left_over + smooth(anchor - u) + grip * heading)
-    change = conjugate_gradients.solve(
-        product, lambda r: jnp.where(moves, inverse(r), 0.0), jnp.where(moves, right, 0.0), INNER, INNER_STEPS
-    )
-    after = anchor + change
-    # Friction turns nobody round: who would be is tried at rest, from where it may set off either way.
-    turned = jnp.sum(after * heading, axis=0) < 0.0
-    after = jnp.where((turned & (grip > 0.0)) | rule.stuck, 0.0, after)
-    stretched = jnp.sum(direction * raft.rods.between(lift(slope, after - u)), axis=0)
-    return after, trial.push - weight * stretched
-
-
-def solve(raft: Raft, start: Begin, guess: Plane) -> tuple[Plane, Trial, Friction, Bool[Array, ""]]:
-    """The mean velocity of a step, by Newton's method with friction as a projection."""
-    weight = 0.5 * start.stiffness * start.duration + start.viscosity
-    scale = 2.0 * raft.mass / start.duration + raft.rods.over_masses(weight)
-    farthest = jnp.max(jnp.abs(start.position))
-    allowed = TOLERANCE * raft.mass * raft.gravity + ROUNDING * scale * farthest / start.duration
-
-    def look(u, foreseen):
-        trial = attempt(raft, start, u, foreseen)
-        return trial, friction(raft, start, trial, u, scale)
-
-    def improve(u, foreseen, trial, rule, sweep):
-        u, update = newton(raft, start, trial, u, rule)
-        # Where rods and friction drive each other up (a locked raft), the reaction is left as it was in the end.
-        return u, jnp.where(sweep <= YIELDING, update, foreseen)
-
-    def body(carry):
-        u, foreseen, trial, rule, _, sweep = carry
-        # The first sweep looks at the guess; so what is looked at stands once in the program.
-        u, foreseen = jax.lax.cond(
-            sweep == 0, lambda u, foreseen, *_: (u, foreseen), improve, u, foreseen, trial, rule, sweep
-        )
-        trial, rule = look(u, foreseen)
-        return u, foreseen, trial, rule, jnp.all(rule.error <= allowed), sweep + 1
-
-    def going(carry):
-        return ~carry[-2] & (carry[-1] <= SWEEPS)
-
-    foreseen = -start.stiffness * (start.length - start.rest)
-    nothing = jax.tree.map(jnp.zeros_like, jax.eval_shape(look, guess, foreseen))
-    first = (guess, foreseen, *nothing, jnp.asarray(False), 0)
-    u, _, trial, rule, solved, _ = jax.lax.while_loop(going, body, first)
-    return u, trial, rule, solved
-
-
-def settle(raft: Raft, start: Begin, trial: Trial, stuck) -> Plane:
-    """End velocities along the surface, out of the stretch of rods that are too stiff for the step."""
-    end_velocity = 2.0 * trial.chord - start.velocity
-    rod, slope = trial.rod, jnp.stack(raft.surface.gradient(trial.end[0], trial.end[1]))
-    direction = rod * jax.lax.rsqrt(jnp.sum(rod * rod, axis=0) + NOTHING)
-    weight = start.stiffness * start.duration**2 * start.stiff
-    moves = ~stuck
-
-    def product(p):
-        p = jnp.where(moves, p, 0.0)
-        whole = raft.mass * metric(slope, p) + rod_product(raft, slope, direction, weight, p)
-        return jnp.where(moves, whole, 0.0)
-
-    a, b, d = rod_blocks(raft, slope, direction, weight)
-    sx, sy = slope
-    inverse = block_inverse(a + raft.mass * (1 + sx * sx), b + raft.mass * sx * sy, d + raft.mass * (1 + sy * sy))
+    before = 2.0 * trial.chord - start.velocity
+    straight = trial.rod * jax.lax.rsqrt(jnp.sum(trial.rod * trial.rod, axis=0) + NOTHING)
     # From the plain projection on the surface: rods then only take what is left of their stretching.
-    plain = jnp.where(moves, inverse_metric(slope, drop(slope, end_velocity)), 0.0)
-    right = jnp.where(moves, -rod_product(raft, slope, direction, weight, plain), 0.0)
-    return plain + conjugate_gradients.solve(
-        product, lambda r: jnp.where(moves, inverse(r), 0.0), right, LAST, INNER_STEPS
+    plain = jnp.where(rule.stuck, 0.0, inverse_metric(trial.end_slope, drop(trial.end_slope, before)))
+
+    balance = Balance(
+        jnp.where(solved, trial.end_slope, trial.slope),
+        jnp.where(solved, straight, trial.rod_direction),
+        jnp.where(solved, start.stiffness * dt**2 * start.stiff, weight),
+        jnp.where(solved, mass, inertia),
+        jnp.where(solved, 0.0, grip),
+        along * inverse_speed,
+        ~rule.stuck,
     )
+    origin, offset = jnp.where(solved, plain, anchor), jnp.where(solved, 0.0, u)
+    right = -(jnp.where(solved, 0.0, force) + balance.by_rods(raft, origin - offset))
+    after = origin + balance.solve(raft, right, jnp.where(solved, LAST, INNER))
+
+    # Friction turns nobody round: who would be is tried at rest, from where it may set off either way.
+    turned = jnp.sum(after * along, axis=0) < 0.0
+    better = jnp.where((turned & (grip > 0.0)) | rule.stuck, 0.0, after)
+    stretched = jnp.sum(trial.rod_direction * raft.rods.between(lift(trial.slope, better - u)), axis=0)
+    # Where rods and friction drive each other up (a locked raft), the reaction is left as it was in the end.
+    foreseen = jnp.where(last.count < YIELDING, trial.push - weight * stretched, last.foreseen)
+
+    now = lift(trial.end_slope, after)
+    lost = 0.5 * jnp.sum(mass * (jnp.sum(before * before, axis=0) - jnp.sum(now * now, axis=0)))
+    speed = jnp.sqrt(jnp.sum(trial.chord * trial.chord, axis=0))
+    rubbed = dt * jnp.sum(raft.grip(speed) * trial.reaction * speed)
+    damped = jnp.sum(start.viscosity * trial.lengthening**2) / dt
+    found = Step(trial.end, after, rule.stuck, start.carried_out + rubbed + damped + lost, solved)
+    return Sweep(better, foreseen, last.count + 1, found)
 
 
 def step(raft: Raft, x: Plane, v: Plane, rest, whole, gone, duration) -> Step:
-    """One step of the raft, and how much energy it took."""
+    """One step of the raft, and how much energy it took: Newton's method with friction as a projection."""
     start = begin(raft, x, v, rest, whole, gone, duration)
-    _, trial, rule, solved = solve(raft, start, v)
-    stuck = rule.stuck
-    v_end = settle(raft, start, trial, stuck)
-    slope = jnp.stack(raft.surface.gradient(trial.end[0], trial.end[1]))
-    before, after = 2.0 * trial.chord - start.velocity, lift(slope, v_end)
-    lost = 0.5 * jnp.sum(raft.mass * (jnp.sum(before * before, axis=0) - jnp.sum(after * after, axis=0)))
-    speed = jnp.sqrt(jnp.sum(trial.chord * trial.chord, axis=0))
-    rubbed = duration * jnp.sum(raft.grip(speed) * trial.reaction * speed)
-    damped = jnp.sum(start.viscosity * trial.lengthening**2) / duration
-    return Step(trial.end, v_end, stuck, rubbed + damped + lost, solved)
+    weight = 0.5 * start.stiffness * duration + start.viscosity
+    scale = 2.0 * raft.mass / duration + raft.rods.over_masses(weight)
+    farthest = jnp.max(jnp.abs(start.position))
+    allowed = TOLERANCE * raft.mass * raft.gravity + ROUNDING * scale * farthest / duration
+
+    def body(last):
+        return sweep(raft, start, scale, allowed, last)
+
+    def going(last):
+        return ~last.found.solved & (last.count <= SWEEPS)
+
+    nothing = Step(x, v, gone, jnp.zeros(()), jnp.asarray(False))
+    first = Sweep(jnp.where(gone, 0.0, v), -start.stiffness * (start.length - rest), jnp.asarray(0), nothing)
+    return jax.lax.while_loop(going, body, first).found

@@ -142,7 +142,6 @@ class Raft(AbstractSteppedSystem):
         """The state after `duration`, and whether the step could be solved; it is halved where it has to be."""
         mode, whole = self.modes(state)
         gone, rest = mode == GONE, state.ledger.lengths
-        carried_out = jnp.sum(jnp.where(gone, self._kinetic(state), 0.0))
 
         def body(carry):
             x, v, stuck, lost, left, part, _ = carry
@@ -160,9 +159,7 @@ class Raft(AbstractSteppedSystem):
             return (left > 0.0) & ~failed
 
         duration = jnp.asarray(duration, float)
-        v = jnp.where(gone, 0.0, state.v.T)
-        lost = state.ledger.lost + carried_out
-        first = (state.q.T, v, mode == STICK, lost, duration, duration, jnp.asarray(False))
+        first = (state.q.T, state.v.T, mode == STICK, state.ledger.lost, duration, duration, jnp.asarray(False))
         x, v, stuck, lost, _, _, failed = jax.lax.while_loop(going, body, first)
         mode = jnp.where(gone, GONE, jnp.where(stuck, STICK, SLIP))
         after = State(state.t + duration, x.T, v.T, state.ledger.replace(lost=lost), state.mode.replace(masses=mode))
