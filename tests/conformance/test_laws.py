@@ -154,6 +154,21 @@ def test_friction_is_the_same_one_by_one_and_has_derivatives(law):
     assert float(slope(law, 1.0)) == pytest.approx(float(difference), abs=1e-8)
 
 
+@every({name: law for name, law in FRICTION.items() if isinstance(law, AbstractSpotLaw)})
+def test_slopes_of_the_friction_of_a_spot_are_its_derivatives_by_slip(law):
+    @eqx.filter_jit
+    def both(law, slip, spin, rolling):
+        by_slip = jax.jacfwd(lambda slip: law.reaction(slip, spin, LOAD, rolling))(slip)
+        return law.reaction_with_slopes(slip, spin, LOAD, rolling), law.reaction(slip, spin, LOAD, rolling), by_slip
+
+    for i in (8, 20, 21, 22):  # the first without rolling
+        (found, by_force, by_torque), plain, by_slip = both(law, SLIP[i], SPIN[i], ROLLING[i])
+        for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(plain), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-14, atol=1e-15)
+        np.testing.assert_allclose(by_force, by_slip.force, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(by_torque, by_slip.spin_torque, rtol=1e-12, atol=1e-14)
+
+
 # ---- impact ---------------------------------------------------------------------------------------
 
 FACTORS = RNG.normal(size=(16, 3, 3))
