@@ -11,6 +11,7 @@ from tests.ensemble_kills import environment
 from saltus import _jax_settings
 from saltus._jax_settings import (
     FAST_LOOPS,
+    FEW_COPIES,
     PLAIN_EMITTERS,
     PROVEN,
     compiler_flags,
@@ -90,6 +91,11 @@ def test_an_unknown_flag_is_found_out_by_a_process_of_its_own_once(tmp_path, mon
     assert [path.name.split("-")[0] for path in tmp_path.iterdir()] == ["flags"]
 
 
+@pytest.mark.slow
+def test_an_unknown_option_of_llvm_is_found_out_too():
+    assert knows(["--xla_backend_extra_options=-option-of-tomorrow"]) is False
+
+
 def test_flags_of_a_version_that_was_tried_before_are_not_tried_again(tmp_path, monkeypatch):
     monkeypatch.setenv("SALTUS_CACHE", str(tmp_path / "jax"))
     monkeypatch.setattr(_jax_settings, "_jaxlib", lambda: "0.10.2")
@@ -124,7 +130,7 @@ def test_flags_that_the_user_has_set_stand(all_known):
 
 
 def test_flags_are_added_once(all_known):
-    assert compiler_flags("") == f"{FAST_LOOPS} {PLAIN_EMITTERS}"
+    assert compiler_flags("") == f"{FAST_LOOPS} {FEW_COPIES} {PLAIN_EMITTERS}"
     assert compiler_flags(compiler_flags("")) == compiler_flags("")
 
 

@@ -198,6 +198,7 @@ class SlidingScenario(Scenario):
                 gravity=self.gravity,
             )
             self.prepare(raft, raft.blank())
+            raft.prepare_breaks()
             return raft, raft.start(place, velocity)
         system = systems.SlidingMasses(
             surface,

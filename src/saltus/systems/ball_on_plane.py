@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.tree_util import Partial
 from jaxtyping import Array, Bool, Float
 
@@ -188,7 +189,10 @@ class BallOnPlane(AbstractSystem):
             checks.finite(name, value)
         place = BallPlace(numbers(position), numbers([0.0, 0.0]))
         motion = BallMotion(numbers(velocity), numbers(angular_velocity[:2]), numbers(angular_velocity[2]))
-        return _settle(self, self.blank().replace(q=place, v=motion))
+        state, spins = _settle(self, self.blank().replace(q=place, v=motion))
+        known = checks.concrete(spins)
+        # Few starts are on a ray or at the end of a spiral: for the others its program is not made.
+        return state if known is not None and not known.any() else _spin_at_once(self, state, spins)
 
     # ---- motion ---------------------------------------------------------------------------------------
 
@@ -376,9 +380,10 @@ class BallOnPlane(AbstractSystem):
         rolls = StagedJump(self, _end_slip, _set_off)
         slip, turning = (functools.partial(self._ending_data, which) for which in (SLIPPING, TURNING))
         guards = [
-            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=rolls, data=slip),
+            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=rolls, data=slip,
+                  likely=self._slips_at_first),
             Guard("slips", self._grip_left, lambda s: s.mode == ROLL, jump=self._slips),
-        ]
+        ]  # fmt: skip
         if not self.point:
             may_spin = (lambda s: (s.mode == SLIP) | (s.mode == PIVOT)) if self.spirals else (lambda s: s.mode == SLIP)
             guards += [
@@ -398,6 +403,12 @@ class BallOnPlane(AbstractSystem):
         if self.spirals:
             guards.append(Guard("stops", self._rolling_left, self._rolls_and_spins, singular=True, jump=self._stops))
         return tuple(guards)
+
+    def _slips_at_first(self, state: State) -> bool:
+        """Whether it slips, which ends some time; asked of known numbers. At rest nothing slips (`blank`)."""
+        return bool(state.mode == SLIP) and any(
+            np.any(part) for part in (state.v.centre, state.v.rolling, state.v.spin)
+        )
 
     def _slip_left(self, state: State) -> Scalar:
         return size(self._slip_and_rim(state.v)) / self.speed - NEAR_REST
@@ -641,14 +652,20 @@ class BallOnPlane(AbstractSystem):
 
 
 @brief_program
-def _settle(ball: BallOnPlane, state: State) -> State:
-    """The right mode for a start."""
+def _settle(ball: BallOnPlane, state: State) -> tuple[State, Bool[Array, ""]]:
+    """A start in its mode, and whether it spins at once: on a ray, or where a spiral of slip has come to its end."""
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed
-    slips = state
+    slips, spins = state, jnp.asarray(False)
     if ball.shifted:
         slips = ball._is_kept_from_rolling(state)
-        slips = choose(ball._until_spin(slips, ball.see(slips)) <= 0.0, ball._spins(slips, 0), slips)
-    return same_types(state, choose(ends, ball._begin_rolling(state), slips))
+        spins = ~ends & (ball._until_spin(slips, ball.see(slips)) <= 0.0)
+    return same_types(state, choose(ends, ball._begin_rolling(state), slips)), spins
+
+
+@brief_program
+def _spin_at_once(ball: BallOnPlane, state: State, spins: Bool[Array, ""]) -> State:
+    """The start of a ball that spins at once, if this one does."""
+    return choose(spins, same_types(state, ball._spins(state, 0)), state)
 
 
 SLIPPING, TURNING, ROLLING = range(3)  # speeds that vanish together: of slip and rim, of turning, of the centre

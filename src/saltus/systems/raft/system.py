@@ -14,7 +14,7 @@ from saltus.hybrid import AbstractSteppedSystem, Parts, Quantity, State, part
 from saltus.hybrid.state import on_host, same_types
 from saltus.laws.friction import AbstractFrictionLaw
 from saltus.links.springs import ElasticRods
-from saltus.programs import brief_program, program
+from saltus.programs import ahead, brief_program, prepare
 from saltus.programs.arrays import numbers
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.point_masses import check_domain, check_lengths, check_masses, check_motion, check_pairs, point_law
@@ -204,6 +204,11 @@ class Raft(AbstractSteppedSystem):
             found.append((name, int(r), data))
         return found
 
+    def prepare_breaks(self) -> None:
+        """Have another thread make what is asked when rods break, if they can (`programs.prepare`)."""
+        if np.isfinite(np.asarray(self.rods.strength)).any():
+            prepare(_observe_rods, self, self.blank(), rank=ahead.Rank.at_end)
+
     # ---- forces and results -------------------------------------------------------------------
 
     def _stretch(self, state: State):
@@ -277,7 +282,7 @@ class Raft(AbstractSteppedSystem):
         return {"axis": ["x", "y", "z"], "rod": [f"{i}-{j}" for i, j in self.rods.pairs]}
 
 
-@program
+@brief_program
 def _observe_rods(raft: Raft, state: State):
     """Force, energy and middle of each rod."""
     position = raft._position(state.q.T)
