@@ -1,5 +1,6 @@
 """A sliding shift turns the slip of a spinning spot round ever faster: runs ended as `too_many_steps`."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -58,6 +59,17 @@ def test_a_ball_with_both_shifts_stops_at_its_place_while_it_spins():
     stop = next(event for event in run.events if event.name == "stops")
     assert float(np.linalg.norm(stop.after.v.centre)) == 0.0 and float(stop.after.v.spin) > 0.0
     assert MODES[int(run.end.mode)] == "rest"
+
+
+def test_a_start_is_the_same_inside_a_trace():
+    """Outside, what only a ball that spins at once needs is not asked for the others."""
+    system = ball(0.01, rolling=0.3)
+    for velocity in ([1.0, 0.3], [1e-9, 0.0]):
+        known = system.start(velocity, [0.0, 0.0, SPIN])
+        traced = jax.jit(lambda v: system.start(v, [0.0, 0.0, SPIN]))(np.asarray(velocity))
+        assert int(known.mode) == int(traced.mode)
+        np.testing.assert_allclose(np.asarray(known.v), np.asarray(traced.v), rtol=1e-14)
+    assert int(known.mode) == SPIN_LEFT
 
 
 def test_a_ball_that_only_spins_starts_without_slip():

@@ -29,6 +29,15 @@ masses = [
 rods = [{between = [0, 1], stiffness = 100.0, damping = 1.0}]
 solve = {until = 1.0, samples = 50}
 """
+WEAK_RAFT = RAFT.replace("damping = 1.0", "damping = 1.0, strength = 1e-3").replace("[1.0, 0.0]}", "[2.0, 0.0]}", 1)
+BALL = """
+kind = "plane_ball"
+mass = 1.0
+radius = 0.1
+friction = {mu = 0.2, model = "coulomb"}
+start = {velocity = [1.0, 0.0]}
+solve = {until = 1.0, samples = 50}
+"""
 CHAIN = """
 kind = "chain"
 links = 2
@@ -78,7 +87,13 @@ print(*sorted({name.partition("-")[0] for name in set(ready) & set(called)}))
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
-    [(MASS, {"flow", "search"}), (RAFT, {"march"}), (CHAIN, {"flow", "search", "apply_jump"})],
+    [
+        (MASS, {"flow", "search"}),
+        (RAFT, {"march"}),
+        (WEAK_RAFT, {"march", "observe_rods"}),
+        (CHAIN, {"flow", "search", "apply_jump"}),
+        (BALL, {"flow", "search", "begin_jump"}),
+    ],
 )
 def test_a_run_calls_the_programs_that_were_made_ready_while_its_start_was_computed(text, wanted, tmp_path):
     run = subprocess.run(

@@ -402,14 +402,15 @@ def _prepare_likely(system: AbstractSystem, like: State) -> None:
 
 def _prepare_stages(system, rules: tuple[Guard, ...], state: State, rule: Any, rank: ahead.Rank) -> None:
     """Have the second stage of a jump made ready while the first is, and then perhaps the first stages of others."""
-    if not isinstance(rule, StagedJump) or rule.known is None:
+    if not isinstance(rule, StagedJump):
         return
-    prepare(_finish_jump, system, state, rule.known(), _second_stage(rules), rank=rank)
+    if rule.known is not None:
+        prepare(_finish_jump, system, state, rule.known(), _second_stage(rules), rank=rank)
     own = begins_like(rules, rule)
     assert own is not None
     for number, guard in reversed(list(enumerate(rules))):  # those that follow, and then, perhaps, those before
         if number != own and begins_like(rules, guard.jump) == number:
-            when = rank if number > own else ahead.Rank.perhaps
+            when = rank if number > own and rule.known is not None else ahead.Rank.perhaps
             prepare(_begin_jump, system, state, number, np.asarray(0), np.asarray(0), rank=when)
 
 

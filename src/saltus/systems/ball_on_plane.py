@@ -381,7 +381,7 @@ class BallOnPlane(AbstractSystem):
         slip, turning = (functools.partial(self._ending_data, which) for which in (SLIPPING, TURNING))
         guards = [
             Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=rolls, data=slip,
-                  likely=self._slips_at_first),
+                  likely=self._slips_without_spin),
             Guard("slips", self._grip_left, lambda s: s.mode == ROLL, jump=self._slips),
         ]  # fmt: skip
         if not self.point:
@@ -404,11 +404,11 @@ class BallOnPlane(AbstractSystem):
             guards.append(Guard("stops", self._rolling_left, self._rolls_and_spins, singular=True, jump=self._stops))
         return tuple(guards)
 
-    def _slips_at_first(self, state: State) -> bool:
-        """Whether it slips, which ends some time; asked of known numbers. At rest nothing slips (`blank`)."""
-        return bool(state.mode == SLIP) and any(
-            np.any(part) for part in (state.v.centre, state.v.rolling, state.v.spin)
-        )
+    def _slips_without_spin(self, state: State) -> bool:
+        """Whether it slips, which then ends in rolling; asked of known numbers. At rest nothing slips (`blank`)."""
+        spins = not self.point and bool(state.v.spin != 0.0)
+        moves = any(np.any(part) for part in (state.v.centre, state.v.rolling))
+        return int(state.mode) == SLIP and moves and not spins
 
     def _slip_left(self, state: State) -> Scalar:
         return size(self._slip_and_rim(state.v)) / self.speed - NEAR_REST
