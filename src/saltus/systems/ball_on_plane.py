@@ -192,7 +192,8 @@ class BallOnPlane(AbstractSystem):
         state, spins = _settle(self, self.blank().replace(q=place, v=motion))
         known = checks.concrete(spins)
         # Few starts are on a ray or at the end of a spiral: for the others its program is not made.
-        return state if known is not None and not known.any() else _spin_at_once(self, state, spins)
+        slips_on = not self.shifted or (known is not None and not known.any())
+        return state if slips_on else _spin_at_once(self, state, spins)
 
     # ---- motion ---------------------------------------------------------------------------------------
 
