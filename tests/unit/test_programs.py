@@ -482,6 +482,36 @@ def test_what_a_run_comes_to_soon_is_made_before_what_it_needs_at_its_end(folder
     assert len(begun) == 4  # no run is under way
 
 
+@pytest.mark.parametrize("ends", [ahead.let_python_go, lambda: 1 / 0], ids=["goes to the compiler", "fails"])
+def test_others_wait_for_python_until_the_first_program_of_a_run_no_longer_needs_it(folder, ends):
+    told, release, done = [], threading.Event(), threading.Event()
+
+    def first():
+        assert release.wait(10.0)
+        told.append("first")
+        ends()
+        assert done.wait(10.0)  # while it is compiled
+
+    def second():
+        ahead.wait_for_python()
+        told.append("another thread")
+        done.set()
+
+    with ahead.load_ahead("a form"):
+        ahead.wait_for_python()  # nothing is submitted yet
+        ahead.submit(first)
+        ahead.submit(functools.partial(told.append, "second"))
+        other = threading.Thread(target=second)
+        other.start()
+        time.sleep(0.05)
+        assert told == []
+        release.set()
+        assert done.wait(10.0)
+        other.join(10.0)
+        ahead.wait_for_python()
+    assert told[0] == "first" and "another thread" in told
+
+
 def test_what_a_run_may_never_come_to_is_made_by_one_thread_while_the_other_is_free(folder):
     guessing, release, done = threading.Event(), threading.Event(), threading.Event()
     together, most = [], []

@@ -40,6 +40,9 @@ _writers: list[ThreadPoolExecutor] = []  # and who writes those that were made
 _plans: list[tuple[Rank, int, Callable[[], Any]]] = []  # what they will do, as a heap
 _guesses: list[Callable[[], Any]] = []  # of rank `perhaps`, what they do now: one at a time
 _numbers, _planning = itertools.count(), threading.Lock()
+_first: list[int] = []  # the number of the plan that a run comes to first
+_python_is_free = threading.Event()  # its program has gone to the compiler, or there is none
+_python_is_free.set()
 _wanted: list[int | None] = []  # how many samples each of them will be asked for
 
 
@@ -79,6 +82,8 @@ def load_ahead(form: str, samples: int | None = None) -> Iterator[None]:
         _wanted.pop()
         with _planning:
             _plans.clear()
+            _first.clear()
+        let_python_go()
         for maker in makers:
             _makers.remove(maker)
             maker.shutdown(wait=False, cancel_futures=True)
@@ -109,31 +114,53 @@ def submit(make: Callable[[], Any], rank: Rank = Rank.soon) -> None:
     with _planning:
         if not _makers:
             return
-        heapq.heappush(_plans, (rank, next(_numbers), make))
+        number = next(_numbers)
+        if rank is Rank.soon and not _first:
+            _first.append(number)
+            _python_is_free.clear()
+        heapq.heappush(_plans, (rank, number, make))
         _makers[-1].submit(_do_next)
+
+
+def let_python_go() -> None:
+    """A program has been traced, and goes to the compiler: other threads may use Python."""
+    _python_is_free.set()
+
+
+def wait_for_python() -> None:
+    """Wait until the first program of a run has gone to the compiler: what runs in Python meanwhile would delay it.
+
+    Python runs one thread at a time, so two cores are busy only while one of them compiles.
+    """
+    _python_is_free.wait()
 
 
 def _do_next() -> None:
     """Do what comes next by rank; there is something for each time that something was submitted."""
     while (plan := _take_next()) is not None:
-        rank, make = plan
-        with contextlib.suppress(Exception):  # the run comes to it by itself, and tells
-            make()
+        rank, number, make = plan
+        if number not in _first:
+            wait_for_python()
+        try:
+            with contextlib.suppress(Exception):  # the run comes to it by itself, and tells
+                make()
+        finally:
+            let_python_go()
         if rank is not Rank.perhaps:
             return
         with _planning:
             _guesses.remove(make)
 
 
-def _take_next() -> tuple[Rank, Callable[[], Any]] | None:
-    """What comes next by rank; None if there is nothing: the run is over, or a guess is left to who is at another."""
+def _take_next() -> tuple[Rank, int, Callable[[], Any]] | None:
+    """The plan that comes next; None if there is nothing: the run is over, or a guess is left to who is at another."""
     with _planning:
         if not _plans or (_plans[0][0] is Rank.perhaps and _guesses):
             return None
-        rank, _, make = heapq.heappop(_plans)
+        rank, number, make = heapq.heappop(_plans)
         if rank is Rank.perhaps:
             _guesses.append(make)
-        return rank, make
+        return rank, number, make
 
 
 def write(keep: Callable[[], None]) -> None:

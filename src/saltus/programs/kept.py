@@ -232,6 +232,7 @@ def _compile(
     call.__name__ = call.__qualname__ = name
     code.start_lapack()  # else JAX does it, the long way, whether or not the program calls it
     lowered = jax.jit(call, keep_unused=True).lower(*like)
+    ahead.let_python_go()
     with code.compiling() as anew:
         compiled = lowered.compile(compiler_options=options or None)
     if anew() and not changed_since_start():

@@ -163,6 +163,7 @@ class Scenario(Model):
 
         if ahead.samples() is not None:
             simulation.prepare(system, like, **self.options())
+            ahead.wait_for_python()
             from saltus.io import dataset  # after it: xarray is loaded while programs are made
 
             dataset.prepare(system, like)
