@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import pytest
 
+import saltus as sl
 from saltus.programs import store
 from saltus.scenarios.loader import load
 
@@ -58,6 +59,15 @@ def test_a_blank_state_has_the_form_of_the_start(name):
     system: Any
     system, start = load(name).scenario.assemble()
     assert form(system.blank()) == form(start)
+
+
+def test_a_raft_whose_strength_is_not_known_yet_makes_nothing_ready():
+    def strengths(value):
+        raft = sl.systems.Raft(sl.surfaces.Plane(0.1, 0.0), [1.0, 1.0], [(0, 1)], mu=0.5, strength=value)
+        raft.prepare_breaks()
+        return raft.rods.strength
+
+    assert jax.eval_shape(strengths, 2.0).shape == (1,)
 
 
 # In a process of its own: checks of types, which tests are run with, let no program be kept.

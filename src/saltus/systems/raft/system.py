@@ -206,7 +206,8 @@ class Raft(AbstractSteppedSystem):
 
     def prepare_breaks(self) -> None:
         """Have another thread make what is asked when rods break, if they can (`programs.prepare`)."""
-        if np.isfinite(np.asarray(self.rods.strength)).any():
+        strength = checks.concrete(self.rods.strength)
+        if strength is not None and np.isfinite(strength).any():
             prepare(_observe_rods, self, self.blank(), rank=ahead.Rank.at_end)
 
     # ---- forces and results -------------------------------------------------------------------
