@@ -159,7 +159,9 @@ def test_slopes_of_the_friction_of_a_spot_are_its_derivatives_by_slip(law):
     @eqx.filter_jit
     def both(law, slip, spin, rolling):
         by_slip = jax.jacfwd(lambda slip: law.reaction(slip, spin, LOAD, rolling))(slip)
-        return law.reaction_with_slopes(slip, spin, LOAD, rolling), law.reaction(slip, spin, LOAD, rolling), by_slip
+        share, slope = law.share_with_slope(slip, spin, LOAD)
+        found = law.reaction_by(share, slip, LOAD, rolling), *law.slopes_by(share, slope, slip, LOAD, rolling)
+        return found, law.reaction(slip, spin, LOAD, rolling), by_slip
 
     for i in (8, 20, 21, 22):  # the first without rolling
         (found, by_force, by_torque), plain, by_slip = both(law, SLIP[i], SPIN[i], ROLLING[i])

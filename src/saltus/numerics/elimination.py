@@ -16,6 +16,8 @@ FEW = 8  # unknowns up to which a loop is quicker than a call of LAPACK, or as q
 
 def solve(matrix: Float[Array, "n n"], right: Float[Array, "n ..."]) -> Float[Array, "n ..."]:
     """Solution of a linear system, as by `jnp.linalg.solve`."""
+    if len(matrix) == 2:
+        return _solve_two(matrix, right)
     if len(matrix) > FEW or jax.default_backend() != "cpu":
         return jnp.linalg.solve(matrix, right)
 
@@ -26,6 +28,16 @@ def solve(matrix: Float[Array, "n n"], right: Float[Array, "n ..."]) -> Float[Ar
     return jax.lax.custom_linear_solve(
         times, right, lambda _, b: _eliminate(matrix, b), lambda _, b: _eliminate(matrix.T, b)
     )
+
+
+def _solve_two(matrix: Float[Array, "2 2"], right: Float[Array, "2 ..."]) -> Float[Array, "2 ..."]:
+    """Elimination of the first of two unknowns, from the row in which it has the larger coefficient."""
+    rows = jnp.concatenate([matrix, right.reshape(2, -1)], axis=1)
+    exchanged = jnp.abs(matrix[1, 0]) > jnp.abs(matrix[0, 0])
+    first, second = jnp.where(exchanged, rows[::-1], rows)
+    left = second - first * (second[0] / first[0])
+    last = left[2:] / left[1]
+    return jnp.stack([(first[2:] - first[1] * last) / first[0], last]).reshape(right.shape)
 
 
 def _eliminate(matrix: Float[Array, "n n"], right: Float[Array, "n ..."]) -> Float[Array, "n ..."]:

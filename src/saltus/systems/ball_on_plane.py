@@ -22,6 +22,7 @@ from saltus.hybrid.state import same_types
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw, Reaction
 from saltus.laws.friction.base import direction
 from saltus.laws.friction.limit import LEAST
+from saltus.laws.friction.spot import Coupling
 from saltus.numerics.elimination import solve
 from saltus.numerics.trees import choose
 from saltus.programs import brief_program
@@ -229,30 +230,37 @@ class BallOnPlane(AbstractSystem):
             turning = _sign(state.mode)
             spinning = ContactMotion(state.q.slip_ratio, turning / self.law.radius(self.load), motion.rolling)
             motion = choose(turning != 0.0, spinning, motion)
-        if self.ray_turns:
-            slips, ratio_change = self._on_turning_ray(state, motion)
+        if self.shifted:
+            law = spot_law(self.law)
+            if self.ray_turns:
+                share, slope = law.share_with_slope(motion.slip, motion.spin, self.load)
+                slips, ratio_change = self._on_turning_ray(state, motion, share, slope)
+            else:
+                share = law.share(motion.slip, motion.spin, self.load)
+                slips = law.reaction_by(share, motion.slip, self.load, motion.rolling)
+            if self.spirals:
+                slips = choose(self._spins_without_slip(state), self.spinning_reaction(motion), slips)
+            shift = self._holding_shift(motion, share)
+            slips = choose(state.mode == PIVOT, self._pivoting_reaction(motion, share, shift), slips)
         else:
             slips = self.law.reaction(motion.slip, motion.spin, self.load, motion.rolling)
-        if self.spirals:
-            slips = choose(self._spins_without_slip(state), self.spinning_reaction(motion), slips)
-        if self.shifted:
-            shift = self.holding_shift(motion)
-            slips = choose(state.mode == PIVOT, self.pivoting_reaction(motion, shift), slips)
         rolls = self.rolling_reaction(motion)
         rests = self.resting_reaction()
         reaction = choose(state.mode == REST, rests, choose(state.mode == ROLL, rolls, slips))
         return BallForces(reaction, ratio_change, shift)
 
-    def _off_ratio(self, motion: ContactMotion) -> tuple[Array, Reaction, Array]:
+    def _off_ratio(self, motion: ContactMotion, share: Coupling, slope: Coupling) -> tuple[Array, Reaction, Array]:
         """How fast slip leaves a ratio to the rim speed, times the rim speed [m/s2]; friction; the derivative by ratio.
 
         Forces hang on the ratio alone, so this does too: where it vanishes, slip and spin fall together on a ray.
 
         Args:
             motion: Of a spot whose rim moves at 1 m/s, so that its slip is the ratio.
+            share, slope: How it shares the friction, and the derivative by the squared slip.
         """
         law, ratio = spot_law(self.law), motion.slip
-        reaction, by_force, by_torque = law.reaction_with_slopes(ratio, motion.spin, self.load, motion.rolling)
+        reaction = law.reaction_by(share, ratio, self.load, motion.rolling)
+        by_force, by_torque = law.slopes_by(share, slope, ratio, self.load, motion.rolling)
         gain = self._slip_and_rim(self.acceleration(reaction))
         spot = law.radius(self.load)
         turning, rim_per_torque = motion.spin * spot, spot / self.inertia
@@ -261,7 +269,9 @@ class BallOnPlane(AbstractSystem):
         )
         return gain[:2] - ratio * turning * gain[2], reaction, by_ratio
 
-    def _on_turning_ray(self, state: State, motion: ContactMotion) -> tuple[Reaction, Array]:
+    def _on_turning_ray(
+        self, state: State, motion: ContactMotion, share: Coupling, slope: Coupling
+    ) -> tuple[Reaction, Array]:
         """Friction of a ball that slips or spins where the ray turns with its rolling, and the change of ratio [1/s].
 
         On the ray `_off_ratio` is zero, and stays so as the rolling changes. Slip follows by a little more force than
@@ -270,7 +280,7 @@ class BallOnPlane(AbstractSystem):
         That tells its derivative by the direction of rolling from that by the ratio.
         """
         on_ray, rim = self._is_on_ray(state), jnp.abs(state.v.spin) * self.law.radius(self.load)
-        left, reaction, by_ratio = self._off_ratio(motion)
+        left, reaction, by_ratio = self._off_ratio(motion, share, slope)
         by_turn = _across(left - self._pull()) - by_ratio @ _across(motion.slip)
         # The rolling turns by the part of its change that is across it: of that by friction, and of that by the push
         # with which slip follows (as in `_push`).
@@ -309,23 +319,21 @@ class BallOnPlane(AbstractSystem):
         lever = law.pressure.centre_shift * law.radius(self.load) * self.load
         return law.shift_for_force(reaction.force, motion.spin, self.load) - jnp.stack([-y, x]) / lever
 
-    def pivoting_reaction(self, motion: ContactMotion, shift: Float[Array, "2"]) -> Reaction:
+    def _pivoting_reaction(self, motion: ContactMotion, share: Coupling, shift: Float[Array, "2"]) -> Reaction:
         """Friction of a ball that slips and spins but does not roll, for a given shift of the pressure by rolling."""
         law = spot_law(self.law)
         slid = law.sliding_shift * direction(motion.slip)
-        force, torque = law.reaction_with_shift(motion.slip, motion.spin, self.load, slid + shift)
+        force, torque = law.forces_by(share, motion.slip, self.load, slid + shift)
         lever = law.pressure.centre_shift * law.radius(self.load) * self.load
         return Reaction(force, torque, lever * jnp.stack([shift[1], -shift[0]]))
 
-    def holding_shift(self, motion: ContactMotion) -> Float[Array, "2"]:
+    def _holding_shift(self, motion: ContactMotion, share: Coupling) -> Float[Array, "2"]:
         """Shift k of the pressure that keeps the ball from rolling.
 
         Friction F and the moment of the pressure turn it by radius F + lever k, in which F is linear in k (`Coupling`).
         """
         law, (x, y) = spot_law(self.law), motion.slip
-        spot = law.radius(self.load)
-        share = law.coupling(x * x + y * y, motion.spin * spot)
-        lever, strength = law.pressure.centre_shift * spot * self.load, self.radius * self.capacity
+        lever, strength = law.pressure.centre_shift * law.radius(self.load) * self.load, self.radius * self.capacity
         lift, skew = strength * share.lift, strength * share.skew
         slid = law.sliding_shift * direction(motion.slip)
         right_x, right_y = strength * share.drag * motion.slip + lift * jnp.stack([-slid[1], slid[0]])
@@ -379,6 +387,7 @@ class BallOnPlane(AbstractSystem):
 
     def _guards(self, seen: Callable[[State], BallForces]) -> tuple[Guard, ...]:
         rolls = StagedJump(self, _end_slip, _set_off)
+        off_ray = once(lambda s: self._off_ray(s, seen(s)))
         slip, turning = (functools.partial(self._ending_data, which) for which in (SLIPPING, TURNING))
         guards = [
             Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=rolls, data=slip,
@@ -388,7 +397,7 @@ class BallOnPlane(AbstractSystem):
         if not self.point:
             may_spin = (lambda s: (s.mode == SLIP) | (s.mode == PIVOT)) if self.spirals else (lambda s: s.mode == SLIP)
             guards += [
-                Guard("spins", lambda s: self._until_spin(s, seen(s)), may_spin, jump=self._spins),
+                Guard("spins", lambda s: self._until_spin(s, off_ray(s)), may_spin, jump=self._spins),
                 Guard("spin_ends", self._spin_left, lambda s: _sign(s.mode) != 0.0, jump=self._spin_ends),
             ]
         if self.shifted:
@@ -398,7 +407,7 @@ class BallOnPlane(AbstractSystem):
                       jump=StagedJump(self, _end_turning, _set_off), data=turning),
                 Guard("sets_off", lambda s: self._pivot_left(s, seen(s)), lambda s: s.mode == PIVOT, jump=self._slips),
                 Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True, jump=rolls, data=slip),
-                Guard("spin_slips", lambda s: self._until_slip(s, seen(s)), lambda s: _sign(s.mode) != 0.0,
+                Guard("spin_slips", lambda s: self._until_slip(s, off_ray(s)), lambda s: _sign(s.mode) != 0.0,
                       jump=self._spin_slips),
             ]  # fmt: skip
         if self.spirals:
@@ -438,7 +447,9 @@ class BallOnPlane(AbstractSystem):
 
     def _can_pivot(self, state: State) -> Bool[Array, ""]:
         """Whether a shift of the pressure can keep the ball from rolling."""
-        return self._shift_left(self.holding_shift(self.motion(state.v))) > 0.0
+        motion = self.motion(state.v)
+        share = spot_law(self.law).share(motion.slip, motion.spin, self.load)
+        return self._shift_left(self._holding_shift(motion, share)) > 0.0
 
     def _pivot_left(self, state: State, seen: BallForces) -> Scalar:
         """What is left of the shift while it pivots; in the last moment slip is noise, and the end of it decides."""
@@ -465,14 +476,14 @@ class BallOnPlane(AbstractSystem):
         undefined = jnp.where(spins & (self.capacity > 0.0), 0.0, 1.0)
         return 0.1 * (0.5 * jnp.log(share + undefined + 1e-40) - jnp.log(self.capture))
 
-    def _until_spin(self, state: State, seen: BallForces) -> Scalar:
+    def _until_spin(self, state: State, off_ray: Scalar) -> Scalar:
         """How far slip is from a ray, or from the end of a spiral."""
-        off_ray = jnp.where(state.mode == SLIP, self._off_ray(state, seen), 1.0)
+        off_ray = jnp.where(state.mode == SLIP, off_ray, 1.0)
         return jnp.minimum(self._spiral_left(state), off_ray) if self.spirals else off_ray
 
-    def _until_slip(self, state: State, seen: BallForces) -> Scalar:
+    def _until_slip(self, state: State, off_ray: Scalar) -> Scalar:
         """What is left before a ball that spins slips: by itself again, off a ray that turns too fast, or at all."""
-        near_ray = 0.1 * jnp.log(LET_GO) - self._off_ray(state, seen)
+        near_ray = 0.1 * jnp.log(LET_GO) - off_ray
         return jnp.where(self._is_on_ray(state), near_ray, self._mean_shift_left(state)) if self.spirals else near_ray
 
     def _mean_shift_left(self, state: State) -> Scalar:
@@ -554,10 +565,10 @@ class BallOnPlane(AbstractSystem):
     def _rests(self, state: State, index) -> State:
         return self._begin_rolling(_run_out(self, state, ROLLING))
 
-    def _is_kept_from_rolling(self, state: State) -> State:
+    def _is_kept_from_rolling(self, state: State, seen: BallForces) -> State:
         """A ball that slips but does not roll pivots, if a shift of the pressure can keep it from rolling."""
         still = state.replace(v=state.v.replace(rolling=jnp.zeros(2)), mode=jnp.asarray(PIVOT))
-        held = (self._turning_left(state) <= 1e-6 * NEAR_REST) & self._can_pivot(still)
+        held = (self._turning_left(state) <= 1e-6 * NEAR_REST) & (self._shift_left(seen.holding_shift) > 0.0)
         return choose(held, still, state)
 
     def _begin_rolling(self, state: State) -> State:
@@ -594,7 +605,9 @@ class BallOnPlane(AbstractSystem):
         spin = turning / self.law.radius(self.load)
 
         def improve(ratio, _):
-            off, _, by_ratio = self._off_ratio(ContactMotion(ratio, spin, state.v.rolling))
+            motion = ContactMotion(ratio, spin, state.v.rolling)
+            share_and_slope = spot_law(self.law).share_with_slope(ratio, spin, self.load)
+            off, _, by_ratio = self._off_ratio(motion, *share_and_slope)
             return ratio - solve(by_ratio, off), None
 
         ratio = slip_and_rim[:2] / jnp.abs(slip_and_rim[2])
@@ -658,8 +671,9 @@ def _settle(ball: BallOnPlane, state: State) -> tuple[State, Bool[Array, ""]]:
     ends = size(ball._slip_and_rim(state.v)) <= NEAR_REST * ball.speed
     slips, spins = state, jnp.asarray(False)
     if ball.shifted:
-        slips = ball._is_kept_from_rolling(state)
-        spins = ~ends & (ball._until_spin(slips, ball.see(slips)) <= 0.0)
+        seen = ball.see(state)
+        slips = ball._is_kept_from_rolling(state, seen)
+        spins = ~ends & (ball._until_spin(slips, ball._off_ray(state, seen)) <= 0.0)
     return same_types(state, choose(ends, ball._begin_rolling(state), slips)), spins
 
 

@@ -201,8 +201,16 @@ class AbstractSpotLaw(AbstractFrictionLaw):
     def reaction(self, slip: Tangent, spin: Number, load: Number, rolling: Tangent | None = None) -> Reaction:
         """Force and moments on the body; see `AbstractFrictionLaw.reaction`."""
         slip, spin, load = jnp.asarray(slip), jnp.asarray(spin), jnp.asarray(load)
-        share = self.coupling(jnp.sum(slip * slip, -1), spin * self.radius(load))
-        return self.reaction_by(share, slip, load, rolling)
+        return self.reaction_by(self.share(slip, spin, load), slip, load, rolling)
+
+    def share(self, slip: Tangent, spin: Number, load: Number) -> Coupling:
+        """How this slip and spin share the friction."""
+        return self.coupling(jnp.sum(slip * slip, -1), spin * self.radius(load))
+
+    def share_with_slope(self, slip: Tangent, spin: Number, load: Number) -> tuple[Coupling, Coupling]:
+        """How this slip and spin of one contact share the friction, and the derivative by the squared slip."""
+        square, rim_speed = jnp.sum(slip * slip), spin * self.radius(load)
+        return jax.jvp(lambda square: self.coupling(square, rim_speed), (square,), (jnp.ones_like(square),))
 
     def reaction_by(self, share: Coupling, slip: Tangent, load: Number, rolling: Tangent | None = None) -> Reaction:
         """Force and moments for a coupling that is known: plain arithmetic, with the coupling most of the law."""
@@ -213,19 +221,18 @@ class AbstractSpotLaw(AbstractFrictionLaw):
             # The ball rolls towards (angular velocity) x n, and there the pressure grows.
             shift = shift + self.rolling_shift * jnp.stack([turning[..., 1], -turning[..., 0]], -1)
             moment = -self.rolling_capacity(load)[..., None] * turning
-        force, torque = self._forces_by(share, slip, load, shift)
+        force, torque = self.forces_by(share, slip, load, shift)
         return Reaction(force, torque, moment)
 
-    def reaction_with_slopes(
-        self, slip: Tangent, spin: Number, load: Number, rolling: Tangent
-    ) -> tuple[Reaction, Float[Array, "2 2"], Float[Array, "2"]]:
-        """Force and moments of one contact, and the derivatives of force and spin torque by the slip.
+    def slopes_by(
+        self, share: Coupling, slope: Coupling, slip: Tangent, load: Number, rolling: Tangent
+    ) -> tuple[Float[Array, "2 2"], Float[Array, "2"]]:
+        """Derivatives of force and spin torque of one contact by the slip, for a coupling that is known with its slope.
 
         The coupling hangs on the squared slip: one derivative of it serves for both directions, and the rest is
-        arithmetic. As by `jax.jacfwd`, in a program of half the size.
+        arithmetic. As by `jax.jacfwd` of `reaction`, in a program of half the size.
         """
-        radius, square = self.radius(load), jnp.sum(slip * slip)
-        share, slope = jax.jvp(lambda s: self.coupling(s, spin * radius), (square,), (jnp.ones_like(square),))
+        square = jnp.sum(slip * slip)
         ahead, turning = direction(slip), direction(rolling)
         shift = self.rolling_shift * jnp.stack(
             [turning[1], -turning[0]]
@@ -244,14 +251,13 @@ class AbstractSpotLaw(AbstractFrictionLaw):
         )
         twisted = 2.0 * (slope.twist + slope.tilt * across) * slip + share.tilt * by_across
         strength = self.mu * load
-        return self.reaction_by(share, slip, load, rolling), -strength * by_slip, -strength * radius * twisted
+        return -strength * by_slip, -strength * self.radius(load) * twisted
 
     def reaction_with_shift(self, slip: Tangent, spin: Number, load: Number, shift: Tangent) -> tuple[Tangent, Number]:
         """Force and spin torque for a given shift k of the pressure (dimensionless, |k| <= 1)."""
-        share = self.coupling(jnp.sum(slip * slip, -1), spin * self.radius(load))
-        return self._forces_by(share, slip, load, shift)
+        return self.forces_by(self.share(slip, spin, load), slip, load, shift)
 
-    def _forces_by(self, share: Coupling, slip: Tangent, load: Number, shift: Tangent) -> tuple[Tangent, Number]:
+    def forces_by(self, share: Coupling, slip: Tangent, load: Number, shift: Tangent) -> tuple[Tangent, Number]:
         """Force and spin torque for a known coupling and a given shift k of the pressure."""
         # k . (n x v) and n x k, with n x a = (-a2, a1).
         across = shift[..., 1] * slip[..., 0] - shift[..., 0] * slip[..., 1]
