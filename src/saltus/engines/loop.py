@@ -325,18 +325,19 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
             if rule.settle is None:
                 return Outcome("accumulation", _piling_up(rule, index, float(limit), before, sinks)), before
             after = _after_settling(system, rules, at_time(before, limit), number, np.asarray(index))
+            moment = after.t
         else:
             if not events:
                 _prepare_stages(system, rules, before, rule.jump, ahead.Rank.perhaps)
             if due.any() and not sinks:
                 _prepare_still_due(system, state, due, memory)
-            after = _after_jump(system, rules, before, number, np.asarray(index))
+            after, moment = _after_jump(system, rules, before, number, np.asarray(index))
         vector = pack_known(after)
         if not np.isfinite(vector).all():
             return Outcome("not_finite", _undefined_text(float(before.t), f"the state after {rule.name!r} is")), before
         seems = found.unsure[which] and not piles and bool(_turn(system, before, after, as_numpy(which)).rises)
         if not seems:
-            name, moment = (f"{rule.name}_settled", after.t) if piles else (rule.name, before.t)
+            name = f"{rule.name}_settled" if piles else rule.name
             events.append(_EventFacts(name, index, float(as_numpy(moment)), before, after, rule, number))
             if number not in record.guards:  # what its events tell is made ready while the run goes on
                 ahead.submit(functools.partial(events[-1].event, system))
@@ -355,27 +356,30 @@ def _fire(system, found: _SearchArrays, events, memory: _Memory, record: _Record
         which = int(np.argmax(due))
 
 
-def _after_jump(system, rules: tuple[Guard, ...], before: State, number: int, index) -> State:
-    """The state after the jump of a guard."""
+def _after_jump(system, rules: tuple[Guard, ...], before: State, number: int, index) -> tuple[State, Any]:
+    """The state after the jump of a guard, and the time at which its event is: that after the first of two stages."""
     staged = _after_stages(system, rules, before, rules[number].jump, index)
-    return _jump(system, before, jumps_like(rules, number), index) if staged is None else staged
+    return (_jump(system, before, jumps_like(rules, number), index), before.t) if staged is None else staged
 
 
 def _after_settling(system, rules: tuple[Guard, ...], before: State, number: int, index) -> State:
     """The state that follows where events of a guard pile up."""
     staged = _after_stages(system, rules, before, rules[number].settle, index)
-    return _settle(system, before, number, index) if staged is None else staged
+    return _settle(system, before, number, index) if staged is None else staged[0]
 
 
-def _after_stages(system, rules: tuple[Guard, ...], before: State, rule: Any, index) -> State | None:
-    """The state after a jump in stages, of which no more is compiled than the run comes to; None for others."""
+def _after_stages(system, rules: tuple[Guard, ...], before: State, rule: Any, index) -> tuple[State, Any] | None:
+    """The state after a jump in stages, and the time after the first; None for others.
+
+    No more is compiled than the run comes to.
+    """
     first = begins_like(rules, rule)
     if first is None:
         return None
     after, more, known = _begin_jump(system, before, first, np.asarray(rule.variant), index)
     if not bool(more):
-        return after
-    return _finish_jump(system, after, known, _second_stage(rules))
+        return after, after.t
+    return _finish_jump(system, after, known, _second_stage(rules)), after.t
 
 
 def _second_stage(rules: tuple[Guard, ...]) -> int:

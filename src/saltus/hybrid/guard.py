@@ -47,7 +47,8 @@ class StagedJump:
     """A jump in two stages, of which several jumps of a system may have the same: engines compile each only once.
 
     The second stage is the same for all staged jumps of a system. Where a run does not come to it, a single run does
-    not compile it.
+    not compile it. The event is at the time to which the first stage leads, unless it tells another (`Guard.data`): the
+    second lets go on what has stopped.
 
     Args:
         system: The system.

@@ -388,9 +388,8 @@ class BallOnPlane(AbstractSystem):
     def _guards(self, seen: Callable[[State], BallForces]) -> tuple[Guard, ...]:
         rolls = StagedJump(self, _end_slip, _set_off)
         off_ray = once(lambda s: self._off_ray(s, seen(s)))
-        slip, turning = (functools.partial(self._ending_data, which) for which in (SLIPPING, TURNING))
         guards = [
-            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=rolls, data=slip,
+            Guard("rolls", self._slip_left, lambda s: s.mode == SLIP, singular=True, jump=rolls, data=_nothing_more,
                   likely=self._slips_without_spin),
             Guard("slips", self._grip_left, lambda s: s.mode == ROLL, jump=self._slips),
         ]  # fmt: skip
@@ -404,9 +403,10 @@ class BallOnPlane(AbstractSystem):
             guards += [
                 Guard("rests", self._rolling_left, lambda s: s.mode == ROLL, singular=True, jump=self._rests),
                 Guard("pivots", self._turning_left, self._turns, singular=True,
-                      jump=StagedJump(self, _end_turning, _set_off), data=turning),
+                      jump=StagedJump(self, _end_turning, _set_off), data=_nothing_more),
                 Guard("sets_off", lambda s: self._pivot_left(s, seen(s)), lambda s: s.mode == PIVOT, jump=self._slips),
-                Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True, jump=rolls, data=slip),
+                Guard("pivot_ends", self._slip_left, lambda s: s.mode == PIVOT, singular=True, jump=rolls,
+                      data=_nothing_more),
                 Guard("spin_slips", lambda s: self._until_slip(s, off_ray(s)), lambda s: _sign(s.mode) != 0.0,
                       jump=self._spin_slips),
             ]  # fmt: skip
@@ -660,10 +660,6 @@ class BallOnPlane(AbstractSystem):
         """The instant, after the last stretch."""
         return {"t": float(after.t)}
 
-    def _ending_data(self, which: int, index: int, before: State, after: State) -> dict[str, Any]:
-        """The instant at which speeds vanish; what begins again at once is let go a moment later."""
-        return {"t": float(_stop_time(self, before, which) if int(after.mode) == SLIP else after.t)}
-
 
 @brief_program
 def _settle(ball: BallOnPlane, state: State) -> tuple[State, Bool[Array, ""]]:
@@ -725,11 +721,6 @@ def _run_out(ball: BallOnPlane, state: State, which: int) -> State:
     )
 
 
-@brief_program
-def _stop_time(ball: BallOnPlane, state: State, which: int) -> Scalar:
-    return _run_out(ball, state, which).t
-
-
 def _end_slip(ball: BallOnPlane, state: State, index, variant) -> tuple[State, Bool[Array, ""], Array]:
     """Slip and rim speed have vanished: the ball rolls, if friction can hold it."""
     rolls, held = ball._try_rolling(_run_out(ball, state, SLIPPING))
@@ -742,6 +733,11 @@ def _end_turning(ball: BallOnPlane, state: State, index, variant) -> tuple[State
     still = ended.replace(v=_with_speeds(ball, ended.v, TURNING, jnp.zeros(2)), mode=jnp.asarray(PIVOT))
     held = ball._can_pivot(still)
     return still.replace(mode=jnp.where(held, PIVOT, SLIP)), ~held, jnp.asarray(TURNING)
+
+
+def _nothing_more(index: int, before: State, after: State) -> dict[str, Any]:
+    """Nothing is told of such a stop but its time; what begins again at once is let go a moment later."""
+    return {}
 
 
 def _set_off(ball: BallOnPlane, state: State, which: Array) -> State:

@@ -15,7 +15,6 @@ from saltus.numerics import rotation
 from saltus.numerics.components import Vec
 from saltus.programs import brief_program
 from saltus.shapes.solid import Solid
-from saltus.systems.ground_body import jumps
 from saltus.systems.ground_body.mechanics import FLIGHT, MODES, REST, MotionTerms, look
 
 if TYPE_CHECKING:
@@ -110,13 +109,11 @@ def event_data(before: State, after: State) -> dict[str, Any]:
     return {"t": float(after.t), "into": MODES[int(after.mode)], "energy_loss": lost}
 
 
-def stop_data(system: BodyOnGround, of_slip: bool, index: int, before: State, after: State) -> dict[str, Any]:
+def stop_data(index: int, before: State, after: State) -> dict[str, Any]:
     """The same of a stop of slip or of turning."""
-    before, after = on_host(before, after)
     data = event_data(before, after)
     if data["into"] not in ("roll", "rest"):
-        # What sets off again at once has already been given a moment for it; the stop was before.
-        data["t"] = float(_stop_time(system, before, of_slip))
+        del data["t"]  # what sets off again at once has already been given a moment for it; the stop was before
     return data
 
 
@@ -126,11 +123,6 @@ def landing_data(system: BodyOnGround, index: int, before: State, after: State) 
     point, normal, impulse, closing = (np.asarray(part) for part in _blow(system, before, after, np.asarray(index)))
     hit = {"point": point, "normal": normal, "impulse": impulse, "normal_speed": float(-closing)}
     return event_data(before, after) | hit
-
-
-@brief_program
-def _stop_time(system: BodyOnGround, before: State, of_slip: bool):
-    return before.t + jumps.time_left(system, *system.contact_and_forces(before), before.mode, of_slip)
 
 
 @brief_program

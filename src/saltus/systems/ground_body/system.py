@@ -331,12 +331,12 @@ class BodyOnGround(AbstractSystem):
         slip = [
             by_force("grips", self._slip_left, lambda s: slips(s) & self.has_friction, singular=True,
                      jump=stage(jumps.stop, jumps.SLIP), likely=lambda s: slips(s) and float(self.patience) < NO_END,
-                     data=told(results.stop_data, True)),
+                     data=results.stop_data),
             by_force("slips", self._grip_left, lambda s: s.mode == ROLL, jump=stage(jumps.release, jumps.SLIP)),
         ]  # fmt: skip
         turning = [
             by_force("stops_turning", self._turning_left, turns, singular=True, jump=stage(jumps.stop, jumps.TURNING),
-                     data=told(results.stop_data, False)),
+                     data=results.stop_data),
             by_force("turns", self._turn_left, lambda s: s.mode == SKID, jump=stage(jumps.release, jumps.TURNING)),
         ]  # fmt: skip
         paradox = by_force(
