@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -48,10 +47,11 @@ def prepare(system: HybridSystem) -> None:
     """Have another thread make the program that looks at the surface of a system (`programs.prepare`)."""
     from saltus.programs import ahead, prepare
     from saltus.surfaces import AbstractSurface
+    from saltus.surfaces.heights import ground
 
     surface, points = getattr(system, "surface", None), np.zeros(POINTS**2)
     if isinstance(surface, AbstractSurface) and "position" in system.quantities():
-        prepare(ground_program(), surface, points, points, rank=ahead.Rank.at_end)
+        prepare(ground, surface, points, points, rank=ahead.Rank.at_end)
 
 
 def _size(variables: Mapping[str, xr.Variable], position: np.ndarray) -> float:
@@ -109,15 +109,7 @@ def _to_the_border(surface, x, y, inside) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def _evaluate(surface, x, y) -> tuple[np.ndarray, np.ndarray]:
-    height, margin = ground_program()(surface, np.ravel(x), np.ravel(y))
+    from saltus.surfaces.heights import ground
+
+    height, margin = ground(surface, np.ravel(x), np.ravel(y))
     return np.asarray(height).reshape(x.shape), np.asarray(margin).reshape(x.shape)
-
-
-@functools.cache
-def ground_program():
-    from saltus.programs import program
-
-    def ground(surface, x, y):
-        return surface.height(x, y), surface.margin(x, y)
-
-    return program(ground)

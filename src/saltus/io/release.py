@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from saltus import checks
 from saltus.errors import ScenarioError
 from saltus.io import geojson
-from saltus.io.ground import ground_program
 
 if TYPE_CHECKING:
     from saltus.surfaces import AbstractSurface
@@ -37,12 +36,20 @@ class ReleaseMasses:
     position: np.ndarray
     pairs: list[tuple[int, int]]
 
+    def check_on_surface(self, surface: AbstractSurface) -> None:
+        """Refuse masses that lie where the surface is not defined; known ones only."""
+        from saltus.surfaces.heights import ground
 
-def points(surface: AbstractSurface, places: Sequence[Sequence[Any]]) -> np.ndarray:
-    """Masses at given places, all of which must lie on the surface."""
-    position = np.asarray(places, float)
-    _check_on_surface(surface, position, "point")
-    return position
+        margin = checks.concrete(ground(surface, *self.position.T)[1])
+        if margin is None:
+            return
+        on = margin > 0.0
+        if not on.all():
+            x, y = self.position[np.argmin(on)]
+            raise ScenarioError(
+                f"{int((~on).sum())} of the {len(on)} released masses lie outside the map or where it has no data, "
+                f"such as that at ({x:g}, {y:g}) m."
+            )
 
 
 def in_polygon(surface: AbstractSurface, polygon: str | Sequence[Sequence[float]], spacing: float, grid: str):
@@ -54,7 +61,7 @@ def in_polygon(surface: AbstractSurface, polygon: str | Sequence[Sequence[float]
     corners = np.concatenate(rings)
     _check_overlap(surface, corners)
     nodes = lattice(corners.min(axis=0), corners.max(axis=0), spacing, grid)
-    return _check(surface, nodes[inside(rings, nodes)], spacing)
+    return _some(nodes[inside(rings, nodes)], spacing)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +120,7 @@ def in_raster(surface: AbstractSurface, file: str | os.PathLike, spacing: float,
     _check_overlap(surface, np.stack([low, high]))
     nodes = lattice(low, high, spacing, grid)
     row, column, there = pixels.pixels(*nodes.T)
-    return _check(surface, nodes[there & marked[row, column]], spacing)
+    return _some(nodes[there & marked[row, column]], spacing)
 
 
 def lattice(low: np.ndarray, high: np.ndarray, spacing: float, grid: str) -> np.ndarray:
@@ -192,21 +199,7 @@ def refuse_off_map(ground: Grid, points: np.ndarray, what: str) -> NoReturn:
     )
 
 
-def _check(surface: AbstractSurface, position: np.ndarray, spacing: float) -> np.ndarray:
+def _some(position: np.ndarray, spacing: float) -> np.ndarray:
     if not len(position):
         raise ScenarioError(f"The release area holds no mass at a spacing of {spacing:g} m. Lower `release.spacing`.")
-    _check_on_surface(surface, position, "mass")
     return position
-
-
-def _check_on_surface(surface: AbstractSurface, position: np.ndarray, word: str) -> None:
-    margin = checks.concrete(ground_program()(surface, position[:, 0], position[:, 1])[1])
-    if margin is None:
-        return
-    on = margin > 0.0
-    if not on.all():
-        x, y = position[np.argmin(on)]
-        raise ScenarioError(
-            f"{int((~on).sum())} of the {len(on)} released masses lie outside the map or where it has no data, such as "
-            f"the {word} at ({x:g}, {y:g}) m."
-        )

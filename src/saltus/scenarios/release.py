@@ -58,12 +58,14 @@ class ReleaseModel(Model):
         return self
 
     def lay(self, surface: AbstractSurface) -> ReleaseMasses:
-        """The masses on a surface, and the pairs of neighbours that a rod joins."""
+        """The masses, wherever they lie, and the pairs of neighbours that a rod joins."""
+        import numpy as np
+
         from saltus.io import release
 
         spacing = self.spacing or 0.0  # asked for above wherever it is used
         if self.points is not None:
-            position = release.points(surface, self.points)
+            position = np.asarray(self.points, float)
         elif self.raster is not None:
             position = release.in_raster(surface, self.raster, spacing, self.grid)
         elif self.polygon is not None:

@@ -175,8 +175,8 @@ class SlidingScenario(Scenario):
         weights, mu = [mass.mass for mass in self.masses], self.mu
         pairs = [tuple(rod.between) for rod in self.rods]
         elastic = [rod.elastic() for rod in self.rods] if self.is_raft else []
-        if self.release is not None:
-            laid = self.release.lay(surface)
+        laid = None if self.release is None else self.release.lay(surface)
+        if self.release is not None and laid is not None:
             pairs += [(i + len(place), j + len(place)) for i, j in laid.pairs]
             elastic += [self.release.rods] * len(laid.pairs) if self.release.rods else []
             place, velocity = place + laid.position.tolist(), velocity + [self.release.velocity] * len(laid.position)
@@ -184,12 +184,26 @@ class SlidingScenario(Scenario):
             shared = self.release.mu if self.release.mu is not None else self.common_mu
             mu = mu + [shared] * len(laid.position)
         weights, mu, place, velocity = (numbers(given) for given in (weights, mu, place, velocity))
+        system = self._system(surface, weights, pairs, mu, elastic)
+        self.prepare(system, system.blank())
+        if isinstance(system, systems.Raft):
+            system.prepare_breaks()
+        if laid is not None:  # now: programs of the run are made meanwhile
+            laid.check_on_surface(surface)
+        if isinstance(system, systems.Raft):
+            return system, system.start(place, velocity)
+        return system, system.start(place, velocity, project=self.solve.project)
+
+    def _system(self, surface, masses, pairs, mu, elastic: list[ElasticModel]) -> SlidingMasses | Raft:
+        """Masses on a surface, joined by rigid rods or by elastic ones."""
+        from saltus import systems
+
         if self.is_raft:
             stiffness, damping = [rod.stiffness for rod in elastic], [rod.damping for rod in elastic]
             strength = [float("inf") if rod.strength is None else rod.strength for rod in elastic]
-            raft = systems.Raft(
+            return systems.Raft(
                 surface,
-                weights,
+                masses,
                 pairs,
                 mu=mu,
                 stiffness=stiffness,
@@ -197,12 +211,9 @@ class SlidingScenario(Scenario):
                 strength=strength,
                 gravity=self.gravity,
             )
-            self.prepare(raft, raft.blank())
-            raft.prepare_breaks()
-            return raft, raft.start(place, velocity)
-        system = systems.SlidingMasses(
+        return systems.SlidingMasses(
             surface,
-            masses=weights,
+            masses,
             rods=pairs,
             mu=mu,
             gravity=self.gravity,
@@ -211,5 +222,3 @@ class SlidingScenario(Scenario):
             adhesion=self.solve.adhesion,
             restitution=self.solve.restitution,
         )
-        self.prepare(system, system.blank())
-        return system, system.start(position=place, velocity=velocity, project=self.solve.project)
