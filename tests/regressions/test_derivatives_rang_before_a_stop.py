@@ -5,6 +5,9 @@ the tolerance leaves. The derivative of the time of the stop knew only direction
 last one, and took a cruder rule for others: those of a ball that slipped to and fro on the Butterfly's plates were off
 by 2.5 % or right to 2e-7, depending on how the program was compiled. And derivatives rang more than the motion: with
 tolerances of 1e-9 they were off by 1e-3, with 1e-8 by more than their size.
+
+Then each step of the last stretch was damped, at the speeds that ring: derivatives were off by 5e-5 to 5e-3, depending
+on the last bits of the start and on the processor.
 """
 
 from typing import ClassVar
@@ -81,13 +84,13 @@ START, FRICTION, UNTIL = AXES @ np.array([0.5, 1.0]), 1.3, 2.0
 RTOL, ATOL = 1e-8, 1e-10  # the last is a tenth of the speed at which the stop is told
 
 
-def by_replay():
-    run = simulate(Skate(jnp.asarray(FRICTION)), skate_start(START), UNTIL, engine=EventDriven(rtol=RTOL, atol=ATOL))
+def by_replay(start):
+    run = simulate(Skate(jnp.asarray(FRICTION)), skate_start(start), UNTIL, engine=EventDriven(rtol=RTOL, atol=ATOL))
     assert [event.name for event in run.events] == ["stops"]
     return lambda velocity, friction: run.replay(Skate(friction), skate_start(velocity)).event_times[0]
 
 
-def bounded():
+def bounded(_):
     def stop_time(velocity, friction):
         start = skate_start(velocity)
         run = simulate_bounded(Skate(friction), start, UNTIL, max_events=1, max_steps=800, rtol=RTOL, atol=ATOL)
@@ -99,13 +102,23 @@ def bounded():
 @pytest.mark.parametrize("way", [by_replay, bounded])
 @pytest.mark.parametrize("differentiate", [jax.jacfwd, jax.jacrev])
 def test_the_derivative_of_a_stop_that_steps_ring_about_is_that_of_the_motion(way, differentiate):
-    found = differentiate(way(), (0, 1))(jnp.asarray(START), jnp.asarray(FRICTION))
-    wanted = jax.jacfwd(exact_stop_time, (0, 1))(jnp.asarray(START), jnp.asarray(FRICTION))
-    for one, other in zip(found, wanted, strict=True):
-        assert one == pytest.approx(np.asarray(other), rel=1e-3)
+    assert_right(differentiate(way(START), (0, 1)), START)
 
 
-@pytest.mark.parametrize("off", [0.0, 5e-4, 2e-3, -2e-3])
+@pytest.mark.parametrize("way", [by_replay, bounded])
+def test_the_derivative_of_a_stop_hangs_on_no_last_bits_of_its_start(way):
+    for bits in (1e-9, -3e-10, 7e-10):
+        start = START * (1.0 + bits)
+        assert_right(jax.jacfwd(way(start), (0, 1)), start)
+
+
+def assert_right(derivatives, start):
+    wanted = jax.jacfwd(exact_stop_time, (0, 1))(jnp.asarray(start), jnp.asarray(FRICTION))
+    for one, other in zip(derivatives(jnp.asarray(start), jnp.asarray(FRICTION)), wanted, strict=True):
+        assert one == pytest.approx(np.asarray(other), rel=1e-4)
+
+
+@pytest.mark.parametrize("off", [0.0, 5e-4, 2e-3, -2e-3, 2e-2, -2e-2])
 def test_the_derivative_of_the_time_to_a_stop_does_not_hang_on_how_near_its_last_direction_is(off):
     def stop_time(velocity):
         return time_to_stop(velocity, brake(FRICTION, velocity)[0], Partial(brake, FRICTION), np.inf)

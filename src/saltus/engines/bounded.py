@@ -17,7 +17,7 @@ from saltus.engines.advance import judge_step, search, try_step
 from saltus.engines.choice import Options, parts_for
 from saltus.engines.fire import GuardCourse, Turn, apply_jump, apply_rule, courses, still_due
 from saltus.engines.flat import FlatSystem
-from saltus.engines.last_stretch import damp, is_last
+from saltus.engines.last_stretch import SHORTEST, damp, is_last
 from saltus.engines.replay import at_zero
 from saltus.engines.signs import Signs
 from saltus.engines.step_control import AbstractSteps, Stepper
@@ -237,44 +237,64 @@ def _take(system, start: State, until, found: _Record, rule: Stepper, control: A
         numbers = range(len(system.guards()))
         return jax.lax.switch(owner[which], [event(number) for number in numbers], state, element[which])
 
-    def slot(state: State, found):
-        t_new, which, stiff = found
+    def slot(carry, found):
+        (state, begin), (t_new, which, last) = carry, found
         flat = FlatSystem(system, state)
-        y = flat.vector(state)
+        t, y = state.t, flat.vector(state)
         # A slot that is not used, or has no length, must not be stepped over: its derivative would be undefined.
-        moves = (t_new > state.t) & jnp.isfinite(t_new)
-        t_safe = jnp.where(moves, t_new, state.t + 1.0)
+        moves = (t_new > t) & jnp.isfinite(t_new)
+        t_safe = jnp.where(moves, t_new, t + 1.0)
+        begin = choose(last.goes_on, begin, (t, y))
 
         def step():
-            h = t_safe - state.t
-            end = control.take(flat, rule, state.t, y, h)[0]
-            return jax.lax.cond(stiff, lambda: damp(flat, state.t, h, y, end), lambda: end) if singular.any() else end
+            end = control.take(flat, rule, t, y, t_safe - t)[0]
+            if not singular.any():
+                return end
+            return jax.lax.cond(last.is_near, lambda: damp(flat, *begin, t_safe, end, last.way_end), lambda: end)
 
         y_new, _ = jax.lax.cond(moves, lambda: (step(), 0), lambda: (y, 0))
-        state = flat.state(jnp.where(moves, t_new, state.t), y_new)
+        state = flat.state(jnp.where(moves, t_new, t), y_new)
         if not n_guards:
-            return state, (state.t, state)
+            return (state, begin), (state.t, state)
         state, t = jax.lax.cond(which >= 0, lambda: through(state, jnp.maximum(which, 0)), lambda: (state, state.t))
-        return state, (t, state)
+        return (state, begin), (t, state)
 
     # The step that reaches the end ends there also for its derivative.
-    last = jnp.where(found.times == jax.lax.stop_gradient(until), until, found.times)
-    stiff = _may_be_stiff(found, jax.lax.stop_gradient(start.t), singular)
-    return jax.lax.scan(slot, start, (last, found.guards, stiff))
+    times = jnp.where(found.times == jax.lax.stop_gradient(until), until, found.times)
+    last = _Last.of(found, jax.lax.stop_gradient(start.t), singular)
+    begin = start, (start.t, FlatSystem(system, start).vector(start))
+    (end, _), slots = jax.lax.scan(slot, begin, (times, found.guards, last))
+    return end, slots
 
 
-def _may_be_stiff(found: _Record, begin: Array, singular: np.ndarray) -> Bool[Array, " s"]:
-    """Which steps begin in the last stretch before a singular event."""
-    count, fires = found.times.size, found.guards >= 0
-    if not singular.any():
-        return jnp.zeros(count, bool)
-    coming = jax.lax.cummin(jnp.where(fires, jnp.arange(count), count), reverse=True)
-    event = jnp.minimum(coming, count - 1)
-    before, last = (
-        jnp.concatenate([begin[None], times[:-1]]) for times in (found.times, jnp.where(fires, found.times, begin))
-    )
-    near = is_last(before, jax.lax.cummax(last), found.times[event])
-    return near & (coming < count) & jnp.asarray(singular)[found.guards[event]]
+class _Last(eqx.Module):
+    """Which steps begin in the last stretch before a singular event.
+
+    Args:
+        is_near: Whether a step does.
+        goes_on: Whether it is not the first of those at the very end, whose derivative goes from where that begins.
+        way_end: When the way ends along which its derivative goes [s].
+    """
+
+    is_near: Bool[Array, " s"]
+    goes_on: Bool[Array, " s"]
+    way_end: Float[Array, " s"]
+
+    @staticmethod
+    def of(found: _Record, begin: Array, singular: np.ndarray) -> _Last:
+        count, fires = found.times.size, found.guards >= 0
+        if not singular.any():
+            return _Last(jnp.zeros(count, bool), jnp.zeros(count, bool), found.times)
+        coming = jax.lax.cummin(jnp.where(fires, jnp.arange(count), count), reverse=True)
+        event = jnp.minimum(coming, count - 1)
+        before, previous = (
+            jnp.concatenate([begin[None], times[:-1]]) for times in (found.times, jnp.where(fires, found.times, begin))
+        )
+        about = before, jax.lax.cummax(previous), found.times[event]
+        comes = (coming < count) & jnp.asarray(singular)[found.guards[event]]
+        nearest = comes & is_last(*about, SHORTEST)
+        goes_on = nearest & jnp.concatenate([jnp.zeros(1, bool), nearest[:-1]])
+        return _Last(comes & is_last(*about), goes_on, jnp.where(nearest, found.times[event], found.times))
 
 
 def _gather(system, start: State, end: State, slots, found: _Record, max_events: int) -> BoundedRun:

@@ -6,6 +6,7 @@ guard is zero, whatever the parameters, which gives the derivative of its time.
 
 from __future__ import annotations
 
+import enum
 from typing import NamedTuple
 
 import equinox as eqx
@@ -18,7 +19,7 @@ from jaxtyping import Array, Float
 
 from saltus.engines.fire import apply_jump
 from saltus.engines.flat import FlatSystem
-from saltus.engines.last_stretch import damp, is_last
+from saltus.engines.last_stretch import SHORT, SHORTEST, damp, is_last
 from saltus.engines.step_control import AbstractSteps, Stepper
 from saltus.hybrid import AbstractSystem, Event, State
 from saltus.hybrid.state import pack
@@ -83,7 +84,7 @@ def replay(
         for way in _ways(times, at, jump, number >= 0 and system.guards()[number].singular):
             asked = None if instants is None else instants.within(way.first, way.beyond)
             state, seen = _along(
-                system, state, _pad(times[way.first + 1 : way.last + 1]), asked, stepper, control, way.stiff
+                system, state, _pad(times[way.first + 1 : way.last + 1]), asked, stepper, control, way.stretch
             )
             found.append(seen)
         if event is not None:
@@ -112,6 +113,12 @@ def _numbers(system: AbstractSystem, fired: list[GuardLabel]) -> list[int]:
     return [there.index(label) for label in fired]
 
 
+class Stretch(enum.Enum):
+    """How near steps are to a singular event that follows (`last_stretch`)."""
+
+    other, last, very_last = range(3)
+
+
 class _Way(NamedTuple):
     """Steps in a row.
 
@@ -119,22 +126,28 @@ class _Way(NamedTuple):
         first: The knot from which they go.
         last: That to which they go.
         beyond: States up to this knot are looked for along them.
-        stiff: Whether they may be stiff (`last_stretch`).
+        stretch: How near they are to a singular event.
     """
 
     first: int
     last: int
     beyond: int
-    stiff: bool
+    stretch: Stretch
 
 
 def _ways(times: np.ndarray, at: int, jump: int, singular: bool) -> list[_Way]:
-    """The steps between two events, those of the last stretch before a singular one apart."""
+    """The steps between two events; those of the last stretch before a singular one, and of its very end, apart."""
     last = jump - 1
-    near = at + int(np.argmax(is_last(times[at:jump], times[at], times[last])))
-    if not singular or near in (at, last):
-        return [_Way(at, last, jump, stiff=False)]
-    return [_Way(at, near, near, stiff=False), _Way(near, last, jump, stiff=True)]
+    begins = {at: Stretch.other}
+    for share, stretch in ((SHORT, Stretch.last), (SHORTEST, Stretch.very_last)) if singular else ():
+        near = at + int(np.argmax(is_last(times[at:jump], times[at], times[last], share)))
+        if near not in (at, last):
+            begins[near] = stretch  # the shorter one, where both begin at the same knot
+    knots = [*begins, last]
+    return [
+        _Way(first, end, jump if end == last else end, stretch)
+        for first, end, stretch in zip(knots, knots[1:], begins.values(), strict=False)
+    ]
 
 
 class _WantedTimes:
@@ -186,23 +199,29 @@ def _pad(times: np.ndarray) -> np.ndarray:
     return np.pad(times, (0, size - times.size), mode="edge")
 
 
-def _along(system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps, stiff: bool):
+def _along(
+    system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps, stretch: Stretch
+):
     """The state after steps that end at these times, and the states that are asked for on the way."""
     if times.size == 0 and asked is None:  # XLA aborts on the derivative of a program that only moves empty parts
         return state, None
-    return _take_steps(system, state, times, asked, stepper, control, stiff)
+    return _take_steps(system, state, times, asked, stepper, control, stretch)
 
 
 @eqx.filter_jit
 def _take_steps(
-    system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps, stiff: bool
+    system: AbstractSystem, state: State, times, asked, stepper: Stepper, control: AbstractSteps, stretch: Stretch
 ):
     """The steps of a run again, one after the other, and the states asked for: each a shorter step from a knot."""
     flat = FlatSystem(system, state)
+    start = (state.t, flat.vector(state))
 
     def step_to(t, y, t_new):
         y_new, _ = control.take(flat, stepper, t, y, t_new - t)
-        y_new = damp(flat, t, t_new - t, y, y_new) if stiff else y_new
+        if stretch is Stretch.last:
+            y_new = damp(flat, t, y, t_new, y_new, t_new)
+        elif stretch is Stretch.very_last:
+            y_new = damp(flat, *start, t_new, y_new, times[-1])
         return jnp.where(t_new > t, y_new, y)
 
     def step(carry, t_new):
@@ -210,7 +229,6 @@ def _take_steps(
         y_new = step_to(t, y, t_new)
         return (t_new, y_new), None if asked is None else (t_new, y_new)
 
-    start = (state.t, flat.vector(state))
     (t, y), knots = jax.lax.scan(step, start, jnp.asarray(times)) if times.size else (start, None)
     if asked is None:
         return flat.state(t, y), None

@@ -77,21 +77,43 @@ def _differentiate_time_to_stop(primals, tangents) -> tuple[Array, Array | None]
     have in addition changes across it, which friction would have damped: it depends on the direction of the speeds s
     alone, and answers a change with A = da/ds. What it answers lies in the range of A, and w A = 0 leaves it out.
 
-    Both are asked of the speeds as they are: also those that ring about their last direction by what the tolerance
-    leaves, or have not come to it yet, have a derivative that does not hang on how near to it they are.
+    Both are asked of the direction midway between that of the speeds, which ring by what the tolerance leaves, and the
+    last one: on the way to it w changes, and a change of the speeds meets its mean.
     """
     speeds, gain, act, longest = primals
     change = tangents[0]
     left = time_to_stop(speeds, gain, act, longest)
     if change is None:
         return left, None
-    ahead = speeds / jnp.sqrt(jnp.sum(speeds * speeds))
-    turns = jax.jacfwd(act, has_aux=True)(ahead)[0]
+    ahead = _half_way_to_last(act, speeds / jnp.sqrt(jnp.sum(speeds * speeds)))
+    last_gain, turns = _gain_and_turns(act, ahead)
     # By least squares: what is always zero, such as the speed of the rim of a point, leaves a row of zeros.
-    way = jnp.linalg.lstsq(turns.T - jnp.outer(ahead, gain), ahead, rcond=NO_PART)[0]
+    way = jnp.linalg.lstsq(turns.T - jnp.outer(ahead, last_gain), ahead, rcond=NO_PART)[0]
     way = -way / jnp.sum(way * gain)
     way = jnp.where(jnp.isfinite(way).all(), way, -speeds / jnp.minimum(jnp.sum(speeds * gain), -LEAST))
     return left, jax.lax.stop_gradient(way) @ change
+
+
+def _half_way_to_last(act: Callable[[Array], tuple[Array, Any]], ahead: Array) -> Array:
+    """The direction in the middle between one and that in which speeds vanish, by one step of Newton's method."""
+    gain, turns = _gain_and_turns(act, ahead)
+    along = jnp.sum(ahead * gain)
+    slope = jnp.block([[turns - along * jnp.eye(ahead.size), -ahead[:, None]], [ahead, jnp.zeros(())]])
+    # By least squares: where friction acts in all directions alike, all of them are last ones.
+    turn = jnp.linalg.lstsq(slope, jnp.append(along * ahead - gain, 0.0), rcond=NO_PART)[0][:-1]
+    middle = ahead + 0.5 * turn
+    return middle / jnp.sqrt(jnp.sum(middle * middle))
+
+
+def _gain_and_turns(act: Callable[[Array], tuple[Array, Any]], ahead: Array) -> tuple[Array, Array]:
+    """The acceleration of speeds with a direction, and its derivative by the speeds."""
+
+    def twice(speeds):
+        gain, _ = act(speeds)
+        return gain, gain
+
+    turns, gain = jax.jacfwd(twice, has_aux=True)(ahead)
+    return gain, turns
 
 
 class HeldOn(eqx.Module):
