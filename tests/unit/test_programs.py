@@ -432,6 +432,14 @@ def test_a_program_for_few_calls_gives_the_same_bits_kept_or_not_and_takes_part_
     assert np.array_equal(jax.jit(lambda y: y * brief(x))(jnp.ones(7)), first)
 
 
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="GPUs need their sums cut up")
+def test_sums_in_large_and_brief_programs_are_not_cut_into_windows():
+    lowered = jax.jit(jnp.sum).lower(np.zeros(97))
+    assert "reduce-window" in lowered.compile().as_text()  # or there is nothing to keep out any more
+    for options in (kept.PLAINER, kept.BRIEF):
+        assert "reduce-window" not in lowered.compile(compiler_options=options).as_text()
+
+
 def test_what_a_run_will_need_is_made_by_a_second_thread_once(folder, monkeypatch):
     made = []
     original = kept._flatten

@@ -60,25 +60,32 @@ class ElasticRods(eqx.Module):
 
     def between(self, values: Float[Array, "d n"]) -> Float[Array, "d r"]:
         """Value at the first end minus value at the second end of each rod."""
-        return _take(values, self.first) - _take(values, self.second)
+        return take(values, self.first) - take(values, self.second)
 
-    def at_masses(self, values: Float[Array, "d r"]) -> Float[Array, "d n"]:
+    def of_each_mass(self, values: Float[Array, "*d r"]) -> Float[Array, "*d degree n"]:
+        """Values of the rods of each mass; where it has fewer than others, that of some other rod."""
+        if not len(self):
+            return jnp.zeros((*values.shape[:-1], *self.sign.shape))
+        return take(values, self.incident)
+
+    def at_masses(self, values: Float[Array, "*d r"]) -> Float[Array, "*d n"]:
         """Sum over the rods of each mass: plus at the first end, minus at the second."""
-        return self._sum_by_masses(values, self.sign)
+        return total(self.sign * self.of_each_mass(values))
 
     def over_masses(self, values: Float[Array, "*d r"]) -> Float[Array, "*d n"]:
         """Sum over the rods of each mass, all of them positive."""
-        return self._sum_by_masses(values, jnp.abs(self.sign))
-
-    def _sum_by_masses(self, values: Array, weight: Float[Array, "degree n"]) -> Array:
-        if not len(self):
-            return jnp.zeros((*values.shape[:-1], weight.shape[1]))
-        parts = weight * _take(values, self.incident)
-        # One by one: a sum over an axis becomes a call of a library, which a loop compiled as one piece cannot hold.
-        return functools.reduce(operator.add, (parts[..., k, :] for k in range(weight.shape[0])))
+        return total(jnp.abs(self.sign) * self.of_each_mass(values))
 
 
-def _take(values: Array, index: Int[Array, "..."]) -> Array:
+def total(values: Float[Array, "*d degree n"]) -> Float[Array, "*d n"]:
+    """Sum over the rods of each mass, of values in the order of `of_each_mass`."""
+    if not values.shape[-2]:
+        return jnp.zeros((*values.shape[:-2], values.shape[-1]))
+    # One by one: a sum over an axis becomes a call of a library, which a loop compiled as one piece cannot hold.
+    return functools.reduce(operator.add, (values[..., k, :] for k in range(values.shape[-2])))
+
+
+def take(values: Array, index: Int[Array, "..."]) -> Array:
     """Entries of the last axis, by indices that are known to be good."""
     return values.at[..., index].get(mode="promise_in_bounds", wrap_negative_indices=False)
 

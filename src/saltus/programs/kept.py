@@ -46,7 +46,14 @@ MANY_ROUNDS = "simplify-while-loops,while-loop-constant-sinking,reshape-mover,wh
 FEWER_ROUNDS = {"xla_disable_hlo_passes": MANY_ROUNDS}
 # The loops of large formulas gain nothing from the dearer passes of LLVM, which take a quarter of the time to compile.
 # In one module: cut into several for as many threads, it takes a fifteenth longer where all cores are busy anyway.
-PLAINER = {**FEWER_ROUNDS, "xla_backend_optimization_level": 1, "xla_cpu_parallel_codegen_split_count": 1}
+# Sums of 32 numbers and more XLA adds up in windows, which in a loop compiled as one piece are no quicker than the plain
+# sum, and a fifth of the time that the steps of a raft take to compile.
+WINDOWS = "tree_reduction_rewriter"
+PLAINER = {
+    "xla_disable_hlo_passes": f"{MANY_ROUNDS},{WINDOWS}",
+    "xla_backend_optimization_level": 1,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
 # Machine code without optimisation: compiled in a third of the time, and two to three times as slow. What XLA tells
 # LLVM of memory that does not overlap is of use to optimisations alone, and a sixth of the time goes into it.
 BRIEF = {

@@ -20,7 +20,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from saltus.links.springs import take, total
 from saltus.numerics import conjugate_gradients
+from saltus.numerics.components import Sym2
 
 if TYPE_CHECKING:
     from saltus.systems.raft.system import Raft
@@ -177,53 +179,59 @@ def friction(raft: Raft, start: Begin, trial: Trial, u: Plane, scale: PerMass) -
     return Friction(stuck, target, error)
 
 
-def rod_blocks(raft: Raft, slope: Plane, direction, weight):
-    """Diagonal blocks of the sum over rods of weight (Bᵀe)(Bᵀe)ᵀ."""
-    pairs = [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]
-    sums = raft.rods.over_masses(jnp.stack([weight * direction[i] * direction[j] for i, j in pairs]))
-    exx, exy, eyy, exz, eyz, ezz = sums
-    sx, sy = slope
-    return (
-        exx + 2 * sx * exz + sx * sx * ezz,
-        exy + sx * eyz + sy * exz + sx * sy * ezz,
-        eyy + 2 * sy * eyz + sy * sy * ezz,
-    )
-
-
 class Balance(eqx.Module):
-    """A linear system of the masses that move: inertia, the stretching of rods, and friction across a heading."""
+    """A linear system of the masses that move: inertia, the stretching of rods, and friction across a heading.
+
+    A rod stretches by `first` per velocity of its first mass, less `second` per that of the other; `rows` is the same
+    for the rods of each mass.
+    """
 
     slope: Plane
-    direction: Float[Array, "3 r"]
-    weight: Float[Array, " r"]  # of the rods
+    first: Float[Array, "2 r"]
+    second: Float[Array, "2 r"]
+    rows: Float[Array, "2 degree n"]
+    weight: Float[Array, " r"]  # force of each rod per stretching
     inertia: PerMass
     grip: PerMass
     heading: Plane  # unit covector
     moves: Bool[Array, " n"]
 
+    @staticmethod
+    def of(raft: Raft, slope: Plane, direction: Float[Array, "3 r"], *others) -> Balance:
+        """With rods of these directions between masses that move along planes of these slopes."""
+        rods = raft.rods
+        first, second = (drop(take(slope, end), direction) for end in (rods.first, rods.second))
+        rows = rods.sign * drop(slope[:, None], rods.of_each_mass(direction))
+        return Balance(slope, first, second, rows, *others)
+
     def by_rods(self, raft: Raft, p: Plane) -> Plane:
-        """The part of the rods: the sum over them of weight (Bᵀe)(Bᵀe)ᵀ times p."""
-        stretch = jnp.sum(self.direction * raft.rods.between(lift(self.slope, p)), axis=0)
-        return drop(self.slope, raft.rods.at_masses(self.direction * (self.weight * stretch)))
+        """The forces on the masses with which the rods resist the velocities p."""
+        rods = raft.rods
+        stretch = jnp.sum(self.first * take(p, rods.first) - self.second * take(p, rods.second), axis=0)
+        return total(self.rows * rods.of_each_mass(self.weight * stretch))
 
     def solve(self, raft: Raft, right: Plane, tolerance) -> Plane:
         """The velocities that the forces `right` give, those held staying so."""
         held = ~self.moves
-
-        def product(p):
-            across = self.grip * (metric(self.slope, p) - self.heading * jnp.sum(self.heading * p, axis=0))
-            return jnp.where(held, 0.0, self.inertia * metric(self.slope, p) + self.by_rods(raft, p) + across)
-
-        a, b, d = rod_blocks(raft, self.slope, self.direction, self.weight)
+        # The blocks of the masses: what each of them does by itself, and with its rods.
         mass_and_grip = self.inertia + self.grip
         (sx, sy), (hx, hy) = self.slope, self.heading
-        a = a + mass_and_grip * (1 + sx * sx) - self.grip * hx**2
-        b = b + mass_and_grip * sx * sy - self.grip * hx * hy
-        d = d + mass_and_grip * (1 + sy * sy) - self.grip * hy**2
-        determinant = a * d - b * b
+        alone = Sym2(
+            mass_and_grip * (1 + sx * sx) - self.grip * hx**2,
+            mass_and_grip * sx * sy - self.grip * hx * hy,
+            mass_and_grip * (1 + sy * sy) - self.grip * hy**2,
+        )
+        weight, (x, y) = raft.rods.of_each_mass(self.weight), self.rows
+        xx, xy, yy = (total(weight * square) for square in (x * x, x * y, y * y))
+        block = Sym2(alone.xx + xx, alone.xy + xy, alone.yy + yy)
+        determinant = block.determinant()
+
+        def product(p):
+            return jnp.where(held, 0.0, jnp.stack(alone @ (p[0], p[1])) + self.by_rods(raft, p))
 
         def precondition(r):
-            return jnp.where(held, 0.0, jnp.stack([d * r[0] - b * r[1], a * r[1] - b * r[0]]) / determinant)
+            cofactors = Sym2(block.yy, -block.xy, block.xx)
+            return jnp.where(held, 0.0, jnp.stack(cofactors @ (r[0], r[1])) / determinant)
 
         return conjugate_gradients.solve(product, precondition, jnp.where(held, 0.0, right), tolerance, INNER_STEPS)
 
@@ -263,7 +271,8 @@ def sweep(raft: Raft, start: Begin, scale: PerMass, allowed: PerMass, last: Swee
     # From the plain projection on the surface: rods then only take what is left of their stretching.
     plain = jnp.where(rule.stuck, 0.0, inverse_metric(trial.end_slope, drop(trial.end_slope, before)))
 
-    balance = Balance(
+    balance = Balance.of(
+        raft,
         jnp.where(solved, trial.end_slope, trial.slope),
         jnp.where(solved, straight, trial.rod_direction),
         jnp.where(solved, start.stiffness * dt**2 * start.stiff, weight),
