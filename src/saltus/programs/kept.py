@@ -46,8 +46,8 @@ MANY_ROUNDS = "simplify-while-loops,while-loop-constant-sinking,reshape-mover,wh
 FEWER_ROUNDS = {"xla_disable_hlo_passes": MANY_ROUNDS}
 # The loops of large formulas gain nothing from the dearer passes of LLVM, which take a quarter of the time to compile.
 # In one module: cut into several for as many threads, it takes a fifteenth longer where all cores are busy anyway.
-# Sums of 32 numbers and more XLA adds up in windows, which in a loop compiled as one piece are no quicker than the plain
-# sum, and a fifth of the time that the steps of a raft take to compile.
+# XLA adds up 32 numbers and more in windows, which in a loop compiled as one piece are no quicker than the plain sum,
+# and take a fifth of the time in which the steps of a raft are compiled.
 WINDOWS = "tree_reduction_rewriter"
 PLAINER = {
     "xla_disable_hlo_passes": f"{MANY_ROUNDS},{WINDOWS}",
