@@ -1,5 +1,7 @@
 """One suite over every exported surface: add an example here and all of it applies."""
 
+from importlib.resources import files
+
 import hypothesis.strategies as st
 import jax
 import jax.numpy as jnp
@@ -8,6 +10,8 @@ import pytest
 from hypothesis import given
 
 import saltus as sl
+from saltus.surfaces.known import KnownSurface
+from saltus.surfaces.named import NAMES, named_surface
 
 EXAMPLES = {
     "Sphere": sl.surfaces.Sphere(radius=1.7),
@@ -135,3 +139,40 @@ def test_margin_is_positive_inside(surface):
 @surfaces
 def test_only_the_plane_is_flat(surface):
     assert surface.flat == isinstance(surface, sl.surfaces.Plane)
+
+
+DESCRIPTIONS = {
+    "sphere": {"radius": 1.7},
+    "dome": {"radius": 2.1},
+    "plane": {"slope_x": 0.3, "slope_y": -0.7},
+    "paraboloid": {"a": 0.4, "b": 0.7, "c": -0.2},
+    "saddle": {"a": 0.5, "b": 0.3},
+    "gaussian": {"amplitude": 0.8, "width": 0.6},
+    "cosine": {"amplitude": 0.4, "wavenumber": 2.1, "slope": 0.3},
+    "cone": {"slope": 1.5, "rounding": 0.1},
+    "expression": {"z": "a*x**2*y + sqrt(2 - x)*exp(-y**2)/(1 + x**2)", "parameters": {"a": 0.2}},
+    "terrain": {"file": None, "crs": None, "origin": (640000.0, 5190000.0)},
+}
+
+
+def test_every_surface_of_scenarios_has_a_description_here():
+    assert set(DESCRIPTIONS) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", DESCRIPTIONS)
+def test_a_surface_is_known_without_jax_as_it_is_with_it(name):
+    description = {"type": name, **DESCRIPTIONS[name]}
+    reach = 3.0
+    if name == "terrain":
+        description["file"] = str(files("saltus.scenarios.catalogue") / "alpine-valley.tif")
+        reach = 4000.0
+    x, y = np.random.default_rng(1).uniform(-reach, reach, (2, 400))
+    known, built = KnownSurface(description).at(x, y), named_surface(description)
+    wanted, margin = built.local(x, y), np.asarray(built.margin(x, y))
+    on = margin > 0.0
+    assert on.sum() > 20 and ((known.margin > 0.0) == on).all()
+    parts = (known.height, *known.gradient, *known.curvature), (wanted.height, *wanted.gradient, *wanted.curvature)
+    for found, want in zip(*parts, strict=True):
+        # Cancellation within the formulas; the terrain is a hundred metres high.
+        np.testing.assert_allclose(found[on], np.asarray(want)[on], rtol=1e-11, atol=1e-12 * np.abs(want[on]).max())
+    np.testing.assert_allclose(known.normal[on], np.asarray(built.normal(x, y))[on], rtol=1e-11, atol=1e-12)

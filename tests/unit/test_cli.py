@@ -270,3 +270,31 @@ def test_python_dash_m_is_the_command():
     done = subprocess.run([sys.executable, "-m", "saltus", "rn"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("saltus: No such command 'rn'")
+
+
+def test_starts_of_the_catalogue_are_checked_without_jax():
+    code = (
+        "import sys; from saltus.cli import app; from saltus.scenarios import entries\n"
+        "told = {name: app.call(['check', name, '--quiet']) for name in entries() if name not in sys.argv}\n"
+        "assert not any(told.values()), told\n"
+        "sys.exit('jax' in sys.modules)"
+    )
+    # Of masses that rest on a slope too steep for them, joined by a rod, only their forces tell who slips.
+    command = [sys.executable, "-c", code, "bowl-pendulum-friction"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_impossible_start_is_refused_before_jax_is_loaded():
+    code = (
+        "import sys; from saltus.cli import app\n"
+        "assert app.call(['run', 'bowl', '--set', 'masses.0.position=[2.0, 0.0]']) == 2\n"
+        "sys.exit('jax' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "outside the region" in done.stderr, done.stderr
+
+
+def test_what_only_the_run_finds_of_a_start_is_told(capsys):
+    code, out, _ = call(capsys, "check", "gas")
+    assert code == 0 and "Only the run finds whether the bodies can grow" in out

@@ -6,34 +6,53 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import saltus as sl
+from saltus.numerics import formula, jets
 
 Expression = sl.surfaces.Expression
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("x + 2*y", 0.3 + 2 * 0.7),
-        ("-x**2", -(0.3**2)),
-        ("x**-2", 0.3**-2),
-        ("2**x", 2**0.3),
-        ("x**y", 0.3**0.7),
-        ("x**0.5", 0.3**0.5),
-        ("(x - y)/(x + y)", (0.3 - 0.7) / (0.3 + 0.7)),
-        ("sin(x) + cos(y)*tan(x)", np.sin(0.3) + np.cos(0.7) * np.tan(0.3)),
-        ("asin(x) + acos(y)", np.arcsin(0.3) + np.arccos(0.7)),
-        ("atan(x) + atan2(x, y)", np.arctan(0.3) + np.arctan2(0.3, 0.7)),
-        ("sinh(x)*cosh(y)*tanh(x)", np.sinh(0.3) * np.cosh(0.7) * np.tanh(0.3)),
-        ("exp(-x)*log(y)*sqrt(x)", np.exp(-0.3) * np.log(0.7) * np.sqrt(0.3)),
-        ("abs(-x) + hypot(x, y)", 0.3 + np.hypot(0.3, 0.7)),
-        ("min(x, y, 0.5) + max(x, 0.1)", 0.6),
-        ("pi*x + e*y", np.pi * 0.3 + np.e * 0.7),
-        ("1.5e-1 + 2", 2.15),
-        (" +x ", 0.3),
-    ],
-)  # fmt: skip
+VALUES = [
+    ("x + 2*y", 0.3 + 2 * 0.7),
+    ("-x**2", -(0.3**2)),
+    ("x**-2", 0.3**-2),
+    ("2**x", 2**0.3),
+    ("x**y", 0.3**0.7),
+    ("x**0.5", 0.3**0.5),
+    ("(x - y)/(x + y)", (0.3 - 0.7) / (0.3 + 0.7)),
+    ("sin(x) + cos(y)*tan(x)", np.sin(0.3) + np.cos(0.7) * np.tan(0.3)),
+    ("asin(x) + acos(y)", np.arcsin(0.3) + np.arccos(0.7)),
+    ("atan(x) + atan2(x, y)", np.arctan(0.3) + np.arctan2(0.3, 0.7)),
+    ("sinh(x)*cosh(y)*tanh(x)", np.sinh(0.3) * np.cosh(0.7) * np.tanh(0.3)),
+    ("exp(-x)*log(y)*sqrt(x)", np.exp(-0.3) * np.log(0.7) * np.sqrt(0.3)),
+    ("abs(-x) + hypot(x, y)", 0.3 + np.hypot(0.3, 0.7)),
+    ("min(x, y, 0.5) + max(x, 0.1)", 0.6),
+    ("pi*x + e*y", np.pi * 0.3 + np.e * 0.7),
+    ("1.5e-1 + 2", 2.15),
+    (" +x ", 0.3),
+]  # fmt: skip
+TEXTS = [text for text, _ in VALUES]
+
+
+@pytest.mark.parametrize(("text", "value"), VALUES)
 def test_formulas_have_the_value_of_arithmetic(text, value):
     assert float(Expression(text).height(0.3, 0.7)) == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_jets_of_numpy_have_the_derivatives_of_jax(text):
+    places = np.array([0.3, -0.7, 0.9, 0.2]), np.array([0.7, 0.4, 0.15, 0.25])
+    first, second = jets.variables(*places)
+    with np.errstate(all="ignore"):  # a logarithm or root of a negative number is none for both
+        found = 0.0 * first + formula.evaluate(text, {"x": first, "y": second}, jets)
+    wanted = Expression(text).local(*places)
+    for part, want in zip(found.parts, (wanted.height, *wanted.gradient, *wanted.curvature), strict=True):
+        np.testing.assert_allclose(part, want, rtol=1e-13, atol=1e-13)  # of values of order one
+
+
+def test_a_hypotenuse_is_curved_on_the_diagonals_too():
+    # jax.numpy.hypot has no second derivative where both sides are equal.
+    found = [float(part) for part in Expression("hypot(x, y)").curvature(0.2, -0.2)]
+    assert found == pytest.approx([0.5 / 0.08**0.5, 0.5 / 0.08**0.5, 0.5 / 0.08**0.5], rel=1e-14)
 
 
 def test_integer_powers_have_the_right_derivatives_at_zero():

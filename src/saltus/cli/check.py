@@ -13,7 +13,7 @@ from saltus.cli.console import print_json
 from saltus.cli.options import AllowPython, Debug, Json, Overrides, Quiet, ScenarioName
 
 if TYPE_CHECKING:
-    from saltus.scenarios.base import Scenario
+    from saltus.scenarios.base import KnownStart, Scenario
     from saltus.scenarios.ensemble import EnsembleModel
     from saltus.scenarios.loader import LoadedScenario
 
@@ -38,36 +38,44 @@ def command(
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [], allow_python)
-    modes = None if keys else _check_start(loaded)
+    start = None if keys else _check_start(loaded)
     facts: dict[str, Any] = {
         "scenario": loaded.name,
         "kind": loaded.scenario.kind,
         "checked": "keys" if keys else "keys and start",
     }
-    if modes is not None:
-        facts["modes"] = modes
+    if start is not None and start.modes is not None:
+        facts["modes"] = start.modes
+    if start is not None and start.left:
+        facts["left"] = start.left
     if loaded.scenario.ensemble is not None and not keys:
         facts["ensemble"] = _ensemble(loaded.scenario, loaded.scenario.ensemble)
     if json:
         print_json(facts)
     elif not quiet:
         print(f"{loaded.name} is a valid scenario of kind {facts['kind']} ({facts['checked']} checked).")
-        if modes is not None:
+        if "modes" in facts:
             _tell_of_rods(loaded.scenario)
-            print(f"At the start: {_describe_modes(modes)}.")
+            print(f"At the start: {_describe_modes(facts['modes'])}.")
+        if "left" in facts:
+            print(f"Only the run finds {facts['left']}.")
         if "ensemble" in facts:
             print("An ensemble of {samples} samples ({design}) varies {keys}.".format(**facts["ensemble"]))
 
 
-def _check_start(loaded: LoadedScenario) -> list[str] | None:
-    """Modes of sliding masses at the start, after it has been found possible; None for other kinds.
+def _check_start(loaded: LoadedScenario) -> KnownStart:
+    """What is known of the start, after it has been found possible.
 
-    Only building the start tells, which needs JAX. A start that was found possible is remembered beside the programs,
-    by the text of its scenario and the code that looked at it, unless files or code of the user decide too.
+    Where only building the start tells, which needs JAX, one that was found possible is remembered beside the
+    programs, by the text of its scenario and the code that looked at it, unless files or code of the user decide too.
     """
+    known_start = loaded.scenario.known_start()
+    if known_start is not None:
+        return known_start
     from saltus._jax_settings import programs_directory
     from saltus.programs import store
     from saltus.programs.sources import changed_since_start, sources, versions
+    from saltus.scenarios.base import KnownStart
 
     folder, name = programs_directory(), None
     if folder is not None and _says_all(loaded.scenario) and not changed_since_start():
@@ -75,15 +83,15 @@ def _check_start(loaded: LoadedScenario) -> list[str] | None:
         name = f"checked-{hashlib.sha256(told.encode()).hexdigest()[:40]}"
         known = store.read(folder, name)
         if known is not None:
-            return known[0]["modes"]
+            return KnownStart(known[0]["modes"])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        modes = _modes_at_start(loaded.scenario)
+        modes = modes_at_start(loaded.scenario)
     for one in said:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     if folder is not None and name is not None and not said:
         store.write(folder, name, {"modes": modes}, b"")
-    return modes
+    return KnownStart(modes)
 
 
 def _says_all(scenario: Scenario) -> bool:
@@ -98,7 +106,8 @@ def _is_given(scenario: Scenario, path: str) -> bool:
     return value is not None
 
 
-def _modes_at_start(scenario: Scenario) -> list[str] | None:
+def modes_at_start(scenario: Scenario) -> list[str] | None:
+    """Modes of sliding masses as the start is built; None for other kinds."""
     import numpy as np
 
     system, start = scenario.possible() or (None, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -42,6 +43,9 @@ def command(
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [], allow_python)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what building the start warns of
+        loaded.scenario.known_start()  # what is impossible is refused before JAX is loaded
     with ahead.load_ahead(ahead.form_of(loaded.text), loaded.scenario.solve.samples):
         _check_files(out, plot, animate, html, force)
         if not ahead.under_way() and not loaded.scenario.leaves_python_free:

@@ -9,6 +9,7 @@ import numpy as np
 
 from saltus import checks
 from saltus.gas.states import Species, bodies_of, freedoms, lattice, scale_velocities, thermal
+from saltus.starts.gas import APART
 from saltus.systems.gas.bodies import Bodies
 from saltus.systems.gas.hard_bodies import HardBodies
 from saltus.systems.gas.overlap import gaps
@@ -73,7 +74,7 @@ def compress(
     place, spacing = lattice(bodies.n, box, np.random.default_rng([seed, 3]))
     bodies = thermal(dataclasses.replace(bodies, place=place), float(bodies.mass.mean()), seed)
     count = freedoms(bodies)[1]
-    begin = 0.49 * spacing / float(bodies.radius.max())
+    begin = APART * spacing / float(bodies.radius.max())
     pace = rate / float(np.mean(np.prod(bodies.axes, axis=1) ** (1 / 3)))
     hard = HardBodies(bodies, box, scale=begin, growth=pace, largest=1.0)
     factor, temperature = 1.0, float(bodies.mass.mean())

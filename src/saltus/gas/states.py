@@ -13,13 +13,13 @@ from saltus import checks
 from saltus.numerics.on_host import rotation_matrices
 from saltus.shapes import AbstractShape, Ellipsoid
 from saltus.shapes.body import measure
+from saltus.starts import gas as given
 from saltus.systems.gas.bodies import Bodies, Shapes
 from saltus.systems.gas.hard_bodies import HardBodies
 
 if TYPE_CHECKING:
     import xarray as xr
 
-DENSEST = 0.60  # volume fraction beyond which no random start is tried
 GROWTH = 0.4  # rate at which bodies grow to their size, in units of speed over radius
 GIVE_UP = 3000  # contacts per body after which a volume fraction counts as out of reach
 
@@ -149,12 +149,12 @@ def random_start(
     """
     box = np.asarray(box, float)
     bodies = bodies_of(species, seed)
-    check_box(bodies, box, periodic)
-    place, spacing = lattice(bodies.n, box, np.random.default_rng([seed, 3]))
+    largest = float(bodies.radius.max())
+    given.check_box(bodies.volume, largest, box, periodic)
+    place, _ = lattice(bodies.n, box, np.random.default_rng([seed, 3]))
     kept = int(np.sum(np.broadcast_to(periodic, 3)))
     bodies = thermal(dataclasses.replace(bodies, place=place), temperature, seed, spins=spins, kept=kept)
-    largest = float(bodies.radius.max())
-    begin = min(1.0, 0.49 * spacing / largest)
+    begin = given.first_scale(bodies.n, box, largest)
     if begin == 1.0:
         return bodies
     return _grow(bodies, box, periodic, begin, temperature, freedoms(bodies, spins, kept)[1])
@@ -180,34 +180,9 @@ def _grow(bodies: Bodies, box: np.ndarray, periodic, begin: float, temperature: 
     return scale_velocities(hard.snapshot(), temperature, count)
 
 
-def check_box(bodies: Bodies, box: np.ndarray, periodic, factor: float = 1.0) -> None:
-    """Refuse boxes that cannot hold the bodies, made smaller by a factor."""
-    checks.shaped("box", box, (3,), "Give three edge lengths.")
-    checks.positive("box", box)
-    fraction, longest = bodies.volume * factor**3 / float(np.prod(box)), 2.0 * factor * float(bodies.radius.max())
-    if fraction > DENSEST:
-        raise ValueError(
-            f"The volume fraction would be {fraction:.4g}; random starts reach {DENSEST:g} at most. "
-            "Take a larger box or fewer bodies."
-        )
-    shortest = float(np.min(np.where(periodic, box, np.inf)))
-    if shortest < 2.0 * longest:
-        raise ValueError(
-            f"The periodic box is too small: its shortest edge {shortest:g} m must be at least twice the "
-            f"length {longest:g} m of the longest body. Take a larger box or more, smaller bodies."
-        )
-    if float(np.min(box)) < longest:
-        raise ValueError(
-            f"The box is too small: its shortest edge {float(np.min(box)):g} m must exceed the length {longest:g} m "
-            "of the longest body. Take a larger box."
-        )
-
-
 def lattice(n: int, box: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, float]:
     """`n` points of a lattice that fills the box, in random order, and the distance of neighbours."""
-    per = np.ones(3, int)
-    while np.prod(per) < n:
-        per[np.argmax(box / per)] += 1
+    per = given.lattice_cells(n, box)
     points = np.stack(np.meshgrid(*(np.arange(k) for k in per), indexing="ij"), axis=-1).reshape(-1, 3)
     chosen = points[random.permutation(len(points))[:n]]
     return (chosen + 0.5) * box / per - box / 2.0, float(np.min(box / per))
@@ -254,36 +229,12 @@ def crystal(
         seed: Of the velocities.
         spins: Whether bodies of revolution spin about their axes too.
     """
-    if species.count % 4:
-        raise ValueError(
-            f"A face-centred crystal has four bodies in a cell, so that `count` must be a multiple of 4 (256 or 500, "
-            f"say), got {species.count}. Take another `count`, or a random start."
-        )
     box = np.asarray(box, float)
     bodies = bodies_of([species], seed)
-    check_box(bodies, box, True, factor=0.9)
-    per, room = _cells(species.count // 4, box / bodies.axes[0])
-    if bodies.shapes is None and room < 2.0:
-        fraction = bodies.volume / float(np.prod(box))
-        raise ValueError(
-            f"A crystal of {species.count} of these bodies in this box reaches a volume fraction of "
-            f"{fraction * (room / 2.0) ** 3:.3g}, got {fraction:.3g}. Take a larger box, another `count`, or a random "
-            "start."
-        )
+    radius = float(bodies.radius.max())
+    per = given.crystal_cells(species.count, box, bodies.axes[0], bodies.volume, radius, bodies.shapes is None)
     cell = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]) / 2.0
     corners = np.stack(np.meshgrid(*(np.arange(k) for k in per), indexing="ij"), axis=-1).reshape(-1, 1, 3)
     place = ((corners + cell + 0.25).reshape(-1, 3) / per - 0.5) * box
     upright = np.tile([1.0, 0.0, 0.0, 0.0], (bodies.n, 1))
     return thermal(dataclasses.replace(bodies, place=place, quaternion=upright), temperature, seed, spins=spins)
-
-
-def _cells(count: int, box: np.ndarray) -> tuple[np.ndarray, float]:
-    """Cells along each edge of a face-centred lattice, and the distance of neighbours in it; the largest there is."""
-    found = []
-    for one in (k for k in range(1, count + 1) if count % k == 0):
-        for two in (k for k in range(1, count // one + 1) if count // one % k == 0):
-            per = np.array([one, two, count // one // two])
-            x, y, z = box / per
-            found.append((min(x, y, z, np.hypot(x, y) / 2.0, np.hypot(y, z) / 2.0, np.hypot(x, z) / 2.0), per))
-    room, per = max(found, key=lambda pair: pair[0])
-    return per, float(room)

@@ -16,6 +16,9 @@ from saltus.io import geojson
 if TYPE_CHECKING:
     from saltus.surfaces import AbstractSurface
     from saltus.surfaces.grid import Grid
+    from saltus.surfaces.known import KnownSurface
+
+    AnyGround = AbstractSurface | KnownSurface
 
 # Masses closer than this many spacings are neighbours: six on a triangular grid, eight on a square one.
 REACH = {"triangular": 1.1, "square": 1.5}
@@ -41,8 +44,11 @@ class ReleaseMasses:
         from saltus.surfaces.heights import ground
 
         margin = checks.concrete(ground(surface, *self.position.T)[1])
-        if margin is None:
-            return
+        if margin is not None:
+            self.check_margin(margin)
+
+    def check_margin(self, margin: np.ndarray) -> None:
+        """The same by the margins of the surface at the masses, which are positive where it is defined."""
         on = margin > 0.0
         if not on.all():
             x, y = self.position[np.argmin(on)]
@@ -52,10 +58,10 @@ class ReleaseMasses:
             )
 
 
-def in_polygon(surface: AbstractSurface, polygon: str | Sequence[Sequence[float]], spacing: float, grid: str):
+def in_polygon(surface: AnyGround, polygon: str | Sequence[Sequence[float]], spacing: float, grid: str):
     """Masses on a grid within a polygon: its corners, or a GeoJSON file with one or several."""
     if isinstance(polygon, str | os.PathLike):
-        rings = read_polygons(polygon, _grid_of(surface))
+        rings = read_polygons(polygon, surface.grid)
     else:
         rings = [np.asarray(polygon, float)]
     corners = np.concatenate(rings)
@@ -110,9 +116,9 @@ def _mark(file: str | os.PathLike, values: np.ndarray) -> np.ndarray:
     return marked
 
 
-def in_raster(surface: AbstractSurface, file: str | os.PathLike, spacing: float, grid: str) -> np.ndarray:
+def in_raster(surface: AnyGround, file: str | os.PathLike, spacing: float, grid: str) -> np.ndarray:
     """Masses on a grid within the pixels of a raster that are above zero."""
-    values, pixels = read_beside(file, _grid_of(surface))
+    values, pixels = read_beside(file, surface.grid)
     marked = _mark(file, values)
     rows, columns = np.nonzero(marked)
     low = np.array([pixels.x[columns.min()] - pixels.dx / 2, pixels.y[rows.min()] - pixels.dy / 2])
@@ -176,15 +182,8 @@ def _same_system(one: str, other: str) -> bool:
     return CRS.from_user_input(one) == CRS.from_user_input(other)
 
 
-def _grid_of(surface: AbstractSurface) -> Grid | None:
-    """The grid of a terrain; None for other surfaces."""
-    from saltus.surfaces import Terrain
-
-    return surface.grid if isinstance(surface, Terrain) else None
-
-
-def _check_overlap(surface: AbstractSurface, points: np.ndarray) -> None:
-    ground = _grid_of(surface)
+def _check_overlap(surface: AnyGround, points: np.ndarray) -> None:
+    ground = surface.grid
     if ground is not None and not geojson.overlaps(ground, points):
         refuse_off_map(ground, points, "The release area")
 

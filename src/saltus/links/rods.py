@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from saltus.links.network import components, forest_size, has_redundant_rods  # noqa: F401 - two of them for old imports
 from saltus.numerics.components import Vec
 from saltus.numerics.elimination import solve, solve_tridiagonal
 
@@ -20,7 +21,6 @@ PerMass = Float[Array, " n"]
 PerRod = Float[Array, " r"]
 
 DENSE_UP_TO = 96  # rods; larger graphs that are not paths are solved block by block
-MINIMUM_NORM_UP_TO = 1500  # rods; a redundant network needs a dense eigenvalue problem
 
 
 class Mobility(eqx.Module):
@@ -202,7 +202,7 @@ class _Solver:
         """Whether the graph consists of unbranched chains: every mass has at most two rods, no rings."""
         pairs, n_masses, _ = self.key
         degree = np.bincount(np.concatenate([self.first, self.second]))
-        return bool(degree.max() <= 2) and self.size == _forest_size(pairs, n_masses)
+        return bool(degree.max() <= 2) and self.size == forest_size(pairs, n_masses)
 
     def _bandwidth_order(self) -> np.ndarray:
         """Rods in an order in which those that share a mass are near each other (Cuthill and McKee, reversed).
@@ -305,45 +305,3 @@ class _Solver:
         _, (ups, rights) = jax.lax.scan(eliminate, start, (lower, main, upper, rhs))
         _, x = jax.lax.scan(substitute, jnp.zeros((w, b.shape[1])), (ups, rights), reverse=True)
         return x.reshape(n * w, -1)[self.place]
-
-
-def has_redundant_rods(pairs, n_masses: int) -> bool:
-    """Whether some rods only repeat what others hold, for masses in general position in a plane.
-
-    The same answer holds on a sphere; on a less symmetric surface a redundant rod can lock the
-    network instead.
-    """
-    if len(pairs) <= _forest_size(pairs, n_masses):
-        return False
-    if len(pairs) > 2 * n_masses - 3:
-        return True
-    place = np.random.default_rng(0).normal(size=(n_masses, 2))
-    rows = np.zeros((len(pairs), 2 * n_masses))
-    for r, (i, j) in enumerate(pairs):
-        rows[r, 2 * i : 2 * i + 2] = place[i] - place[j]
-        rows[r, 2 * j : 2 * j + 2] = place[j] - place[i]
-    return int(np.linalg.matrix_rank(rows, tol=1e-9)) < len(pairs)
-
-
-def components(pairs, n_masses: int) -> np.ndarray:
-    """Label of the connected part of the network to which each mass belongs.
-
-    By hand: `scipy.sparse.csgraph` would have to be imported (0.12 s).
-    """
-    parent = list(range(n_masses))
-
-    def root(mass: int) -> int:
-        while parent[mass] != mass:
-            parent[mass] = mass = parent[parent[mass]]
-        return mass
-
-    for i, j in pairs:
-        low, high = sorted((root(int(i)), root(int(j))))
-        parent[high] = low
-    # The least mass of a part is its root, so that parts are numbered in the order of their first masses.
-    return np.unique([root(mass) for mass in range(n_masses)], return_inverse=True)[1]
-
-
-def _forest_size(pairs, n_masses: int) -> int:
-    """How many rods the network would have if it were cut open to trees."""
-    return n_masses - (int(components(pairs, n_masses).max()) + 1)

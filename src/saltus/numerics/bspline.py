@@ -1,14 +1,19 @@
 """Cubic B-splines on a regular grid: coefficients through given values, and local evaluation.
 
 The elimination is written by hand: `scipy.interpolate` would have to be imported (0.22 s), and the evaluation is part
-of programs of JAX in any case.
+of programs of JAX, for known points of NumPy's.
 """
 
 from __future__ import annotations
 
-import jax.numpy as jnp
+from typing import TYPE_CHECKING
+
 import numpy as np
-from jaxtyping import Array, Float
+
+from saltus.numerics.on_host import library
+
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float
 
 SMALLEST = 4  # values along an axis that a cubic needs
 
@@ -72,5 +77,6 @@ def bend(piece: tuple[Array, ...], t: Float[Array, "..."]) -> Array:
 
 def cell(u: Float[Array, "..."], n_cells: int) -> tuple[Array, Array]:
     """Index of the cell that `u` lies in, and the fraction within it; beyond the grid the last cell goes on."""
-    index = jnp.clip(jnp.floor(u), 0, n_cells - 1)
-    return index.astype(jnp.int32), u - index
+    xp = library(u)
+    index = xp.clip(xp.floor(u), 0, n_cells - 1)
+    return index.astype(np.int32), u - index

@@ -63,14 +63,20 @@ def parse(text: str, names: tuple[str, ...]) -> ast.expr:
     return tree
 
 
-def evaluate(text: str, values: Mapping[str, Any]) -> Any:
-    """The value of `text` for arrays or numbers `values`; built of JAX operations, so it can be differentiated.
+def evaluate(text: str, values: Mapping[str, Any], arithmetic: Any = None) -> Any:
+    """The value of `text` for arrays or numbers `values`.
 
     Constant parts are worked out in Python first, so that `x**2` has an integer power and with it the right
     derivatives at zero.
+
+    Args:
+        text: Arithmetic.
+        values: Of the names in it.
+        arithmetic: What has the functions, by their names in NumPy, and `integer_pow`; without it those of JAX, so
+            that the value can be differentiated.
     """
     tree = parse(text, tuple(values))
-    return _value(tree, text, values)
+    return _value(tree, text, values, arithmetic)
 
 
 def _shorten(text: str) -> str:
@@ -134,7 +140,7 @@ def _arguments(node: ast.Call, text: str) -> Sequence[ast.expr]:
     return node.args
 
 
-def _value(node: ast.expr, text: str, values: Mapping[str, Any]) -> Any:
+def _value(node: ast.expr, text: str, values: Mapping[str, Any], arithmetic: Any) -> Any:
     """The value of a checked node: a Python float for a constant part, else an array."""
     match node:
         case ast.Constant(value=number):
@@ -142,17 +148,18 @@ def _value(node: ast.expr, text: str, values: Mapping[str, Any]) -> Any:
         case ast.Name(id=name):
             return values[name] if name in values else CONSTANTS[name]
         case ast.UnaryOp(op=op, operand=operand):
-            value = _value(operand, text, values)
+            value = _value(operand, text, values, arithmetic)
             return -value if isinstance(op, ast.USub) else value
         case ast.BinOp(op=op, left=left, right=right):
-            a, b = _value(left, text, values), _value(right, text, values)
+            a, b = (_value(side, text, values, arithmetic) for side in (left, right))
             if isinstance(op, ast.Div) and type(b) is float and b == 0.0:
                 raise ValueError(f"{_piece(node, text)!r} in the formula {_shorten(text)!r} divides by zero.")
-            function = _power if isinstance(op, ast.Pow) else _OPERATORS[type(op)]
-            return _apply(function, (a, b), node, text)
+            if isinstance(op, ast.Pow):
+                return _apply(functools.partial(_power, arithmetic), (a, b), node, text)
+            return _apply(_OPERATORS[type(op)], (a, b), node, text)
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            parts = tuple(_value(argument, text, values) for argument in arguments)
-            return _apply(_function(name, constant=_all_floats(parts)), parts, node, text)
+            parts = tuple(_value(argument, text, values, arithmetic) for argument in arguments)
+            return _apply(_function(name, np if _all_floats(parts) else arithmetic), parts, node, text)
     raise AssertionError(f"unchecked node {node!r}")
 
 
@@ -177,20 +184,24 @@ def _finite(compute: Callable[[], Any], node: ast.expr, text: str) -> float:
     return value
 
 
-def _power(base: Any, exponent: Any) -> Any:
+def _power(arithmetic: Any, base: Any, exponent: Any) -> Any:
     if type(exponent) is float and type(base) is not float and exponent.is_integer() and abs(exponent) < 2**31:
-        import jax
+        if arithmetic is None:
+            import jax
 
-        return jax.lax.integer_pow(base, int(exponent))
+            return jax.lax.integer_pow(base, int(exponent))
+        return arithmetic.integer_pow(base, int(exponent))
     if type(base) is float and type(exponent) is float:
         return math.pow(base, exponent)
     return base**exponent
 
 
-def _function(name: str, constant: bool) -> Callable[..., Any]:
+def _function(name: str, arithmetic: Any) -> Callable[..., Any]:
     # JAX takes a second to import, and reading a formula does not need it.
-    module = np if constant else importlib.import_module("jax.numpy")
+    module = importlib.import_module("jax.numpy") if arithmetic is None else arithmetic
     target, arity = FUNCTIONS[name]
+    if target == "hypot" and module is not np:  # that of JAX has no second derivative where both sides are equal
+        return lambda a, b: module.sqrt(a * a + b * b)
     function = getattr(module, target)
     return function if arity is not None else lambda *parts: functools.reduce(function, parts)
 

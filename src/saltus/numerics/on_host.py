@@ -1,4 +1,4 @@
-"""Roots, interpolation and rotations by NumPy: SciPy's take half a second to load, JAX's are compiled."""
+"""What NumPy does where SciPy would take half a second to load, and JAX would compile: roots, rotations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ import numpy as np
 
 MOST_STEPS = 120  # bisection alone needs about 60
 LEAST = 1e-300  # width of a bracket that has closed
+
+
+def library(*values: Any) -> Any:
+    """What computes with these arrays: NumPy, where all are its own or plain numbers; else JAX's NumPy."""
+    if all(isinstance(value, np.ndarray | np.generic | float | int) for value in values):
+        return np
+    import jax.numpy as jnp
+
+    return jnp
 
 
 def root_between(function: Callable[[Any], Any], low: Any, high: Any, xtol: float, rtol: float) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 import pydantic
 
@@ -70,6 +70,18 @@ class Solve(Model):
         if isinstance(self.until, float) and math.isnan(self.until):
             raise ValueError("`solve.until` must be > 0, got nan.")
         return self
+
+
+class KnownStart(NamedTuple):
+    """A start that is certainly possible.
+
+    Args:
+        modes: Mode of each mass, for masses that slide.
+        left: What of it only the run finds; empty if nothing.
+    """
+
+    modes: list[str] | None = None
+    left: str = ""
 
 
 class Scenario(Model):
@@ -140,6 +152,26 @@ class Scenario(Model):
             raise
         except ValueError as error:
             raise ScenarioError(str(error)) from error
+
+    def known_start(self) -> KnownStart | None:
+        """What is certain of the start without building it, which needs JAX; `ScenarioError` if it is impossible.
+
+        None where only building it tells.
+        """
+        from numpy.linalg import LinAlgError
+
+        try:
+            return self._look()
+        except ScenarioError:
+            raise
+        except (ArithmeticError, LinAlgError):  # numbers out of range, which building tells in words
+            return None
+        except ValueError as error:
+            raise ScenarioError(str(error)) from error
+
+    def _look(self) -> KnownStart | None:
+        """See `known_start`; by NumPy alone, and `ValueError` in one sentence for what cannot be built."""
+        return None
 
     def possible(self) -> tuple[HybridSystem, State] | None:
         """System and start, where the scenario gives one; `ScenarioError` if it is impossible."""

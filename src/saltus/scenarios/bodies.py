@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 import pydantic
 
 from saltus.errors import ScenarioError
-from saltus.scenarios.base import Model, Nonnegative, Positive, Scenario, Triple, is_known
-from saltus.scenarios.gas import EQUILIBRATION, CompressTable, FillTable, MeasureTable, compress, measure_gas, start_of
+from saltus.scenarios.base import KnownStart, Model, Nonnegative, Positive, Scenario, Triple, is_known
+from saltus.scenarios.gas import (
+    EQUILIBRATION,
+    CompressTable,
+    FillTable,
+    MeasureTable,
+    compress,
+    fill_with_round_bodies,
+    look_at_filling,
+    measure_gas,
+    start_of,
+)
 from saltus.scenarios.shape import ShapeTable
+from saltus.shapes import limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +31,7 @@ if TYPE_CHECKING:
     from saltus.hybrid import HybridSystem, State
     from saltus.shapes import Body
     from saltus.simulation import Run
+    from saltus.starts.bodies import Placed
     from saltus.systems import RigidBodies
 
 Quadruple = Annotated[list[float], pydantic.Field(min_length=4, max_length=4)]
@@ -43,9 +55,30 @@ class BodyTable(Model):
             raise ValueError("Both `density` and `mass` are given. Give one of them.")
         if self.principal_inertia is not None and self.mass is None:
             raise ValueError("`principal_inertia` is given without `mass`. Give both.")
-        if not math.hypot(*self.quaternion) > 0.0:
-            raise ValueError(f"`quaternion` must not be zero, got {self.quaternion}. For no rotation use [1, 0, 0, 0].")
+        limits.check_quaternion(self.quaternion)
         return self
+
+    def check(self) -> None:
+        """Refuse what the body would refuse when it is built."""
+        self.shape.check()
+        if self.principal_inertia is not None:
+            limits.check_inertia(self.principal_inertia)
+
+    def placed(self) -> Placed:
+        """The body at its place, for a look at the start."""
+        import numpy as np
+
+        from saltus.starts.bodies import Placed
+
+        quaternion = np.asarray(self.quaternion, float)
+        exponent = float(np.max(self.shape.exponents))
+        return Placed(
+            np.asarray(self.shape.axes, float),
+            exponent,
+            np.asarray(self.center, float),
+            quaternion / np.sqrt((quaternion * quaternion).sum()),
+            self.shape.radius(),
+        )
 
     def build(self):
         """The body; the physics checks its inertia."""
@@ -168,10 +201,8 @@ class BodiesScenario(Scenario):
 
     @property
     def periodic(self) -> bool:
-        """Whether the box has no walls."""
-        if self.box is None:
-            raise ValueError("There is no box. Give [box] with its size.")
-        return self.box.periodic
+        """Whether there is a box, and it has no walls."""
+        return self.box is not None and self.box.periodic
 
     @property
     def goal(self) -> int | None:
@@ -206,6 +237,33 @@ class BodiesScenario(Scenario):
             raise
         except ValueError as error:
             raise ScenarioError(str(error)) from error
+
+    def _look(self) -> KnownStart | None:
+        for table in self.bodies:
+            table.check()
+        if self.fill is not None:
+            for table in (self.fill, *self.fill.others):
+                table.shape.check()
+        if self.compress is not None:
+            return KnownStart()  # nothing moves yet: the bodies alone are checked, as in `possible`
+        if self.fill is not None and self.fill.temperature is not None:
+            return None if self.bodies or self.walls or self.fill.file else look_at_filling(self)
+        return self._look_at_bodies()
+
+    def _look_at_bodies(self) -> KnownStart | None:
+        """Whether bodies certainly do not overlap, and those of a filling fit in."""
+        from saltus.starts import bodies as starts
+
+        placed = [table.placed() for table in self.bodies]
+        walls = [*((wall.normal, wall.offset) for wall in self.walls), *self._box_walls()]
+        planes = starts.unit_walls(*zip(*walls, strict=True)) if walls else None
+        if self.fill is not None and self.box is not None:
+            added = fill_with_round_bodies(self.fill, self.box_edges(), self.box.periodic, self.bodies)
+            if added is None:
+                return None
+            placed += added
+        period = self.box_edges() if self.periodic else None
+        return KnownStart() if starts.are_apart(placed, planes, period) else None
 
     def possible(self) -> tuple[HybridSystem, State] | None:
         """As of every scenario; None for bodies that are compressed, of which nothing moves: they alone are checked."""
@@ -244,7 +302,7 @@ class BodiesScenario(Scenario):
             gravity=self.gravity,
             law=self.impact.law(),
             walls=[*((wall.normal, wall.offset) for wall in self.walls), *self._box_walls()],
-            period=self.box_edges() if self.box is not None and self.box.periodic else None,
+            period=self.box_edges() if self.periodic else None,
             paradox=self.impact.paradox,
             settle_speed=self.impact.settle_speed,
             rocking_limit=self.impact.rocking_limit,
@@ -277,7 +335,7 @@ class BodiesScenario(Scenario):
         ]
 
     def _box_walls(self) -> list[tuple[list[float], float]]:
-        if self.box is None or self.box.periodic:
+        if self.box is None or self.periodic:
             return []
         faces = []
         for axis, edge in enumerate(self.box_edges()):

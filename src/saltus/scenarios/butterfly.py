@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import pydantic
 
 from saltus.numerics import formula
-from saltus.scenarios.base import Model, Positive, Scenario
+from saltus.scenarios.base import KnownStart, Model, Positive, Scenario
 from saltus.scenarios.contact_law import ContactLawModel
 from saltus.scenarios.rails import HalfAngle, spot_fits
 
 if TYPE_CHECKING:
     from saltus.hybrid import AbstractSystem, State
+    from saltus.numerics.jets import Jet
     from saltus.shapes import AbstractProfile
     from saltus.systems.butterfly import AbstractTurning
+
+
+SURE = 1e-9  # share of its weight by which a load must differ from none, for a start to be known
 
 
 class CircleModel(Model):
@@ -30,6 +35,10 @@ class CircleModel(Model):
 
         return CircleProfile(self.a)
 
+    def radius_of(self, phi: Jet) -> Jet:
+        """The radius as a function of the angle phi = x, at known ones."""
+        return self.a + 0.0 * phi
+
 
 class WaistModel(Model):
     """The outline a - b cos(2 phi)."""
@@ -43,6 +52,12 @@ class WaistModel(Model):
         from saltus.shapes import ButterflyProfile
 
         return ButterflyProfile(self.a, self.b)
+
+    def radius_of(self, phi: Jet) -> Jet:
+        """The radius as a function of the angle phi = x, at known ones."""
+        from saltus.numerics import jets
+
+        return self.a - self.b * jets.cos(2.0 * phi)
 
 
 class OutlineFormulaModel(Model):
@@ -64,6 +79,12 @@ class OutlineFormulaModel(Model):
 
         return ProfileFunction(lambda phi: formula.evaluate(self.radius, {"phi": phi, **self.parameters}))
 
+    def radius_of(self, phi: Jet) -> Jet:
+        """The radius as a function of the angle phi = x, at known ones."""
+        from saltus.numerics import jets
+
+        return 0.0 * phi + formula.evaluate(self.radius, {"phi": phi, **self.parameters}, jets)
+
 
 AnyProfile = Annotated[CircleModel | WaistModel | OutlineFormulaModel, pydantic.Field(discriminator="type")]
 
@@ -82,6 +103,10 @@ class SinusoidModel(Model):
         from saltus.systems import Turning
 
         return Turning(self.angle, self.rate, self.amplitude, self.frequency)
+
+    def at_start(self) -> tuple[float, float, float] | None:
+        """Angle, rate and acceleration at t = 0; None where that takes a program."""
+        return self.angle, self.rate + self.amplitude * self.frequency, 0.0
 
 
 class TableModel(Model):
@@ -114,6 +139,10 @@ class TableModel(Model):
             raise ValueError(f"{self.file!r} must have two columns, time and angle, got {columns.shape[1]}.")
         return TurningTable(columns[:, 0], columns[:, 1])
 
+    def at_start(self) -> tuple[float, float, float] | None:
+        """Angle, rate and acceleration at t = 0; None where that takes a program."""
+        return None
+
 
 class TurningFormulaModel(Model):
     """Arithmetic in t and named parameters [rad]."""
@@ -133,6 +162,15 @@ class TurningFormulaModel(Model):
         from saltus.systems import TurningFunction
 
         return TurningFunction(lambda t: formula.evaluate(self.angle, {"t": t, **self.parameters}) + 0.0 * t)
+
+    def at_start(self) -> tuple[float, float, float] | None:
+        """Angle, rate and acceleration at t = 0; None where that takes a program."""
+        from saltus.numerics import jets
+
+        t, _ = jets.variables(0.0, 0.0)
+        found = formula.evaluate(self.angle, {"t": t, **self.parameters}, jets) + 0.0 * t
+        angle, rate, _, gain, *_ = found.parts.tolist()
+        return angle, rate, gain
 
 
 AnyTurning = Annotated[SinusoidModel | TableModel | TurningFormulaModel, pydantic.Field(discriminator="type")]
@@ -175,6 +213,60 @@ class ButterflyScenario(Scenario):
         if self.friction is not None:
             spot_fits(self.friction, self.radius)
         return self
+
+    def _look(self) -> KnownStart | None:
+        import numpy as np
+
+        from saltus.starts import ball as starts
+
+        if self.friction is not None and self.turning is not None:
+            point = self.friction.model == "coulomb" or self.friction.spot_radius <= starts.POINT * self.radius
+            starts.check_tilt(self.half_angle, point)
+        with np.errstate(all="ignore"):  # numbers out of range, of which nothing is concluded
+            if not self._outline_is_known():
+                return None
+            if self.turning is None:
+                return KnownStart()
+            motion = self.turning.at_start()
+            if motion is None:
+                return None
+            load = self._load(motion)
+        if not abs(load) > SURE:
+            return None
+        starts.check_load(load)
+        return KnownStart()
+
+    def _outline_is_known(self) -> bool:
+        """Whether the outline has a curvature everywhere; one on which the ball cannot roll is refused."""
+        import numpy as np
+
+        from saltus.numerics import jets
+        from saltus.shapes import outline
+
+        around = self.profile.radius_of(jets.variables(outline.ANGLES, 0.0)[0]).parts
+        bends = outline.curvature(around[jets.VALUE], around[jets.X], around[jets.XX])
+        if not np.isfinite(bends).all():
+            return False
+        outline.check_ball(around[jets.VALUE], bends, self._height)
+        return True
+
+    @property
+    def _height(self) -> float:
+        """Of the ball's centre over the outline [m]."""
+        return self.radius * math.cos(self.half_angle)
+
+    def _load(self, turning: tuple[float, float, float]) -> float:
+        """Load at the start, over the weight of the ball."""
+        import numpy as np
+
+        from saltus.numerics import jets
+        from saltus.shapes.outline import outline_point
+        from saltus.systems.butterfly.track import demand, track_along
+
+        phi = np.float64(self.start.phi)
+        here = self.profile.radius_of(jets.variables(phi, 0.0)[0]).parts[[jets.VALUE, jets.X, jets.XX]]
+        place = track_along(outline_point(phi, *here), self._height)
+        return float(demand(place, self.start.speed, turning, self.gravity).load) / self.gravity
 
     def build(self) -> tuple[AbstractSystem, State]:
         from saltus.systems import Butterfly, ButterflyPlan

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import pydantic
 
-from saltus.scenarios.base import EndTime, Nonnegative, Positive, Scenario, Solve
+from saltus.scenarios.base import EndTime, KnownStart, Nonnegative, Positive, Scenario, Solve
 
 if TYPE_CHECKING:
     from saltus.hybrid import State
@@ -89,6 +89,22 @@ class ChainScenario(Scenario):
         from saltus.systems.chain.starts import hangs_held
 
         return math.inf if self.solve.until == "off" and hangs_held(start) else self.end_time
+
+    def _look(self) -> KnownStart:
+        import numpy as np
+
+        from saltus.starts import chain as starts
+
+        starts.check_pieces("length", self.length, self.links, "one per link")
+        starts.check_pieces("mass", self.mass, self.links + 1, "one per particle")
+        if self.static_friction is not None:
+            starts.check_static_friction(self.static_friction, self.table_friction)
+        if self.engagement in starts.CREATE_ENERGY:
+            starts.warn_of_energy(self.engagement)
+        lengths = np.broadcast_to(np.asarray(self.length, float), (self.links,))
+        hanging, rest, angle = starts.split_overhang(lengths, self.overhang, self.angle)
+        starts.check_edge(starts.edge_place(rest, angle), lengths, hanging)
+        return KnownStart()
 
     def build(self) -> tuple[Chain, State]:
         from saltus.systems import Chain

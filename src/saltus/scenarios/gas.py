@@ -8,16 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
+import numpy as np
 import pydantic
 
-from saltus.scenarios.base import Nonnegative, Positive
+from saltus.scenarios.base import KnownStart, Nonnegative, Positive
 from saltus.scenarios.shape import ShapeTable
 from saltus.scenarios.table import Model
 
 if TYPE_CHECKING:
     from saltus.gas import Gas, Species
     from saltus.gas.run import GasRun
-    from saltus.scenarios.bodies import BodiesScenario
+    from saltus.scenarios.bodies import BodiesScenario, BodyTable
+    from saltus.starts.bodies import Placed
     from saltus.systems.gas import Bodies
 
 Count = Annotated[int, pydantic.Field(ge=1, le=100_000)]
@@ -115,6 +117,48 @@ class CompressTable(Model):
 
     rate: Annotated[float, pydantic.Field(gt=0, le=10)] = 0.02
     compressibility: Annotated[float, pydantic.Field(gt=10, le=1e9)] = 2000.0
+
+
+def look_at_filling(scenario: BodiesScenario) -> KnownStart:
+    """What is certain of a thermal filling before bodies grow to their size: they and the box are possible."""
+    from saltus.starts import gas as starts
+
+    fill, box = scenario.filling, np.asarray(scenario.box_edges(), float)
+    tables = (fill, *fill.others)
+    volume = sum(table.count * table.shape.volume() for table in tables)
+    radius, count = max(table.shape.radius() for table in tables), sum(table.count for table in tables)
+    if fill.start == "crystal":
+        starts.crystal_cells(fill.count, box, np.asarray(fill.shape.axes), volume, radius, fill.shape.is_ellipsoid)
+        return KnownStart()
+    starts.check_box(volume, radius, box, scenario.periodic)
+    grow = starts.first_scale(count, box, radius) < 1.0
+    return KnownStart(left="whether the bodies can grow to their size in this box" if grow else "")
+
+
+def fill_with_round_bodies(
+    fill: FillTable, box: list[float], periodic: bool, among: list[BodyTable]
+) -> list[Placed] | None:
+    """The bodies that are put at random places in a box; None where only JAX tells whether they fit."""
+    from saltus.starts.bodies import Placed
+    from saltus.starts.filling import Seat, Stock, UnknownGapError, random_seats
+
+    def stock(shape: ShapeTable) -> Stock:
+        axes = np.asarray(shape.axes, float) if shape.is_ellipsoid else None
+        return Stock(shape.radius(), axes, shape.kind)
+
+    def seat(table: BodyTable) -> Seat:
+        placed = table.placed()
+        return stock(table.shape).at(placed.center, placed.quaternion)
+
+    seats = random_seats(
+        stock(fill.shape), fill.count, box, speed=0.0, spin=0.0, seed=fill.seed, periodic=periodic,
+        among=[seat(table) for table in among],
+    )  # fmt: skip
+    axes, exponent = np.asarray(fill.shape.axes, float), float(np.max(fill.shape.exponents))
+    try:
+        return [Placed(axes, exponent, seat.center, seat.quaternion, seat.radius) for seat, *_ in seats]
+    except UnknownGapError:
+        return None
 
 
 def start_of(scenario: BodiesScenario) -> Bodies:

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import pydantic
 
-from saltus.scenarios.base import IMPLICIT_METHODS, EndTime, Model, Nonnegative, Pair, Positive, Scenario, Solve, Triple
+from saltus.scenarios.base import (
+    IMPLICIT_METHODS,
+    EndTime,
+    KnownStart,
+    Model,
+    Nonnegative,
+    Pair,
+    Positive,
+    Scenario,
+    Solve,
+    Triple,
+)
 from saltus.scenarios.bodies import Quadruple, ShapeTable
 from saltus.scenarios.contact_law import ContactLawModel
 from saltus.scenarios.surfaces import AnySurface
@@ -16,6 +27,7 @@ if TYPE_CHECKING:
     from saltus.hybrid import State
     from saltus.systems import BodyOnGround
 
+WITHIN = 0.99  # share of a radius within which a centre of mass is certainly in the body
 FORMS = ("axes", "radius", "disc", "balls")
 EXTRAS = {"exponents": "axes", "bulge": "axes", "rounding": "disc"}  # keys that belong to one of the forms only
 
@@ -56,6 +68,29 @@ class GroundShape(Model):
         if self.axes is not None:
             ShapeTable(axes=self.axes, exponents=self.exponents)
         return self
+
+    def check(self) -> None:
+        """Refuse sizes that the shapes would refuse when they are built."""
+        from saltus.shapes import limits
+
+        if self.axes is not None:
+            ShapeTable(axes=self.axes, exponents=self.exponents).check()
+        for ball in self.balls or []:
+            limits.check_radius(ball.radius)
+        if self.radius is not None:
+            limits.check_radius(self.radius)
+
+    def extents(self) -> tuple[float, float]:
+        """Radius of a ball about the centre that holds the body, and of one that it certainly holds [m]."""
+        if self.balls is not None:
+            return max(ball.radius + math.hypot(*ball.center) for ball in self.balls), 0.0
+        if self.radius is not None:
+            return self.radius, self.radius
+        if self.disc is not None:
+            return self.disc + self.rounding, self.rounding
+        shape = ShapeTable(axes=self.axes or [], exponents=self.exponents)
+        # A block is larger than the superellipsoid by its bulge: by a twentieth at most (`shapes.Block`).
+        return 1.05 * shape.radius(), min(shape.axes)
 
     def build(self) -> tuple[list, list[list[float]]]:
         """The shapes and their centres."""
@@ -102,6 +137,27 @@ class GroundBodyTable(Model):
         if self.density is not None and (self.shape.balls is not None or self.shape.disc is not None):
             raise ValueError("`body.density` is for ellipsoids, superellipsoids and balls. Give `body.mass` instead.")
         return self
+
+    def check(self) -> bool:
+        """Refuse what the body would refuse when it is built; False where only building it tells."""
+        from saltus.shapes import limits
+
+        self.shape.check()
+        balls, aside = self.shape.balls, math.hypot(*self.center_of_mass)
+        if balls is not None:
+            within = any(math.dist(ball.center, self.center_of_mass) < WITHIN * ball.radius for ball in balls)
+        else:
+            within = aside == 0.0 or aside < WITHIN * self.shape.extents()[1]
+        if not within or (balls is not None and len(balls) > 1 and self.principal_inertia is None):
+            return False
+        if self.principal_inertia is not None:
+            limits.check_inertia(self.principal_inertia)
+        limits.check_quaternion(self.quaternion)
+        return True
+
+    def radius(self) -> float:
+        """Radius of a ball about the centre of mass that holds the body [m]."""
+        return self.shape.extents()[0] + math.hypot(*self.center_of_mass)
 
     def build(self):
         """The body without its place and motion; the physics checks its inertia."""
@@ -250,15 +306,20 @@ class GroundBodyScenario(Scenario):
             raise ValueError(f'[[ground]] is for surface.type = "terrain", got {self.surface.type!r}. Leave it out.')
         return self
 
-    def _cover(self, grid):
-        """The types of ground over the pixels of the terrain."""
+    def _kinds(self, grid):
+        """Number of the type of ground in each pixel of the terrain."""
         import numpy as np
-
-        from saltus.surfaces.cover import Cover
 
         kinds = np.zeros(grid.shape, int)
         for number, one in enumerate(self.ground, start=1):
             kinds[one.pixels(grid)] = number
+        return kinds
+
+    def _cover(self, grid):
+        """The types of ground over the pixels of the terrain."""
+        from saltus.surfaces.cover import Cover
+
+        kinds = self._kinds(grid)
         own = {"mu": self.friction.mu, "rolling_friction": self.friction.rolling_friction}
         own["restitution"] = self.impact.restitution
         each = {
@@ -271,6 +332,17 @@ class GroundBodyScenario(Scenario):
     def end_time(self) -> float:
         """When the run ends at the latest [s]; infinite if it ends at rest."""
         return math.inf if self.solve.until == "rest" else float(self.solve.until)
+
+    def _look(self) -> KnownStart | None:
+        from saltus.starts import ground_body as starts
+
+        if not self.body.check():
+            return None
+        surface, position = self.surface.known(), self.body.position
+        if self.ground:
+            self._kinds(surface.grid)
+        starts.check_ground(surface.at(*position).margin, position)
+        return KnownStart() if starts.has_ground(surface, position, self.body.radius()) else None
 
     def build(self) -> tuple[BodyOnGround, State]:
         from saltus.surfaces import Terrain

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import pydantic
 
-from saltus.scenarios.base import Model, Pair, Positive, Scenario, Triple
+from saltus.scenarios.base import KnownStart, Model, Pair, Positive, Scenario, Triple
 from saltus.scenarios.contact_law import ContactLawModel
 from saltus.scenarios.rails import Slope, spot_fits
 
@@ -40,6 +40,9 @@ class PlaneBallScenario(Scenario):
     def _spot_is_smaller_than_the_ball(self) -> Self:
         spot_fits(self.friction, self.radius)
         return self
+
+    def _look(self) -> KnownStart:
+        return KnownStart()  # a ball on its track can begin with any motion
 
     def build(self) -> tuple[BallOnPlane, State]:
         from saltus.systems import BallOnPlane

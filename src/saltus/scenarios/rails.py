@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 import pydantic
 
 from saltus import checks
-from saltus.scenarios.base import Model, Positive, Scenario, Triple
+from saltus.scenarios.base import KnownStart, Model, Positive, Scenario, Triple
 from saltus.scenarios.contact_law import ContactLawModel
 
 if TYPE_CHECKING:
     from saltus.hybrid import AbstractSystem, State
 
-Slope = Annotated[float, pydantic.Field(gt=-math.pi / 2, lt=math.pi / 2)]
+Slope = Annotated[float, pydantic.Field(ge=-1.5707, le=1.5707)]  # as `BallOnPlane` and `BallOnRails` take it
 HalfAngle = Annotated[float, pydantic.Field(ge=0, lt=math.pi / 2)]
 
 
@@ -44,6 +44,9 @@ class RailsScenario(Scenario):
     def _spot_is_smaller_than_the_ball(self) -> Self:
         spot_fits(self.friction, self.radius)
         return self
+
+    def _look(self) -> KnownStart:
+        return KnownStart()  # a ball on its track can begin with any motion
 
     def build(self) -> tuple[AbstractSystem, State]:
         from saltus.systems import BallOnPlane, BallOnRails

@@ -11,6 +11,7 @@ from saltus.scenarios.base import Model, Nonnegative, Pair, Positive
 if TYPE_CHECKING:
     from saltus.io.release import ReleaseMasses
     from saltus.surfaces import AbstractSurface
+    from saltus.surfaces.known import KnownSurface
 
 
 class ElasticModel(Model):
@@ -57,7 +58,7 @@ class ReleaseModel(Model):
             raise ValueError("`release.reach` is missing: points closer than that are joined by a rod.")
         return self
 
-    def lay(self, surface: AbstractSurface) -> ReleaseMasses:
+    def lay(self, surface: AbstractSurface | KnownSurface) -> ReleaseMasses:
         """The masses, wherever they lie, and the pairs of neighbours that a rod joins."""
         import numpy as np
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pydantic
 
 from saltus.scenarios.base import Triple, is_known
@@ -35,15 +36,39 @@ class ShapeTable(Model):
             )
         return value
 
+    def check(self) -> None:
+        """Refuse sizes that the shape would refuse when it is built."""
+        from saltus.shapes import limits
+
+        if self.kind == "Ball":
+            limits.check_radius(self.axes[0])
+            return
+        limits.check_axes(self.axes)
+        if self.kind == "Superellipsoid":
+            limits.check_exponents(self.exponents)
+
+    @property
+    def kind(self) -> str:
+        """Name of the simplest shape that this is."""
+        if not self.is_ellipsoid:
+            return "Superellipsoid"
+        return "Ball" if all(map(is_known, self.axes)) and len(set(self.axes)) == 1 else "Ellipsoid"
+
+    def radius(self) -> float:
+        """Radius of a ball about the centre that holds the body [m], for numbers that are known."""
+        from saltus.shapes.extents import superellipsoid_radius
+
+        exponents = np.broadcast_to(np.asarray(self.exponents, float), (3,))
+        return float(superellipsoid_radius(np.asarray(self.axes, float), exponents))
+
     def build(self):
         """The simplest shape that this is."""
         from saltus.shapes import Ball, Ellipsoid, Superellipsoid
 
-        exponents = self.exponents if isinstance(self.exponents, list) else [self.exponents] * 3
-        if all(is_known(exponent) and exponent == 2.0 for exponent in exponents):
-            is_ball = all(map(is_known, self.axes)) and len(set(self.axes)) == 1
-            return Ball(self.axes[0]) if is_ball else Ellipsoid(self.axes)
-        return Superellipsoid(self.axes, exponents)
+        if self.kind == "Superellipsoid":
+            exponents = self.exponents if isinstance(self.exponents, list) else [self.exponents] * 3
+            return Superellipsoid(self.axes, exponents)
+        return Ball(self.axes[0]) if self.kind == "Ball" else Ellipsoid(self.axes)
 
     def volume(self) -> float:
         """Volume [m3], for numbers that are known."""

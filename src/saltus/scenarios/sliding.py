@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple, Self
 
 import pydantic
 
-from saltus.scenarios.base import Model, Nonnegative, Pair, Positive, Scenario, Solve
+from saltus.scenarios.base import KnownStart, Model, Nonnegative, Pair, Positive, Scenario, Solve
 from saltus.scenarios.release import ElasticModel, ReleaseModel
 from saltus.scenarios.surfaces import AnySurface
 
 if TYPE_CHECKING:
     from saltus.hybrid import State
+    from saltus.io.release import ReleaseMasses
+    from saltus.surfaces import AbstractSurface
+    from saltus.surfaces.known import KnownSurface
     from saltus.systems import Raft, SlidingMasses
 
 
@@ -69,6 +72,18 @@ class SlidingSolve(Solve):
     adhesion: bool = True  # where it is not given, false on a terrain: see SlidingScenario
     restitution: Annotated[float, pydantic.Field(ge=0, le=1)] = 0.0
     project: bool = False
+
+
+class _Laid(NamedTuple):
+    """Masses and the rods between them, and which of the masses a release area laid out."""
+
+    place: list[list[float]]
+    velocity: list[list[float]]
+    weights: list[float]
+    mu: list[float]
+    pairs: list[tuple[int, int]]
+    elastic: list[ElasticModel]
+    released: ReleaseMasses | None
 
 
 class SlidingScenario(Scenario):
@@ -165,31 +180,73 @@ class SlidingScenario(Scenario):
         """Friction coefficient of each mass that is given one by one [-]."""
         return [self.common_mu if mass.mu is None else mass.mu for mass in self.masses]
 
+    def _laid(self, surface: AbstractSurface | KnownSurface) -> _Laid:
+        """All masses and rods: those given one by one, then those of the release area."""
+        place = [mass.position for mass in self.masses]
+        velocity = [mass.velocity for mass in self.masses]
+        weights, mu = [mass.mass for mass in self.masses], self.mu
+        pairs: list[tuple[int, int]] = [(rod.between[0], rod.between[1]) for rod in self.rods]
+        elastic = [rod.elastic() for rod in self.rods] if self.is_raft else []
+        released = None if self.release is None else self.release.lay(surface)
+        if self.release is not None and released is not None:
+            pairs += [(i + len(place), j + len(place)) for i, j in released.pairs]
+            elastic += [self.release.rods] * len(released.pairs) if self.release.rods else []
+            count = len(released.position)
+            place, velocity = place + released.position.tolist(), velocity + [self.release.velocity] * count
+            weights = weights + [self.release.mass] * count
+            mu = mu + [self.common_mu if self.release.mu is None else self.release.mu] * count
+        return _Laid(place, velocity, weights, mu, pairs, elastic, released)
+
+    def _look(self) -> KnownStart | None:
+        import numpy as np
+
+        from saltus.starts import point_masses as starts
+
+        surface = self.surface.known()
+        laid = self._laid(surface)
+        place, velocity, weights, mu = (
+            np.asarray(given, float) for given in (laid.place, laid.velocity, laid.weights, laid.mu)
+        )
+        rubs = bool((mu > 0.0).any())
+        if not self.is_raft:
+            starts.check_network(laid.pairs, len(place), symmetric=surface.flat or not rubs)
+        sight = surface.at(*place.T)
+        if laid.released is not None:
+            laid.released.check_margin(np.asarray(sight.margin)[-len(laid.released.position) :])
+        starts.check_domain(sight.margin, place)
+        position, velocity = starts.in_space(sight, place, velocity)
+        rods = starts.rods_at(position, velocity, laid.pairs)
+        starts.check_lengths(rods.length, laid.pairs)
+        if self.is_raft:
+            return KnownStart()
+        if self.solve.project:
+            velocity = starts.corrected(velocity, rods, laid.pairs, sight.normal, weights)
+            if velocity is None:
+                return None
+            rods = starts.rods_at(position, velocity, laid.pairs)
+        speed = np.sqrt(np.sum(velocity**2, axis=1))
+        if not np.isfinite([*speed, *rods.length]).all():
+            return None
+        starts.check_stretching(rods.stretching, speed, laid.pairs)
+        if rubs and not surface.flat:
+            starts.check_redundancy(sight.normal, rods.direction, laid.pairs)
+        tangent = self.solve.formulation == "tangent"
+        modes = starts.known_modes(sight, velocity, rods, laid.pairs, weights, mu, self.gravity, tangent)
+        return None if modes is None else KnownStart(modes)
+
     def build(self) -> tuple[SlidingMasses | Raft, State]:
         from saltus import systems
         from saltus.programs.arrays import numbers
 
         surface = self.surface.build()
-        place = [mass.position for mass in self.masses]
-        velocity = [mass.velocity for mass in self.masses]
-        weights, mu = [mass.mass for mass in self.masses], self.mu
-        pairs = [tuple(rod.between) for rod in self.rods]
-        elastic = [rod.elastic() for rod in self.rods] if self.is_raft else []
-        laid = None if self.release is None else self.release.lay(surface)
-        if self.release is not None and laid is not None:
-            pairs += [(i + len(place), j + len(place)) for i, j in laid.pairs]
-            elastic += [self.release.rods] * len(laid.pairs) if self.release.rods else []
-            place, velocity = place + laid.position.tolist(), velocity + [self.release.velocity] * len(laid.position)
-            weights = weights + [self.release.mass] * len(laid.position)
-            shared = self.release.mu if self.release.mu is not None else self.common_mu
-            mu = mu + [shared] * len(laid.position)
-        weights, mu, place, velocity = (numbers(given) for given in (weights, mu, place, velocity))
-        system = self._system(surface, weights, pairs, mu, elastic)
+        laid = self._laid(surface)
+        weights, mu, place, velocity = (numbers(given) for given in (laid.weights, laid.mu, laid.place, laid.velocity))
+        system = self._system(surface, weights, laid.pairs, mu, laid.elastic)
         self.prepare(system, system.blank())
         if isinstance(system, systems.Raft):
             system.prepare_breaks()
-        if laid is not None:  # now: programs of the run are made meanwhile
-            laid.check_on_surface(surface)
+        if laid.released is not None:  # now: programs of the run are made meanwhile
+            laid.released.check_on_surface(surface)
         if isinstance(system, systems.Raft):
             return system, system.start(place, velocity)
         return system, system.start(place, velocity, project=self.solve.project)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import pydantic
 
@@ -11,6 +11,7 @@ from saltus.scenarios.base import Model, Nonnegative, Pair, Positive
 
 if TYPE_CHECKING:
     from saltus.surfaces import AbstractSurface
+    from saltus.surfaces.known import KnownSurface
 
 
 class SurfaceModel(Model):
@@ -20,7 +21,16 @@ class SurfaceModel(Model):
         """The surface of the library."""
         from saltus.surfaces import named_surface
 
-        return named_surface({name: getattr(self, name) for name in type(self).model_fields})
+        return named_surface(self._description())
+
+    def known(self) -> KnownSurface:
+        """The same for known points, without JAX."""
+        from saltus.surfaces.known import KnownSurface
+
+        return KnownSurface(self._description())
+
+    def _description(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in type(self).model_fields}
 
 
 class SphereModel(SurfaceModel):

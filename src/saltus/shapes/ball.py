@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from saltus import checks
 from saltus.numerics.components import Sym, Vec
 from saltus.programs.arrays import numbers
-from saltus.shapes.base import SIZES, AbstractShape
+from saltus.shapes.base import AbstractShape
+from saltus.shapes.limits import check_radius
 
 
 class Ball(AbstractShape):
@@ -22,8 +22,7 @@ class Ball(AbstractShape):
     size: Array
 
     def __init__(self, size: Array | float):
-        checks.positive("radius", size)
-        checks.between("radius", size, *SIZES, "It is a length in metres.")
+        check_radius(size)
         self.size = numbers(size)
 
     def support_pair(self, n: Vec) -> tuple[Array, Vec]:

@@ -9,22 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from saltus import checks
 from saltus.numerics.components import Sym, Vec
 from saltus.programs.arrays import numbers
-
-SIZES = (1e-30, 1e30)  # [m]; squares and fourth powers of a size stay numbers
-SLENDER = 1e6  # longest over shortest semi-axis; beyond, curvatures differ by more than double precision tells
+from saltus.shapes.limits import check_axes
 
 
 def checked_axes(axes) -> Array:
     """Three semi-axes that can be computed with [m]."""
-    checks.positive("axes", axes, "Give three semi-axes, such as [1.0, 2.0, 3.0].")
-    checks.shaped("axes", axes, (3,))
-    checks.between("axes", axes, *SIZES, "They are lengths in metres.")
-    given = checks.concrete(axes)
-    known = jnp.asarray(axes, float) if given is None else given
-    checks.between("longest over shortest of axes", known.max() / known.min(), 1.0, SLENDER, "Make it less slender.")
+    check_axes(axes)
     return numbers(axes)
 
 

@@ -16,6 +16,7 @@ from saltus.numerics.components import Turn, Vec
 from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers, stack_numbers
 from saltus.shapes.base import AbstractShape
+from saltus.shapes.limits import check_inertia, check_quaternion
 
 
 class Body(eqx.Module):
@@ -68,7 +69,7 @@ class Body(eqx.Module):
         ):
             checks.shaped(name, value, (length,))
             checks.finite(name, value)
-        _check_quaternion(quaternion)
+        check_quaternion(quaternion)
         checks.positive("density", 1.0 if density is None else density)
         checks.positive("mass", 1.0 if mass is None else mass)
         self.shape = shape
@@ -168,25 +169,3 @@ def _after(body: Body, duration: Array, gravity: Array, compact: bool) -> Body:
 def stack(bodies: Sequence[Body]) -> Body:
     """Bodies of one kind of shape as a batch: every array gets a leading axis for `vmap`."""
     return jax.tree.map(stack_numbers, *bodies)
-
-
-def _check_quaternion(quaternion) -> None:
-    values = checks.concrete(quaternion)
-    if values is not None and not np.linalg.norm(values) > 0.0:
-        raise ValueError(f"`quaternion` must not be zero, got {values.tolist()}. For no rotation use [1, 0, 0, 0].")
-
-
-def check_inertia(inertia) -> None:
-    """Principal moments that a body can have."""
-    advice = "Give three principal moments about the centre of mass."
-    checks.shaped("principal_inertia", inertia, (3,), advice)
-    checks.positive("principal_inertia", inertia, advice)
-    values = checks.concrete(inertia)
-    if values is None:
-        moments = numbers(inertia)
-        checks.note(2.0 * jnp.max(moments) <= jnp.sum(moments) * (1.0 + 1e-12))
-    if values is not None and 2.0 * values.max() > values.sum() * (1.0 + 1e-12):
-        raise ValueError(
-            f"`principal_inertia` must satisfy the triangle inequality, got {values.tolist()}: the largest moment "
-            "exceeds the sum of the other two, which no body has."
-        )

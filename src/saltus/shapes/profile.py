@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -19,19 +18,10 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.programs import program
 from saltus.programs.arrays import numbers
+from saltus.shapes import outline
+from saltus.shapes.outline import OutlinePoint
 
 Scalar = Float[Array, ""]
-Plane = Float[Array, "2"]
-
-
-class OutlinePoint(NamedTuple):
-    """The outline at one angle: point [m], unit tangent, outward normal, curvature [1/m], arc per angle [m]."""
-
-    point: Plane
-    tangent: Plane
-    normal: Plane
-    curvature: Scalar
-    arc: Scalar
 
 
 class AbstractProfile(eqx.Module):
@@ -45,34 +35,14 @@ class AbstractProfile(eqx.Module):
         """Geometry at this angle; curvature > 0 where the outline is convex."""
         phi = jnp.asarray(phi, float)
         slope_of = jax.grad(lambda x: jnp.asarray(self.radius(x), float))
-        r, slope, bend = self.radius(phi), slope_of(phi), jax.grad(slope_of)(phi)
-        s, c = jnp.sin(phi), jnp.cos(phi)
-        arc = jnp.sqrt(r * r + slope * slope)
-        tangent = jnp.stack([slope * s + r * c, slope * c - r * s]) / arc
-        normal = jnp.stack([-tangent[1], tangent[0]])
-        curvature = (r * r + 2 * slope * slope - r * bend) / arc**3
-        return OutlinePoint(r * jnp.stack([s, c]), tangent, normal, curvature, arc)
+        return outline.outline_point(phi, self.radius(phi), slope_of(phi), jax.grad(slope_of)(phi))
 
     def check_ball(self, radius: Float[Array, ""]) -> None:
         """Refuse an outline that is not positive, or hollowed more sharply than a ball of this radius can follow."""
         if checks.concrete(radius) is None or any(checks.concrete(x) is None for x in jax.tree.leaves(self)):
             return
-        angles = np.linspace(0.0, 2 * np.pi, 721)
-        distance, curvature = (np.asarray(found) for found in _survey(self, numbers(angles)))
-        if not (distance > 0.0).all():
-            worst = int(np.argmin(distance))
-            raise ValueError(
-                f"The radius of the profile must be > 0, got {distance[worst]:.4g} m at phi = {angles[worst]:.4g}. "
-                "Use a smaller waist."
-            )
-        room = 1.0 + curvature * float(radius)
-        if not (room > 0.0).all():
-            worst = int(np.argmin(room))
-            raise ValueError(
-                f"The profile is too sharply curved for the ball: its hollow at phi = {angles[worst]:.4g} has a radius "
-                f"of {-1.0 / curvature[worst]:.4g} m, the ball needs more than {float(radius):.4g} m. "
-                "Use a smaller ball or a smoother profile."
-            )
+        distance, bends = (np.asarray(found) for found in _survey(self, numbers(outline.ANGLES)))
+        outline.check_ball(distance, bends, float(radius))
 
 
 @program

@@ -17,7 +17,7 @@ from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.shapes.alike import alike
 from saltus.shapes.base import AbstractShape
-from saltus.shapes.body import check_inertia
+from saltus.shapes.limits import check_inertia
 
 DIRECTIONS = 1000  # in which it is looked whether the centre of mass lies within the body
 

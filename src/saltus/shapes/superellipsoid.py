@@ -12,6 +12,8 @@ from saltus.numerics.components import Sym, Vec
 from saltus.numerics.gamma import gamma
 from saltus.programs.arrays import numbers
 from saltus.shapes.base import AbstractShape, checked_axes
+from saltus.shapes.extents import superellipsoid_radius
+from saltus.shapes.limits import check_exponents
 
 # Newton steps for the multiplier of the support function; the fifth leaves 1e-16 for any exponents.
 STEPS = 5
@@ -33,7 +35,7 @@ class Superellipsoid(AbstractShape):
     exponents: Float[Array, " 3"]
 
     def __init__(self, axes, exponents):
-        checks.between("exponents", exponents, 2.0, 1000.0, "Below 2 the body has edges; take 2 for an ellipsoid.")
+        check_exponents(exponents)
         self.axes = checked_axes(axes)
         known = checks.concrete(exponents)  # which JAX would compile a program for
         self.exponents = (
@@ -116,12 +118,7 @@ class Superellipsoid(AbstractShape):
         return self.axes**2 * ratio * gamma(1.0 + total) / gamma(1.0 + total + 2.0 / e)
 
     def radius(self) -> Array:
-        # The largest exponent for all axes gives a body that holds this one.
-        e = jnp.max(self.exponents)
-        longest = jnp.max(self.axes)
-        power = 2.0 * e / jnp.where(e > 2.0, e - 2.0, 1.0)
-        wider = longest * jnp.sum((self.axes / longest) ** power) ** (1.0 / power)
-        return jnp.where(e > 2.0, wider, longest)
+        return superellipsoid_radius(self.axes, self.exponents)
 
     def proxy_axes(self) -> Array:
         return self.axes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,6 +13,9 @@ from jaxtyping import Array, ArrayLike, Float
 
 from saltus import checks
 from saltus.programs.arrays import numbers as number
+
+if TYPE_CHECKING:
+    from saltus.surfaces.grid import Grid
 
 Values = Float[Array, "..."]
 
@@ -42,6 +45,11 @@ class AbstractSurface(eqx.Module):
     """
 
     flat: ClassVar[bool] = False
+
+    @property
+    def grid(self) -> Grid | None:
+        """The pixels of a measured surface; None for others."""
+        return None
 
     @property
     def finest(self) -> Float[Array, ""] | float:

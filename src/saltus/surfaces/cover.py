@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from saltus import checks
 from saltus.numerics import bspline
 from saltus.surfaces.grid import Grid
-from saltus.surfaces.terrain import take
+from saltus.surfaces.relief import take
 
 NAMES = ("mu", "rolling_friction", "restitution")
 LEAST = 1024  # entries of the table of types; many lanes at once look up large tables only, so a small one is filled up

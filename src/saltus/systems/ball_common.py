@@ -13,9 +13,9 @@ from saltus.hybrid import Parts, Quantity, part
 from saltus.laws.friction import AbstractFrictionLaw, AbstractSpotLaw
 from saltus.laws.friction.base import VANISHING
 from saltus.programs.arrays import numbers
+from saltus.starts.ball import POINT
 
 AXES = ("x", "y", "z")
-POINT = 1e-15  # radius of a spot over that of its ball below which it is a point
 
 BALL_QUANTITIES = {
     "position": Quantity(("axis",), "m", "position of the centre"),

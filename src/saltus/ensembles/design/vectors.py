@@ -55,7 +55,7 @@ def terrain_grid(scenario: Scenario) -> Grid | None:
     places = table is not None and any(one.area is not None for one in table.parameters.values())
     if not places or surface is None or surface.type != "terrain":
         return None
-    return surface.build().grid
+    return surface.known().grid
 
 
 def rotations(u: np.ndarray, v: np.ndarray, w: np.ndarray) -> Columns:

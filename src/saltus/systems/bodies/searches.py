@@ -18,10 +18,10 @@ from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers
 from saltus.shapes.ball import Ball
 from saltus.shapes.ellipsoid import Ellipsoid
+from saltus.starts.bodies import OVERLAP, image_shift
 from saltus.systems.bodies.state import place_of
 
 CHUNK = 32  # pairs that are searched together: one size, so that one program is compiled
-OVERLAP = 1e-11  # of the size; deeper overlaps at the start are refused
 
 
 def _pad(count: int) -> np.ndarray:
@@ -132,14 +132,6 @@ def close_pairs(system, state: State) -> list[tuple[tuple[int, int], float, floa
         for i, wall in itertools.product(range(system.n), range(system.n_walls)):
             found.append(((system.n + wall, i), float(gaps[i, wall]), radius[i]))
     return found
-
-
-def image_shift(period, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Whole periods to be added to `second` so that it is nearest to `first`."""
-    if period is None:
-        return np.zeros(np.broadcast(first, second).shape)
-    period = np.asarray(period)
-    return -period * np.round((second - first) / period)
 
 
 def round_axes(shape) -> np.ndarray | None:

@@ -25,6 +25,7 @@ from saltus.shapes.alike import alike
 from saltus.shapes.ball import Ball
 from saltus.shapes.body import Body, stack
 from saltus.shapes.ellipsoid import Ellipsoid
+from saltus.starts.bodies import refuse_overlap, unit_walls
 from saltus.systems.bodies.state import BodyMotion, BodyPlace, ImpactLosses, motion_of, place_of
 
 PARADOX_POLICIES = ("sustain", "pass", "stop")
@@ -128,10 +129,7 @@ class RigidBodies(AbstractQueuedSystem):
         if any(checks.concrete(leaf) is None for leaf in jax.tree.leaves((state, self.stock, self.walls, self.period))):
             return  # traced numbers cannot be looked at
         for first, second, depth in overlaps(self, state):
-            where = f"wall {second - self.n}" if second >= self.n else f"body {second}"
-            raise ValueError(
-                f"Body {first} overlaps {where} by {depth:.3g} m at the start. Move them apart; they may touch."
-            )
+            refuse_overlap(first, second, depth, self.n)
 
     def plan(self, start: State, until: float):
         """What the event queue asks for what is to come."""
@@ -331,11 +329,7 @@ def _walls(walls: Sequence[tuple[Any, float]]) -> Wall | None:
         return None
     normals, offsets = [normal for normal, _ in walls], [offset for _, offset in walls]
     xp = jnp if checks.concrete(normals) is None or checks.concrete(offsets) is None else np
-    normals, offsets = xp.asarray(normals, float), xp.asarray(offsets, float)
-    checks.finite("wall normals", normals)
-    lengths = xp.sqrt(xp.sum(normals * normals, axis=1))
-    checks.positive("length of a wall's normal", lengths)
-    return Wall(numbers(normals / lengths[:, None]), numbers(offsets / lengths))
+    return Wall(*(numbers(part) for part in unit_walls(normals, offsets, xp)))
 
 
 def _period(period) -> Array | None:

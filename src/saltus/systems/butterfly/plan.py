@@ -14,7 +14,8 @@ from saltus.hybrid import AbstractSystem, Guard, Parts, Quantity, Rate, State, p
 from saltus.programs.arrays import numbers as number
 from saltus.shapes.profile import AbstractProfile
 from saltus.systems.ball_common import AXES
-from saltus.systems.butterfly.track import demand, in_space, outline_in_space, track
+from saltus.systems.butterfly.in_space import in_space, outline_in_space
+from saltus.systems.butterfly.track import demand, track
 from saltus.systems.butterfly.turning import AbstractTurning
 
 Scalar = Float[Array, ""]

@@ -21,6 +21,7 @@ from saltus.numerics.trees import choose
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
 from saltus.shapes.profile import AbstractProfile
+from saltus.starts.ball import check_load, check_tilt
 from saltus.systems.ball_common import (
     AXES,
     BALL_QUANTITIES,
@@ -29,7 +30,8 @@ from saltus.systems.ball_common import (
     size,
     sliding_force,
 )
-from saltus.systems.butterfly.track import Demand, Track, demand, in_space, outline_in_space, track
+from saltus.systems.butterfly.in_space import in_space, outline_in_space
+from saltus.systems.butterfly.track import Demand, Track, demand, track
 from saltus.systems.butterfly.turning import AbstractTurning
 from saltus.systems.short_time import begin_slip, hold_on, time_to_stop
 
@@ -135,12 +137,7 @@ class Butterfly(AbstractSystem):
         checks.positive("radius", self.radius)
         checks.positive("gravity", self.gravity)
         checks.between("half_angle", self.half_angle, 0.0, float(np.nextafter(np.pi / 2, 0)), "It is in radians.")
-        upright = checks.concrete(self.half_angle)
-        if not self.point and upright is not None and (upright == 0.0).any():
-            raise ValueError(
-                "`half_angle` must be > 0 for contacts with a spot, got 0.0: the ball would not spin about them, and a "
-                'spot would be a point. Use a law of point contact: Coulomb(mu), or model = "coulomb" in a scenario.'
-            )
+        check_tilt(self.half_angle, self.point)
         self.profile.check_ball(self.effective_radius)
 
     @property
@@ -175,12 +172,7 @@ class Butterfly(AbstractSystem):
         spin = None if angular_velocity is None else numbers(angular_velocity)
         state, load = _place(self, numbers(phi), numbers(speed), spin)
         checks.note(lambda: load > 0.0)
-        lifted = checks.concrete(load)
-        if lifted is not None and lifted <= 0.0:
-            raise ValueError(
-                f"The ball does not touch the plates at the start: its load would be {float(lifted):.4g} m g. "
-                "Start nearer to the top, or slower."
-            )
+        check_load(load)
         return _settle(self, state)
 
     def state(self, phi, speed, angular_velocity, t=0.0, mode: int = SLIP) -> State:

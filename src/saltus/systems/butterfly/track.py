@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+from saltus.numerics.on_host import library
+from saltus.shapes.outline import OutlinePoint
 
-from saltus.shapes.profile import AbstractProfile, OutlinePoint
+if TYPE_CHECKING:
+    from jaxtyping import Array, Float
 
-Scalar = Float[Array, ""]
+    from saltus.shapes.profile import AbstractProfile
+
+    Scalar = Float[Array, ""]
+    Number = Scalar | float
 
 
 class Track(NamedTuple):
@@ -34,15 +37,20 @@ class Track(NamedTuple):
 
 def track(profile: AbstractProfile, phi: Scalar, effective_radius: Scalar) -> Track:
     """The track of a ball whose centre is `effective_radius` above the profile."""
-    outline = profile.at(phi)
+    return track_along(profile.at(phi), effective_radius)
+
+
+def track_along(outline: OutlinePoint, effective_radius: Number) -> Track:
+    """The same, where the outline is known."""
+    xp = library(*outline)
     stretch = 1.0 + outline.curvature * effective_radius
     centre = outline.point + effective_radius * outline.normal
     return Track(
         outline,
         outline.curvature / stretch,
         outline.arc * stretch,
-        jnp.sum(centre * outline.tangent),
-        jnp.sum(centre * outline.normal),
+        xp.sum(centre * outline.tangent),
+        xp.sum(centre * outline.normal),
     )
 
 
@@ -58,32 +66,20 @@ class Demand(NamedTuple):
     load: Scalar
 
 
-def demand(track: Track, speed: Scalar, turning: tuple[Scalar, Scalar, Scalar], gravity: Scalar) -> Demand:
+def demand(track: Track, speed: Number, turning: tuple[Number, Number, Number], gravity: Number) -> Demand:
     """Acceleration along the track without friction, and load per mass."""
     angle, rate, gain = turning
-    down = gravity * jnp.stack([jnp.sin(angle), -jnp.cos(angle)])
-    pull = jnp.sum(down * track.outline.tangent) - gain * track.outward + rate**2 * track.along
+    xp = library(*track.outline, angle)
+    down = gravity * xp.stack([xp.sin(angle), -xp.cos(angle)])
+    pull = xp.sum(down * track.outline.tangent) - gain * track.outward + rate**2 * track.along
     load = (
         -track.curvature * speed**2
         - 2 * rate * speed
         - gain * track.along
         - rate**2 * track.outward
-        - jnp.sum(down * track.outline.normal)
+        - xp.sum(down * track.outline.normal)
     )
     return Demand(pull, load)
-
-
-def in_space(vector: Float[Array, "2"], angle: Scalar) -> Array:
-    """A vector of the plate frame (x, z) in space (x, y, z), for plates turned by `angle` about +y."""
-    s, c = jnp.sin(angle), jnp.cos(angle)
-    return jnp.stack([c * vector[0] + s * vector[1], jnp.zeros_like(vector[0]), -s * vector[0] + c * vector[1]])
-
-
-def outline_in_space(profile: AbstractProfile, angle: Scalar, points: int = 73) -> Array:
-    """Points of the edge of plates turned by `angle`, for pictures."""
-    phi = jnp.linspace(0.0, 2 * jnp.pi, points)
-    r = jax.vmap(lambda x: jnp.asarray(profile.radius(x), float))(phi)
-    return in_space(jnp.stack([r * jnp.sin(phi), r * jnp.cos(phi)]), angle).T
 
 
 def circle_lift_off(half_angle: float) -> float:

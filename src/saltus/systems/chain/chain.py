@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -14,6 +13,7 @@ from saltus import checks
 from saltus.hybrid import AbstractSystem, Guard, Quantity, Rate, State
 from saltus.laws.impact.engagement import ENGAGEMENTS, AbstractEngagement
 from saltus.programs.arrays import numbers
+from saltus.starts import chain as given
 from saltus.systems.chain import guards as guard_list
 from saltus.systems.chain import results, starts
 from saltus.systems.chain.edge import Edge
@@ -128,7 +128,8 @@ class Chain(AbstractSystem):
         checks.nonnegative("table_friction", table_friction)
         checks.nonnegative("edge_friction", edge_friction)
         static_friction = table_friction if static_friction is None else static_friction
-        _not_less("static_friction", static_friction, "table_friction", table_friction)
+        checks.note(lambda: jnp.asarray(static_friction) >= table_friction)
+        given.check_static_friction(static_friction, table_friction)
         self.gravity = numbers(gravity)
         self.table_friction = numbers(table_friction)
         self.static_friction = numbers(static_friction)
@@ -137,10 +138,7 @@ class Chain(AbstractSystem):
         self.material = material
         self.ends_off_table = bool(ends_off_table)
         if engagement.creates_energy:
-            warnings.warn(
-                f"The engagement law {engagement.name!r} creates energy. Use 'limit' for results to rely on.",
-                stacklevel=2,
-            )
+            given.warn_of_energy(engagement.name)
 
     @property
     def strings(self) -> bool:
@@ -339,11 +337,7 @@ class Chain(AbstractSystem):
 
 def _per_piece(name: str, value: Any, count: int, what: str) -> Any:
     """One number per piece: by NumPy where they are known, so that nothing is compiled for each length."""
-    if checks.shape_of(value) == ():
-        checks.positive(name, value)
-    else:
-        checks.shaped(name, value, (count,), f"Give one number for all, or {count} of them, {what}, from the free end.")
-        checks.positive(name, value)
+    given.check_pieces(name, value, count, what)
     known = checks.concrete(value)
     return (
         np.broadcast_to(known, (count,)) if known is not None else jnp.broadcast_to(jnp.asarray(value, float), (count,))
@@ -355,15 +349,6 @@ def _extend(values: Any, value: Any, count: int) -> Float[Array, " m"]:
     if isinstance(values, np.ndarray):
         return jnp.asarray(np.append(values, np.full(count, value)), float)
     return jnp.concatenate([values, jnp.full(count, value)])
-
-
-def _not_less(name: str, value: Any, other_name: str, other: Any) -> None:
-    high, low = checks.concrete(value), checks.concrete(other)
-    checks.nonnegative(name, value)
-    if high is None or low is None:
-        checks.note(jnp.asarray(value) >= other)
-    if high is not None and low is not None and high < low:
-        raise ValueError(f"`{name}` must be >= `{other_name}` = {float(low):g}, got {float(high):g}.")
 
 
 @eqx.filter_jit  # traced once for all programs of a chain

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -13,6 +12,7 @@ from jaxtyping import Array
 from saltus import checks
 from saltus.hybrid import State
 from saltus.programs import brief_program
+from saltus.starts import chain as given
 from saltus.systems.chain.state import PULLS, Losses, Motion, Regime
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def at_rest(chain: Chain, overhang: Any, angle: Any, edge: Any, hanging: int | A
         hanging, edge = _split_overhang(chain, overhang, angle)
     elif angle is not None:
         raise ValueError("`angle` goes with `overhang`; the place `edge` has its own direction.")
-    _check_hanging(chain, hanging)
-    _check_edge(chain, edge, hanging)
+    given.check_hanging(hanging, chain.links)
+    given.check_edge(edge, chain.length, hanging)
     zeros = np.zeros(chain.n_links)
     state = hanging_state(chain, hanging, zeros, edge, zeros, (0.0, 0.0), 0.0)
     friction = checks.concrete(chain.static_friction)
@@ -43,22 +43,8 @@ def _split_overhang(chain: Chain, overhang: Any, angle: Any) -> tuple[int | Arra
     lengths, over = checks.concrete(used), checks.concrete(overhang)
     if over is None or lengths is None:
         return _split_traced(used, overhang, angle)
-    total = float(lengths.sum())
-    if not 0.0 < over < total:
-        raise ValueError(
-            f"`overhang` must be > 0 and less than the chain of {total:g} m, got {float(over):g}. "
-            "At rest with nothing over the edge the chain stays where it is."
-        )
-    # Within rounding of a whole number of links, the next particle is in the edge.
-    hanging = int(np.searchsorted(np.cumsum(lengths) * (1.0 - 1e-12), over, side="right"))
-    rest = max(float(over) - float(lengths[:hanging].sum()), 0.0)
-    if angle is None:
-        angle = math.pi / 2 if hanging == 0 else 0.0
-    checks.between("angle", angle, -math.pi / 2, math.pi / 2, "It is in radians, from the downward vertical.")
-    if isinstance(angle, float | int) and abs(angle) == math.pi / 2:
-        return hanging, np.array([0.0, rest * math.copysign(1.0, angle)])
-    xp = _arrays(angle)
-    return hanging, xp.stack([rest * xp.cos(angle), rest * xp.sin(angle)])
+    hanging, rest, angle = given.split_overhang(lengths, float(over), angle)
+    return hanging, given.edge_place(rest, angle, _arrays(angle))
 
 
 def _split_traced(lengths: Array, overhang: Any, angle: Any) -> tuple[Array, Array]:
@@ -71,30 +57,6 @@ def _split_traced(lengths: Array, overhang: Any, angle: Any) -> tuple[Array, Arr
         return hanging, jnp.stack([rest * jnp.cos(angle), rest * jnp.sin(angle)])
     flat = hanging == 0
     return hanging, jnp.stack([jnp.where(flat, 0.0, rest), jnp.where(flat, rest, 0.0)])
-
-
-def _check_hanging(chain: Chain, hanging: int | Array) -> None:
-    if checks.concrete(hanging) is None:
-        return
-    if int(hanging) != hanging or not 0 <= hanging < int(chain.links):
-        raise ValueError(f"`hanging` must be a whole number from 0 to {int(chain.links) - 1}, got {hanging}.")
-
-
-def _check_edge(chain: Chain, edge: Any, hanging: int | Array) -> None:
-    checks.shaped("edge", edge, (2,), "It is the place (down, outward) of the edge particle.")
-    place = checks.concrete(edge)
-    if place is None or checks.concrete(chain.length) is None or checks.concrete(hanging) is None:
-        return
-    reach, length = float(np.hypot(*place)), float(np.asarray(chain.length)[hanging])
-    if place[0] < 0.0:
-        raise ValueError(f"`edge` must not be above the table, got {float(place[0]):g} m down.")
-    if reach == 0.0 and hanging == 0:
-        raise ValueError(
-            "At rest with X = Y = 0 nothing is over the edge and no direction is defined. "
-            "Give a small overhang, such as 1e-4."
-        )
-    if reach >= length:
-        raise ValueError(f"`edge` must be nearer than the link's length of {length:g} m, got {reach:g} m.")
 
 
 def _arrays(*values: Any) -> Any:

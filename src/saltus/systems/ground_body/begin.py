@@ -20,6 +20,8 @@ from saltus.numerics.directions import spiral
 from saltus.numerics.trees import choose
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
+from saltus.shapes.limits import check_quaternion
+from saltus.starts.ground_body import check_ground
 from saltus.surfaces.base import AbstractSurface
 from saltus.systems.ball_common import size
 from saltus.systems.ground_body import jumps
@@ -41,15 +43,11 @@ def start(system: BodyOnGround, position, velocity, quaternion, angular_velocity
     ):  # fmt: skip
         checks.shaped(name, value, (n,))
         checks.finite(name, value)
-    turned = checks.concrete(quaternion)
-    if turned is not None and not np.linalg.norm(turned) > 0.0:
-        raise ValueError(f"`quaternion` must not be zero, got {turned.tolist()}. For no rotation use [1, 0, 0, 0].")
+    check_quaternion(quaternion)
     checks.nonnegative("height", 0.0 if height is None else height, "It is the height over the ground in metres.")
     within = _margin(system.surface, numbers(position))
     checks.note(lambda: within > 0.0)
-    margin = checks.concrete(within)
-    if margin is not None and not margin > 0.0:
-        raise ValueError(f"The body starts at x, y = {list(position)}, where the ground is not defined.")
+    check_ground(within, position)
     given = (position, velocity, quaternion, angular_velocity, 0.0 if height is None else height)
     # Asked before it is an array: among samples of an ensemble that is traced, whether or not it varies.
     above = checks.concrete(given[-1])

@@ -16,8 +16,9 @@ from saltus.laws.friction import AbstractFrictionLaw
 from saltus.links.springs import ElasticRods
 from saltus.programs import ahead, brief_program, prepare
 from saltus.programs.arrays import numbers
+from saltus.starts.point_masses import check_domain, check_lengths, check_motion, check_pairs
 from saltus.surfaces.base import AbstractSurface
-from saltus.systems.point_masses import check_domain, check_lengths, check_masses, check_motion, check_pairs, point_law
+from saltus.systems.point_masses import check_masses, point_law
 from saltus.systems.raft import step as one
 from saltus.systems.raft.results import EVENT_QUANTITIES, QUANTITIES
 from saltus.systems.sliding.contact import GONE, MODE_NAMES, SLIP, STICK, RodLedger

@@ -14,14 +14,19 @@ from saltus import checks
 from saltus.hybrid import State
 from saltus.programs import brief_program
 from saltus.programs.arrays import numbers
-from saltus.systems.point_masses import check_domain, check_lengths, check_motion
+from saltus.starts.point_masses import (
+    STRETCH,
+    check_domain,
+    check_lengths,
+    check_motion,
+    check_redundancy,
+    check_stretching,
+)
 from saltus.systems.sliding import jumps
 from saltus.systems.sliding.contact import FREE, SLIP, STICK, RodLedger, constrained_change, rod_geometry
 
 if TYPE_CHECKING:
     from saltus.systems.sliding.system import SlidingMasses
-
-STRETCH = 1e-8  # speed along a rod, against the speeds of its ends, that counts as none
 
 
 def blank(system: SlidingMasses) -> State:
@@ -42,8 +47,12 @@ def start(system: SlidingMasses, position, velocity, project: bool) -> State:
     state, seen = _begin(system, *given, may_rest)
     checks.note(lambda: (seen.margin > 0.0).all())
     check_domain(seen.margin, position)
-    _check_rods(system, seen)
-    _check_redundancy(system, seen)
+    if len(system.rods):
+        checks.note(lambda: _keep_their_length(system, seen))
+        check_lengths(seen.rod_length, system.rods.pairs)
+        check_stretching(seen.stretching, seen.speed, system.rods.pairs)
+        if system.has_friction and not system.surface.flat:
+            check_redundancy(seen.normal, seen.direction, system.rods.pairs)
     if not may_rest and _may_rest(system, seen.velocity):  # after the correction
         return _begin(system, *given, True)[0]
     return state
@@ -86,44 +95,9 @@ def _begin(system: SlidingMasses, position, velocity, project: bool, may_rest: b
     return _in_modes(system, system.project(state), may_rest), seen
 
 
-def _check_rods(system: SlidingMasses, seen: _StartFacts) -> None:
-    if len(system.rods):
-        checks.note(lambda: _keep_their_length(system, seen))
-    check_lengths(seen.rod_length, system.rods.pairs)
-    speed, ends = (checks.concrete(x) for x in (seen.stretching, seen.speed))
-    if speed is None or ends is None or not speed.size:
-        return
-    allowed = STRETCH * np.maximum(ends[system.rods.first] + ends[system.rods.second], 1e-12)
-    if (np.abs(speed) > allowed).any():
-        r = int(np.argmax(np.abs(speed) / allowed))
-        i, j = system.rods.pairs[r]
-        raise ValueError(
-            f"Rod {r} between masses {i} and {j} would change its length at {speed[r]:.6g} m/s, but it is rigid. "
-            "Give velocities that keep its length, or set `project = true` to have them corrected."
-        )
-
-
 def _keep_their_length(system: SlidingMasses, seen: _StartFacts) -> Array:
     near = STRETCH * jnp.maximum(seen.speed[system.rods.first] + seen.speed[system.rods.second], 1e-12)
     return ((seen.rod_length > 0.0) & (jnp.abs(seen.stretching) <= near)).all()
-
-
-def _check_redundancy(system: SlidingMasses, seen: _StartFacts) -> None:
-    """Refuse rods that leave the accelerations open: redundant ones on a curved surface with friction."""
-    normal, direction = checks.concrete(seen.normal), checks.concrete(seen.direction)
-    n_rods = len(system.rods)
-    if not system.has_friction or system.surface.flat or not 2 < n_rods <= 300 or normal is None or direction is None:
-        return
-    rows = np.zeros((n_rods, system.mass.size, 3))
-    for r, (i, j) in enumerate(system.rods.pairs):
-        rows[r, i] = direction[r] - normal[i] * (normal[i] @ direction[r])
-        rows[r, j] = -(direction[r] - normal[j] * (normal[j] @ direction[r]))
-    rank = int(np.linalg.matrix_rank(rows.reshape(n_rods, -1), tol=1e-9))
-    if rank < n_rods:
-        raise ValueError(
-            f"{n_rods - rank} of the {n_rods} rods are redundant; with friction on a curved surface the accelerations "
-            "are then not unique. Leave out redundant rods, or set mu = 0."
-        )
 
 
 def _in_modes(system: SlidingMasses, state: State, may_rest: bool) -> State:

@@ -17,6 +17,7 @@ from saltus.links import Mobility, Rods
 from saltus.numerics import components
 from saltus.numerics.components import Vec
 from saltus.numerics.trees import choose
+from saltus.starts.point_masses import STOP_SPEED
 from saltus.surfaces.base import AbstractSurface
 
 PerMass = Float[Array, " n"]
@@ -24,9 +25,6 @@ PerRod = Float[Array, " r"]
 
 SLIP, PULLED, STICK, FREE, GONE = range(5)
 MODE_NAMES = ("slip", "pulled", "stick", "free", "gone")
-# [m/s]; below it a mass is brought to its stop in closed form, to second order. One that sets off is turned into its
-# direction by friction within no time; steps follow that, but their derivatives would magnify what dies away.
-STOP_SPEED = 1e-9
 
 
 class RodLedger(Parts):

@@ -17,13 +17,14 @@ from saltus.hybrid.guard import always, once
 from saltus.hybrid.state import on_host
 from saltus.laws.friction import AbstractFrictionLaw
 from saltus.links import Rods
-from saltus.links.rods import MINIMUM_NORM_UP_TO, components, has_redundant_rods
+from saltus.links.network import components
 from saltus.numerics.components import Vec
 from saltus.programs import brief_program, program
 from saltus.programs.arrays import numbers
+from saltus.starts.point_masses import check_network, check_pairs
 from saltus.surfaces.base import AbstractSurface
 from saltus.surfaces.terrain import Terrain
-from saltus.systems.point_masses import check_masses, check_pairs, point_law
+from saltus.systems.point_masses import check_masses, point_law
 from saltus.systems.sliding import begin, jumps
 from saltus.systems.sliding.contact import (
     FREE,
@@ -121,12 +122,7 @@ class SlidingMasses(AbstractSystem):
         known_mu = None if mu is None else checks.concrete(mu)
         self.has_friction = known_mu is None or bool(np.any(known_mu > 0.0))
         symmetric = not self.has_friction or surface.flat
-        redundant = symmetric and has_redundant_rods(pairs, n)
-        if redundant and len(pairs) > MINIMUM_NORM_UP_TO:
-            raise ValueError(
-                f"Networks with redundant rods can have at most {MINIMUM_NORM_UP_TO} rods, got {len(pairs)}. "
-                "Leave out rods that only repeat what others hold."
-            )
+        redundant = check_network(pairs, n, symmetric)
         self.rods = Rods(pairs, n, redundant)
         self.parts = tuple(int(k) for k in components(pairs, n))
 
