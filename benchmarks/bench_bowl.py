@@ -29,6 +29,7 @@ PLACE = np.stack([np.sin(ANGLES), 0 * ANGLES, -np.cos(ANGLES)], axis=1)  # from 
 SPIN = np.array([0.9, -0.6, 2.2])
 END = 5 * 1.9370598991499401
 OURS = "saltus dopri8, events watched"
+REPEATS = 100  # of runs of a millisecond: the speed of a machine changes within tenths of a second
 TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12)
 
 
@@ -81,7 +82,7 @@ def bench_saltus(report: Report, exact: np.ndarray) -> dict[str, list]:
             return sl.simulate(system, start, END, rtol=tol, atol=tol)
 
         run()
-        wall, result = best_of(run, 15)
+        wall, result = best_of(run, REPEATS)
         error = np.abs(np.asarray(result.end.q) - exact[:, :2]).max()
         rows.append((wall, error, f"tol {tol:.0e}, {result.trajectory.steps} steps"))
     return {OURS: rows}
@@ -123,7 +124,7 @@ def bench_diffrax(exact: np.ndarray) -> dict[str, list]:
     rows = []
     for tol in TOLERANCES:
         run(tol).block_until_ready()
-        wall, y = best_of(lambda tol=tol: run(tol).block_until_ready(), 15)
+        wall, y = best_of(lambda tol=tol: run(tol).block_until_ready(), REPEATS)
         rows.append((wall, np.abs(np.asarray(y)[:6].reshape(2, 3) - exact).max(), f"tol {tol:.0e}, no events"))
     return {"diffrax Dopri8, 3x3 solve": rows}
 

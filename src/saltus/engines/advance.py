@@ -24,6 +24,7 @@ from saltus.engines.step_control import EPS, AbstractSteps, Stepper
 from saltus.engines.steppers import Flat, Scalar, Step
 from saltus.engines.trial import Carry, Pace, Status, Trial
 from saltus.hybrid import AbstractSystem, State
+from saltus.hybrid.record import Record
 from saltus.numerics.runge_kutta import Seen, cubic
 from saltus.numerics.trees import choose
 
@@ -34,7 +35,7 @@ REGROW = 2.0  # by how much a step that was cut may grow back
 MOST_CUTS = 3  # shorter steps that are tried before such a step is left to the search, which looks everywhere
 
 
-class Flow(eqx.Module):
+class Flow(Record):
     """How far a smooth flow went.
 
     Args:

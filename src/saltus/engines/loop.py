@@ -119,6 +119,12 @@ def _no_signs(count: int) -> Signs:
 
 
 @functools.cache
+def _no_pace() -> Pace:
+    """Nothing is known of the length of steps; likewise."""
+    return Pace.unknown(np.zeros(()))
+
+
+@functools.cache
 def _no_events(count: int) -> PileUp:
     """No event of so many guards has been; likewise."""
     return jax.tree.map(np.asarray, PileUp.empty(count))
@@ -187,7 +193,7 @@ def run(
     record.add(start.t, vector, start.mode)
     events: list[_EventFacts] = []
     memory = _Memory.empty(sum(guard_sizes(system, start)))
-    state, pace, t_segment = start, Pace.unknown(np.zeros(())), float(as_numpy(start.t))
+    state, pace, t_segment = start, _no_pace(), float(as_numpy(start.t))
     budget = Budget(until, max_steps, t_segment)
     if not np.isfinite(vector).all():
         undefined = Outcome("not_finite", _undefined_text(t_segment, "the start is"))
@@ -232,7 +238,7 @@ def prepare_run(system, stepper, control, like: State) -> None:
     `like` is the start, or any state of its form: they can be made while the start is still computed.
     """
     count, numbers = sum(guard_sizes(system, like)), _numbers(like)
-    flows = system, like, Pace.unknown(np.zeros(())), np.zeros(()), _no_signs(count), stepper, control
+    flows = system, like, _no_pace(), np.zeros(()), _no_signs(count), stepper, control
     searches = system, like, np.zeros(()), _no_signs(count), stepper, control
     wanted = [(_flow, *flows, _capacity(numbers)), *([(_search_program(system, 0), *searches)] if count else [])]
     # What takes longest first: an optimised search takes longer than the flow.

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from saltus.hybrid.record import Record
 from saltus.hybrid.state import build_unchecked
 from saltus.programs.arrays import numbers
 
@@ -17,7 +18,7 @@ NO_CUTS = np.zeros((), int)
 SUNK = 1e-12  # values nearer to zero may be rounding; ordinary ones are of order one
 
 
-class Signs(eqx.Module):
+class Signs(Record):
     """The last values of the guards, and which have fired and not been positive since.
 
     The sign of a guard at the end of a step decides whether it can fall in the next one. It is decided once and

@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from saltus.engines.signs import Signs
 from saltus.engines.steppers import Flat, Scalar, Step
+from saltus.hybrid.record import Record
 from saltus.numerics.runge_kutta import Seen, StepWithLooks
 
 
@@ -27,7 +28,7 @@ class Status(enum.IntEnum):
     accumulation = 8  # events pile up, and the system has no mode for what follows
 
 
-class Pace(eqx.Module):
+class Pace(Record):
     """How long steps are, as far as the last ones tell.
 
     Args:

@@ -15,6 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from saltus.hybrid.record import Record
+
 # What an array can do, and its parts therefore too.
 LIKE_ARRAYS = frozenset((
     "all", "any", "argmax", "argmin", "astype", "at", "copy", "flatten", "item", "max", "mean", "min", "prod", "ravel",
@@ -27,7 +29,7 @@ def part(axes: int = 0) -> Any:
     return eqx.field(metadata={"axes": axes})
 
 
-class Parts(eqx.Module):
+class Parts(Record):
     """Numbers and vectors with names that make up `q`, `v`, `ledger` or `mode` of a state.
 
     Each field is declared as `name: Array = part()` or `part(1)`; None stands for one that is not there. Further axes

@@ -5,19 +5,19 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, TypeVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from saltus.hybrid.parts import Parts, as_array, as_numpy, refill
+from saltus.hybrid.record import Record
 from saltus.programs.arrays import numbers
 
 T = TypeVar("T")
 
 
-class State(eqx.Module):
+class State(Record):
     """A system at an instant; frozen.
 
     `q`, `v` and `ledger` flow, `mode` only jumps. Each is an array, or `Parts` with names; a system is free to
@@ -116,7 +116,7 @@ def same_types(like: State, state: State) -> State:
     return jax.tree.map(cast, like, state)
 
 
-class Rate(eqx.Module):
+class Rate(Record):
     """Time derivatives of the flowing parts of a `State`, in the same form."""
 
     q: Any
