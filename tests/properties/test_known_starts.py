@@ -60,10 +60,11 @@ def test_a_start_is_known_as_it_is_built_for_any_numbers(kind):
     assert known > 16  # so that JAX is needed for few
 
 
+GASES = "jammed-ellipsoids", "gas", "gas-mixture"  # whose starts take a second each
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [name for name in entries() if name not in ("jammed-ellipsoids", "gas", "gas-mixture")]
-)
+@pytest.mark.parametrize("name", [name for name in entries() if name not in GASES])
 def test_starts_of_the_catalogue_are_known_as_they_are_built_for_any_numbers(name):
     base = load(name, []).scenario.model_dump(mode="json", exclude_none=True, exclude={"ensemble"})
     _, wrong = compared(base, random.Random(f"starts {name}"), 60)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from saltus.systems import BodyOnGround
 
 WITHIN = 0.99  # share of a radius within which a centre of mass is certainly in the body
+FASTEST = 1e100  # speed up to which the motion at the start is certainly told in numbers
 FORMS = ("axes", "radius", "disc", "balls")
 EXTRAS = {"exponents": "axes", "bulge": "axes", "rounding": "disc"}  # keys that belong to one of the forms only
 
@@ -336,7 +337,7 @@ class GroundBodyScenario(Scenario):
     def _look(self) -> KnownStart | None:
         from saltus.starts import ground_body as starts
 
-        if not self.body.check():
+        if not self.body.check() or not math.hypot(*self.body.velocity, *self.body.angular_velocity) < FASTEST:
             return None
         surface, position = self.surface.known(), self.body.position
         if self.ground:
