@@ -151,7 +151,7 @@ DESCRIPTIONS = {
     "cosine": {"amplitude": 0.4, "wavenumber": 2.1, "slope": 0.3},
     "cone": {"slope": 1.5, "rounding": 0.1},
     "expression": {"z": "a*x**2*y + sqrt(2 - x)*exp(-y**2)/(1 + x**2)", "parameters": {"a": 0.2}},
-    "terrain": {"file": None, "crs": None, "origin": (640000.0, 5190000.0)},
+    "terrain": {"file": None, "crs": None, "coarsen": 1, "smooth": 0.0, "origin": (640000.0, 5190000.0)},
 }
 
 

@@ -9,8 +9,9 @@ import pytest
 
 import saltus as sl
 from saltus.errors import MissingExtraError, ScenarioError
-from saltus.surfaces import Terrain, synthetic
+from saltus.surfaces import Terrain, raster, synthetic
 from saltus.surfaces.grid import average_blocks, fill_gaps, smooth_heights
+from saltus.surfaces.known import KnownSurface
 
 rasterio = pytest.importorskip("rasterio")
 
@@ -245,3 +246,21 @@ def test_moving_the_map_is_moving_the_point_the_other_way():
     fx, fy = terrain.gradient(0.31, -0.2)
     assert float(moved.x0) == pytest.approx(-float(fx), rel=1e-12)
     assert float(moved.y0) == pytest.approx(-float(fy), rel=1e-12)
+
+
+def test_a_map_that_a_start_was_looked_at_on_is_read_once(tmp_path, monkeypatch):
+    file, read = tmp_path / "hill.asc", []
+    heights = "\n".join(" ".join(f"{x * y:g}" for x in range(6)) for y in range(6))
+    file.write_text(f"ncols 6\nnrows 6\nxllcorner 0\nyllcorner 0\ncellsize 1\n{heights}\n")
+    monkeypatch.setattr(
+        raster, "read_raster", lambda *of, original=raster.read_raster: read.append(of) or original(*of)
+    )
+    given = {"file": str(file), "crs": None, "coarsen": 1, "smooth": 0.0, "origin": [0.0, 0.0]}
+    looked = KnownSurface({"type": "terrain", **given}).at(2.5, 2.5)
+    built = Terrain.read(**given)
+    assert len(read) == 1 and float(built.height(2.5, 2.5)) == pytest.approx(float(looked.height), rel=1e-15)
+    Terrain.read(**given)
+    assert len(read) == 2  # handed on once
+    KnownSurface({"type": "terrain", **given}).at(2.5, 2.5)
+    Terrain.read(**{**given, "smooth": 0.5})  # another surface
+    assert len(read) == 4

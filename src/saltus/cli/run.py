@@ -18,7 +18,7 @@ from saltus.cli.options import AllowPython, Animate, Debug, Force, Html, Json, O
 from saltus.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from saltus.scenarios import LoadedScenario
+    from saltus.scenarios import LoadedScenario, Scenario
     from saltus.simulation import Run
 
 
@@ -43,9 +43,7 @@ def command(
     from saltus.scenarios import load
 
     loaded = load(scenario, set or [], allow_python)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what building the start warns of
-        loaded.scenario.known_start()  # what is impossible is refused before JAX is loaded
+    _refuse_impossible(loaded.scenario)
     with ahead.load_ahead(ahead.form_of(loaded.text), loaded.scenario.solve.samples):
         _check_files(out, plot, animate, html, force)
         if not ahead.under_way() and not loaded.scenario.leaves_python_free:
@@ -60,6 +58,14 @@ def command(
         expected = loaded.scenario.solve.expect
         error(facts["outcome_message"] + ("" if expected is None else f" Expected was the outcome {expected!r}."))
         raise typer.Exit(1)
+
+
+def _refuse_impossible(scenario: Scenario) -> None:
+    """Refuse a start that is known to be impossible before JAX is loaded."""
+    if scenario.start_is_soon_known:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # building it will warn
+            scenario.known_start()
 
 
 class Files(NamedTuple):

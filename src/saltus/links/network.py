@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 MINIMUM_NORM_UP_TO = 1500  # rods; a redundant network needs a dense eigenvalue problem
@@ -13,6 +15,11 @@ def has_redundant_rods(pairs, n_masses: int) -> bool:
     The same answer holds on a sphere; on a less symmetric surface a redundant rod can lock the
     network instead.
     """
+    return _has_redundant_rods(tuple((int(i), int(j)) for i, j in pairs), n_masses)
+
+
+@functools.lru_cache(maxsize=4)  # a start that is looked at is mostly built thereafter
+def _has_redundant_rods(pairs: tuple[tuple[int, int], ...], n_masses: int) -> bool:
     if len(pairs) <= forest_size(pairs, n_masses):
         return False
     if len(pairs) > 2 * n_masses - 3:

@@ -153,6 +153,11 @@ class Scenario(Model):
         except ValueError as error:
             raise ScenarioError(str(error)) from error
 
+    @property
+    def start_is_soon_known(self) -> bool:
+        """Whether `known_start` takes no time that one would notice, so that a run may ask it first."""
+        return True
+
     def known_start(self) -> KnownStart | None:
         """What is certain of the start without building it, which needs JAX; `ScenarioError` if it is impossible.
 

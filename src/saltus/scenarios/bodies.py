@@ -238,6 +238,10 @@ class BodiesScenario(Scenario):
         except ValueError as error:
             raise ScenarioError(str(error)) from error
 
+    @property
+    def start_is_soon_known(self) -> bool:
+        return self.fill is None or self.fill.temperature is not None  # others are put at random places, one by one
+
     def _look(self) -> KnownStart | None:
         for table in self.bodies:
             table.check()

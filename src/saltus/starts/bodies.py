@@ -13,6 +13,7 @@ from saltus.contacts.round_gaps import ellipsoid_gaps, forms_of
 from saltus.contacts.slabs import Hull, widest_slab
 from saltus.numerics.on_host import rotation_matrices
 
+MANY = 1000
 OVERLAP = 1e-11  # of the size; deeper overlaps at the start are refused
 
 
@@ -62,8 +63,10 @@ def image_shift(period: Any, first: np.ndarray, second: np.ndarray) -> np.ndarra
 def are_apart(bodies: Sequence[Placed], walls: tuple[np.ndarray, np.ndarray] | None, period: Any) -> bool:
     """Whether bodies certainly overlap neither each other nor walls; the first overlap that is certain is refused.
 
-    False where it is not certain.
+    False where it is not certain, or there are too many to compare all pairs.
     """
+    if len(bodies) > MANY:
+        return False
     centers, radius = np.stack([body.center for body in bodies]), np.array([body.radius for body in bodies])
     first, second = np.triu_indices(len(bodies), 1)
     shifts = image_shift(period, centers[second], centers[first])

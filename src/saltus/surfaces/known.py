@@ -54,8 +54,7 @@ class KnownSurface:
         self.type = self.numbers.pop("type")
         self.ground: relief.Relief | None = None
         if self.type == "terrain":
-            place = {name: self.numbers.pop(name) for name in ("file", "crs", "origin")}
-            self.ground = relief.Relief.of(**relief.in_file(**place), **self.numbers)
+            self.ground = relief.read(**self.numbers)
 
     @property
     def grid(self) -> Grid | None:
@@ -76,6 +75,7 @@ class KnownSurface:
         """What masses there would lie on."""
         with np.errstate(all="ignore"):  # what is no number lies where the surface is not defined
             if self.ground is not None:
+                relief.hand_on(self.ground, **self.numbers)
                 x, y = np.asarray(x, float), np.asarray(y, float)
                 return Sight(*relief.local(self.ground, x, y), relief.margin(self.ground, x, y))
             first, second = jets.variables(x, y)

@@ -87,16 +87,44 @@ class Relief:
         return grid_of(self)
 
 
-def in_file(file: str | os.PathLike, crs: str | None, origin: Sequence[float]) -> dict[str, Any]:
-    """The heights of a raster, as `Relief.of` and `Terrain` take them (needs the extra `terrain`)."""
+_handed_on: dict[str, Relief] = {}  # at most one, that the next to read the same file takes
+
+
+def read(
+    file: str | os.PathLike,
+    *,
+    crs: str | None = None,
+    coarsen: int = 1,
+    smooth: float = 0.0,
+    origin: Sequence[float] = (0.0, 0.0),
+) -> Relief:
+    """The relief of a raster (needs the extra `terrain`); arguments as of `Terrain.read`."""
+    if _handed_on and (ready := _handed_on.pop(_key(file, crs, coarsen, smooth, origin), None)):
+        return ready
     from saltus.surfaces.raster import read_raster
 
     raster = read_raster(file, crs)
-    x0, y0 = raster.x0 - float(origin[0]), raster.y0 - float(origin[1])
-    return {
-        "heights": raster.values, "spacing": (raster.dx, raster.dy), "x0": x0, "y0": y0, "crs": raster.crs,
-        "origin": (float(origin[0]), float(origin[1])), "source": Path(file).name,
-    }  # fmt: skip
+    origin = float(origin[0]), float(origin[1])
+    return Relief.of(
+        raster.values, (raster.dx, raster.dy), raster.x0 - origin[0], raster.y0 - origin[1],
+        crs=raster.crs, coarsen=coarsen, smooth=smooth, origin=origin, source=Path(file).name,
+    )  # fmt: skip
+
+
+def hand_on(ground: Relief, **read_with: Any) -> None:
+    """Keep a relief for who reads the same file next: a start that was looked at is mostly built thereafter.
+
+    Large maps take seconds to read.
+    """
+    _handed_on.clear()
+    _handed_on[_key(**read_with)] = ground
+
+
+def _key(file: str | os.PathLike, crs: str | None, coarsen: int, smooth: float, origin: Sequence[float]) -> str:
+    path = Path(file)
+    told = path.stat() if path.is_file() else None
+    changed = told and (told.st_mtime_ns, told.st_size)
+    return repr((str(path.absolute()), changed, crs, coarsen, smooth, list(origin)))
 
 
 def grid_of(ground: Any) -> Grid:

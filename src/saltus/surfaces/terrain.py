@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
+from saltus.hybrid.state import build_unchecked
 from saltus.numerics import bspline
 from saltus.programs.arrays import numbers
 from saltus.surfaces import relief
@@ -72,10 +73,8 @@ class Terrain(AbstractSurface):
         ground = relief.Relief.of(
             heights, spacing, x0, y0, crs=crs, coarsen=coarsen, smooth=smooth, origin=origin, source=source
         )
-        self.pieces = numbers(ground.pieces)
-        self.known = None if ground.known is None else numbers(ground.known)
-        self.x0, self.y0, self.dx, self.dy = (numbers(one) for one in (ground.x0, ground.y0, ground.dx, ground.dy))
-        self.shape, self.label = ground.shape, ground.label
+        for name, value in _fields_of(ground).items():
+            setattr(self, name, value)
 
     @staticmethod
     def read(
@@ -96,7 +95,8 @@ class Terrain(AbstractSurface):
             origin: Map coordinates that become x = y = 0. Far from the origin of a map projection a metre keeps
                 nine digits only; a near origin keeps them all [m].
         """
-        return Terrain(**relief.in_file(file, crs, origin), coarsen=coarsen, smooth=smooth)
+        ground = relief.read(file, crs=crs, coarsen=coarsen, smooth=smooth, origin=origin)
+        return build_unchecked(Terrain, **_fields_of(ground))
 
     @property
     def grid(self) -> Grid:
@@ -128,3 +128,10 @@ class Terrain(AbstractSurface):
     def margin(self, x: ArrayLike, y: ArrayLike) -> Values:
         """Cells to the border of the map, at most 1; between known and missing heights it falls through zero."""
         return relief.margin(self, *broadcast(x, y))
+
+
+def _fields_of(ground: relief.Relief) -> dict[str, Any]:
+    """The fields of a terrain: the numbers of a relief as those of JAX, the rest as it is."""
+    fields = {name: numbers(getattr(ground, name)) for name in ("pieces", "x0", "y0", "dx", "dy")}
+    known = None if ground.known is None else numbers(ground.known)
+    return {**fields, "known": known, "shape": ground.shape, "label": ground.label}
