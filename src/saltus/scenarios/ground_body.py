@@ -22,6 +22,7 @@ from saltus.scenarios.base import (
 from saltus.scenarios.bodies import Quadruple, ShapeTable
 from saltus.scenarios.contact_law import ContactLawModel
 from saltus.scenarios.surfaces import AnySurface
+from saltus.shapes import limits
 
 if TYPE_CHECKING:
     from saltus.hybrid import State
@@ -72,8 +73,6 @@ class GroundShape(Model):
 
     def check(self) -> None:
         """Refuse sizes that the shapes would refuse when they are built."""
-        from saltus.shapes import limits
-
         if self.axes is not None:
             ShapeTable(axes=self.axes, exponents=self.exponents).check()
         for ball in self.balls or []:
@@ -133,16 +132,13 @@ class GroundBodyTable(Model):
         if (self.density is None) == (self.mass is None):
             raise ValueError("Give `body.mass` or `body.density`, one of them.")
         for name in ("quaternion", "principal_axes"):
-            if not math.hypot(*getattr(self, name)) > 0.0:
-                raise ValueError(f"`body.{name}` must not be zero. For no rotation use [1, 0, 0, 0].")
+            limits.check_quaternion(getattr(self, name), f"body.{name}")
         if self.density is not None and (self.shape.balls is not None or self.shape.disc is not None):
             raise ValueError("`body.density` is for ellipsoids, superellipsoids and balls. Give `body.mass` instead.")
         return self
 
     def check(self) -> bool:
         """Refuse what the body would refuse when it is built; False where only building it tells."""
-        from saltus.shapes import limits
-
         self.shape.check()
         balls, aside = self.shape.balls, math.hypot(*self.center_of_mass)
         if balls is not None:
@@ -153,7 +149,6 @@ class GroundBodyTable(Model):
             return False
         if self.principal_inertia is not None:
             limits.check_inertia(self.principal_inertia)
-        limits.check_quaternion(self.quaternion)
         return True
 
     def radius(self) -> float:

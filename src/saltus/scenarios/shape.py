@@ -10,6 +10,7 @@ import pydantic
 
 from saltus.scenarios.base import Triple, is_known
 from saltus.scenarios.table import Model
+from saltus.shapes import limits
 
 
 class ShapeTable(Model):
@@ -38,8 +39,6 @@ class ShapeTable(Model):
 
     def check(self) -> None:
         """Refuse sizes that the shape would refuse when it is built."""
-        from saltus.shapes import limits
-
         if self.kind == "Ball":
             limits.check_radius(self.axes[0])
             return

@@ -40,13 +40,13 @@ def check_exponents(exponents: Any) -> None:
     checks.between("exponents", exponents, 2.0, 1000.0, "Below 2 the body has edges; take 2 for an ellipsoid.")
 
 
-def check_quaternion(quaternion: Any) -> None:
+def check_quaternion(quaternion: Any, name: str = "quaternion") -> None:
     """Refuse a quaternion that tells no orientation, or whose square is out of the range of numbers."""
     values = checks.concrete(quaternion)
     low, high = LENGTHS
     if values is not None and not low <= math.hypot(*values) <= high:
         raise ValueError(
-            f"`quaternion` must have a length in [{low:g}, {high:g}], got {values.tolist()}. For no rotation use "
+            f"`{name}` must have a length in [{low:g}, {high:g}], got {values.tolist()}. For no rotation use "
             "[1, 0, 0, 0]."
         )
 
