@@ -42,6 +42,18 @@ def children(process):
     return found
 
 
+def workers_of(process):
+    """Those of them that compute chunks: others try what flags the compiler knows, say."""
+    return [child for child in children(process) if b"saltus.ensembles.execute.process" in _command_of(child)]
+
+
+def _command_of(process):
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except FileNotFoundError:  # it has ended
+        return b""
+
+
 def wait_for_some_done(path, process, n_files, seconds=30):
     """Wait until so many chunks are done, or the process has ended."""
     until = time.monotonic() + seconds

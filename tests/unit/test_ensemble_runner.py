@@ -9,7 +9,17 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.ensemble_kills import ROOT, bits, children, environment, gone, opened, started, wait_for_some_done
+from tests.ensemble_kills import (
+    ROOT,
+    bits,
+    children,
+    environment,
+    gone,
+    opened,
+    started,
+    wait_for_some_done,
+    workers_of,
+)
 from tests.ensemble_work import Toy
 
 from saltus.ensembles.errors import ChunkError, Interruption
@@ -260,11 +270,11 @@ def test_a_killed_ensemble_of_real_runs_is_resumed_bit_by_bit(tmp_path):
     options = ("--samples", "12000", "--workers", "2", "--chunk", "75", "-q")
     process = command(killed, *options)
     until = time.monotonic() + 200
-    while time.monotonic() < until and not children(process.pid):
+    while time.monotonic() < until and not workers_of(process.pid):
         time.sleep(0.01)
     done = len(list(killed.glob("done/c/*")))
     wait_for_some_done(killed, process, done + 1, seconds=120)
-    os.kill(children(process.pid)[0], signal.SIGKILL)
+    os.kill(workers_of(process.pid)[0], signal.SIGKILL)
     wait_for_some_done(killed, process, done + 5, seconds=120)
     process.kill()
     process.communicate()
