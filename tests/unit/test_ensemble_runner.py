@@ -267,7 +267,7 @@ def test_a_killed_ensemble_of_real_runs_is_resumed_bit_by_bit(tmp_path):
 
     plain, killed = tmp_path / "plain.zarr", tmp_path / "killed.zarr"
     # So many that workers are worth starting on a fast machine, too.
-    options = ("--samples", "12000", "--workers", "2", "--chunk", "75", "-q")
+    options = ("--samples", "24000", "--workers", "2", "--chunk", "150", "-q")
     process = command(killed, *options)
     until = time.monotonic() + 200
     while time.monotonic() < until and not workers_of(process.pid):
@@ -281,7 +281,7 @@ def test_a_killed_ensemble_of_real_runs_is_resumed_bit_by_bit(tmp_path):
     assert 0 < len(Store(killed).pending()) < 160
     for process in (
         command(killed, *options, "--resume"),
-        command(plain, "--samples", "12000", "--workers", "1", "-q"),
+        command(plain, "--samples", "24000", "--workers", "1", "-q"),
     ):
         _, told = process.communicate(timeout=300)
         assert process.returncode == 0, told

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from saltus import _jax_settings
-from saltus.programs import ahead, brief_program, code, kept, lean, prepare, program, store, text
+from saltus.programs import ahead, brief_program, code, kept, lean, prepare, program, store, text, waiting
 from saltus.programs.facts import remember
 from saltus.programs.structure import FormError, describe, rebuild
 
@@ -555,3 +555,13 @@ def test_a_guess_that_fails_does_not_keep_others_from_being_made(folder):
         ahead.submit(fail, ahead.Rank.perhaps)
         ahead.submit(done.set, ahead.Rank.perhaps)
         assert done.wait(10.0)
+
+
+def test_programs_that_are_made_side_by_side_count_once():
+    # Counted for each, they took more than the process had: an ensemble's first run never had workers help it.
+    before, began = waiting.time_spent(), time.process_time()
+    with waiting.making(), waiting.making():
+        while time.process_time() < began + 0.05:
+            pass
+        during = waiting.time_spent() - before
+    assert 0.04 < during <= waiting.time_spent() - before <= time.process_time() - began

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 PATIENCE = 1.0  # seconds of making programs before anything is said
 LINE = "saltus: compiling, once; the next start is quick"
 
-_spent, _worked = [0.0], [0.0]  # wall time and processor time
+_spent, _worked = [0.0], [0.0]  # wall time and processor time, while any program was being made
+_begun: list[tuple[float, float]] = []  # one for each that is being made: both times when the first of them began
+_counting = threading.Lock()
 _said: list[bool] = []
 _tell: list[Callable[[str], None]] = []
 
@@ -20,7 +22,8 @@ _tell: list[Callable[[str], None]] = []
 def making() -> Iterator[None]:
     """While a program is traced and compiled, which counts towards the patience."""
     timer = None if _said else threading.Timer(max(PATIENCE - _spent[0], 0.0), say)
-    began, worked = time.perf_counter(), time.process_time()
+    with _counting:
+        _begun.append(_begun[0] if _begun else (time.perf_counter(), time.process_time()))
     if timer is not None:
         timer.daemon = True
         timer.start()
@@ -29,13 +32,17 @@ def making() -> Iterator[None]:
     finally:
         if timer is not None:
             timer.cancel()
-        _spent[0] += time.perf_counter() - began
-        _worked[0] += time.process_time() - worked
+        with _counting:
+            began, worked = _begun.pop()
+            if not _begun:  # those made side by side count once
+                _spent[0] += time.perf_counter() - began
+                _worked[0] += time.process_time() - worked
 
 
 def time_spent() -> float:
     """Processor time that has gone into programs in this process [s]."""
-    return _worked[0]
+    with _counting:
+        return _worked[0] + (time.process_time() - _begun[0][1] if _begun else 0.0)
 
 
 def say() -> None:
